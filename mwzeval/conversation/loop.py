@@ -148,10 +148,10 @@ def converse(
     """Run a dialogue between a user and an agent; return how it has ended.
 
     If a side raises one of the `failures`, the dialogue ends, and the ending reports the error. The
-    agent also receives the user's last message, because it may still act on it, but its errors are
-    then ignored. If the user leaves without a message, no turn is counted. The user's report is
-    written to the `record` at the end, and before each agent turn if another process may kill it.
-    `note` is called before each call of a side.
+    agent also receives the user's last message, because it may act on it, but its errors are then
+    ignored. Leaving without a message is not counted as a turn. The user's report is written to the
+    `record` at the end, and before each agent turn if another process may kill this one. `note` is
+    called before each call of a side.
     """
     user = user_turns_of(
         make_user, user_turns=user_turns, record=record, note=note, failures=failures
@@ -345,9 +345,8 @@ class Episode:
     `begin()` returns the user's first message. `answer(…)` takes an answer or tool calls of the
     agent, and returns the messages that the agent receives next: the results of its calls, or the
     user's next message. The list is empty if the dialogue `is_over`. A harness that executes calls
-    itself gets each result with `call(…)`, and passes the results to `answer` together with the
-    message that contains the calls. Messages have the form of OpenAI's chat completions; the
-    harness adds any system message.
+    itself gets each result with `call(…)`, and passes the message with the calls and their results
+    to `answer`. Messages are OpenAI chat completions; the harness adds any system message.
 
     `make_user` and `tools` belong to this dialogue; the limits are those of `mwzeval live`. The
     dialogue is written to `record`, which some users also write to.
@@ -403,14 +402,12 @@ class Episode:
         return self._heard(None)
 
     def answer(self, answer: Any) -> list[Message]:
-        """Process an answer of the agent; return the results of its calls, or the user's next
-        message.
+        """Process an agent's answer; return the results of its calls or the user's next message.
 
         `answer` is text, a message, or a list of messages, in which the results of calls follow the
         message with the calls. Calls without a result are executed, and their results have the
         agent's call ids. An invalid answer, or one that exceeds a limit, ends the dialogue. The
-        list is empty if the dialogue is over, or if the answer contained all results and the agent
-        has to continue.
+        list is empty if the dialogue is over, or if the agent has to continue after its results.
         """
         self._check_begun()
         if self.is_over:

@@ -384,8 +384,7 @@ class Accounts:
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
         """Return the tables of usage; none without usage.
 
-        `scores` are computed from the measures of these accounts, `sums` are the sums of their
-        columns.
+        `scores` are the values of these accounts' measures, `sums` the sums of their columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:

@@ -1,8 +1,8 @@
-"""The rule tracker and policy of ConvLab-2 in words: its acts are worded, the user's are read.
+"""ConvLab-2's rule tracker and policy at text level: user messages are parsed, its acts verbalized.
 
-It looks things up in its own database, as it does in acts, and books with the tools. A tool needs
-all that a booking takes: where the policy books after the first slot, the others are asked for. A
-taxi is ordered by the tool, too, which needs to know where it goes.
+The policy queries its own database, as at act level, but books with the tools. A tool requires all
+details of a booking, whereas the policy books after the first slot; the agent therefore asks for
+the missing ones. It also orders taxis with the tool, which requires the route.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mwzeval.multiwoz.live.wordings import system_text
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, STATE_BOOKING_SLOTS
 
 Booking = Generator[Call, Any, list[Act]]
-"""Yields a call that books, is sent its result, and returns what is said then."""
+"""Yields a call that books, receives its result, and returns the acts of the response."""
 MORE = Act("reqmore", GENERAL, NONE, NONE)
 _ACT_SLOTS = {**USER_ACT_SLOTS, "taxi": {"car": "Car", **USER_ACT_SLOTS["taxi"]}}
-"""Domain → slot of a state → slot of an act."""
+"""Maps a domain and a slot of a state to a slot of an act."""
 _STATE_SLOTS = {
     domain: {act: slot for slot, act in slots.items()} for domain, slots in _ACT_SLOTS.items()
 }
 
 
 class ConvlabPolicy:
-    """One dialogue; what it draws follows from `seed`, `item` and `trial`."""
+    """The agent for one dialogue; its random choices depend on `seed`, `item` and `trial`."""
 
     def __init__(
         self, vocabulary: Vocabulary, resources: ActResources, seed: int, item: str, trial: int
@@ -49,7 +49,7 @@ class ConvlabPolicy:
         self._rng = Random(f"{seed}/{item}/{trial} words")
 
     def answer(self, utterance: str, response: Response) -> Calling:
-        """Yield the bookings of a turn, and say in `response` what the user is to hear."""
+        """Yield the bookings of a turn, and add the agent's acts to `response`."""
         turn = understand(utterance, self._vocabulary, self._state)
         of_user = list(user_acts(turn))
         self._state.turn_to(turn.domains)
@@ -68,7 +68,7 @@ class ConvlabPolicy:
 
     def _book(self, acts: Sequence[Act], of_user: Iterable[Act]) -> Booking:
         reference = int(next(act.value for act in acts if act.intent == "Book"))
-        # The policy books in the first domain of which the user has given a slot of a booking.
+        # The policy books in the first domain for which the user has given a booking slot.
         domain = next(
             name
             for act in of_user
@@ -108,7 +108,7 @@ class ConvlabPolicy:
         ]
 
     def _keep(self, acts: Iterable[Act]) -> None:
-        """Remember what was asked and recommended, against which the user is understood."""
+        """Remember questions and recommendations as the context for the user's reply."""
         state = self._state
         state.asked = []
         current = state.current or ""
@@ -123,7 +123,7 @@ class ConvlabPolicy:
 
 
 def user_acts(turn: UserTurn) -> Iterator[Act]:
-    """Yield what the user says, as acts."""
+    """Yield the acts of a user turn."""
     detailed = {constraint.domain for constraint in turn.constraints}
     detailed.update(domain for domain, _ in turn.requests)
     for domain in turn.domains:

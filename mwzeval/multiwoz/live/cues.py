@@ -1,7 +1,7 @@
-"""Cues: what the words of a sentence mean next to its values, by the expressions of `cues.tsv`.
+"""Cues: regular expressions in `cues.tsv` that give the meaning of words next to values.
 
-Keys that begin with `agent` are for utterances of agents, which a user reads; those that begin with
-`user` for utterances of users, which the rule agent and the template system read. All texts are in
+Keys with the prefix `agent` are for agent utterances, which a user reads. Keys with the prefix
+`user` are for user utterances, which the rule agent and the template system read. Texts must be in
 lower case.
 """
 
@@ -17,17 +17,17 @@ from mwzeval.multiwoz.normalization import State
 
 JOURNEYS = ("train", "taxi")
 EVERYTHING = ("phone", "address", "postcode")
-"""What a user gets who asks for "information"."""
+"""The slots that a user requests by asking for "information"."""
 _PART = re.compile("%([a-z]+)%")
 
 
 REMEMBERED = 2**10
-"""More than there are keys in the tables."""
+"""The cache size, which exceeds the number of keys in the tables."""
 
 
 @lru_cache(REMEMBERED)
 def keyed_lines(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the lines of a table of live dialogues by key. Raises `DataError` if it is damaged."""
+    """Return the lines of a table in `live`, by key. Raises `DataError` if it is damaged."""
     lines: dict[str, list[str]] = {}
     for key, text in table_rows(embedded("live", name), 2):
         lines.setdefault(key, []).append(text)
@@ -41,13 +41,13 @@ def _expression(key: str) -> str:
 
 @lru_cache(REMEMBERED)
 def cue(key: str) -> re.Pattern[str]:
-    """Return the expression of a key."""
+    """Return the regular expression of a key."""
     return re.compile(_expression(key))
 
 
 @lru_cache(REMEMBERED)
 def cues(kind: str, *, words: bool = False) -> Mapping[str, re.Pattern[str]]:
-    """Return the expressions of all keys of a kind by what follows it, maybe for whole words."""
+    """Map the suffixes of all keys of a kind to their expressions; `words` matches whole words."""
     keys = [key for key in keyed_lines("cues.tsv") if key.startswith(f"{kind} ")]
     around = r"\b(?:{})\b" if words else "{}"
     return {
@@ -57,22 +57,22 @@ def cues(kind: str, *, words: bool = False) -> Mapping[str, re.Pattern[str]]:
 
 @lru_cache(REMEMBERED)
 def word_list(key: str) -> frozenset[str]:
-    """Return the words of a list."""
+    """Return the words in a list."""
     return frozenset(keyed_lines("cues.tsv")[key][0].split())
 
 
 def has(key: str, text: str) -> bool:
-    """Return whether a text has a cue."""
+    """Return whether a text matches the cue of a key."""
     return cue(key).search(text) is not None
 
 
 def meaning(kind: str, word: str) -> str | None:
-    """Return what follows the kind in the key that has a word."""
+    """Return the suffix of the key of this kind whose list contains a word."""
     return next((name for name, cued in cues(kind).items() if cued.fullmatch(word)), None)
 
 
 def requested_slots(utterance: str) -> tuple[str, ...]:
-    """Return the slots that an utterance seems to ask for."""
+    """Return the slots that an utterance probably asks for."""
     slots = [slot for slot, cued in cues("user request").items() if cued.search(utterance)]
     if not slots and has("user information", utterance) and not has("user last words", utterance):
         return EVERYTHING
@@ -80,7 +80,7 @@ def requested_slots(utterance: str) -> tuple[str, ...]:
 
 
 def user_domains(utterance: str, state: State) -> tuple[str, ...]:
-    """Return the domains that an utterance names, by a word of theirs or a venue's name."""
+    """Return the domains that an utterance names, by a keyword or by the name of a venue."""
     return tuple(
         domain
         for domain, cued in cues("user domain").items()

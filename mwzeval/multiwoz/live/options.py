@@ -1,4 +1,4 @@
-"""The options of a live run on MultiWOZ: who talks to whom about which goals, on which data."""
+"""The options of a live run on MultiWOZ: agent, user, goals and data."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ LEVELS: tuple[Level, ...] = (WORDS, ACTS)
 AGENDA, STRICT_AGENDA = "agenda", "agenda-strict"
 RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
 HUMAN = "human"
-"""A person at the terminal, as user or agent."""
+"""The name of a person at the terminal, as user or agent."""
 AGENTS: Mapping[str, tuple[Level, ...]] = {
     RULE: (WORDS,),
     SILENT: (WORDS,),
     RULE_CONVLAB: (WORDS, ACTS),
     HUMAN: (WORDS,),
 }
-"""The agents that come along, and how they talk."""
+"""The built-in agents, with their modality."""
 GOALS = "corpus"
 FAIL_GOAL = "goal"
-"""Refuses the bookings that goals say fail first."""
+"""Refuses the bookings that should fail according to the goal."""
 OWN = "package.module:Name, file.py:Name"
 MODEL = "openai:MODEL"
 AGENT_PROMPT = embedded("live", "prompts", "agent-1.txt")
 USER_PROMPT = embedded("live", "prompts", "user-1.txt")
-"""What models are told as agents, and as users; another text has another number."""
+"""The system messages of models as agents and users; a changed text has a new number."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """What the options of `mwzeval live` say; names as they are given.
+    """The options of `mwzeval live`, with the same names.
 
-    `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
-    goal says fail first. `model` and `user_model` are how an agent and a user behind an endpoint
-    are asked. `goal_model` is the file that sampled goals are drawn from; with `compat` acts are
-    judged as the public evaluator does. `serve_tools` is where tools are served to an agent that
-    has a client of its own. An agent without a name is asked by somebody else.
+    `strict_user` selects the public simulator with its errors. `fail_book` lets bookings fail if
+    the goal says so. `model` and `user_model` are the settings for models behind an endpoint.
+    `goal_model` is a file for sampling goals. With `compat`, acts are judged as in the public
+    evaluator. `serve_tools` is the address of a tool server for agents with their own client. If
+    the agent has no name, an external harness calls it.
 
     Raises `UsageError` for numbers that are too low.
     """
@@ -96,9 +96,9 @@ class LiveOptions:
 
     @classmethod
     def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
-        """Return the options of a verb, whose names are those of the fields; `others` come first.
+        """Return the options of a command, named like the fields; `others` have precedence.
 
-        Raises `UsageError` for what makes no sense together.
+        Raises `UsageError` for invalid combinations.
         """
         values = {f.name: getattr(arguments, f.name) for f in fields(cls) if f.name in arguments}
         if values.get("serve_tools") is not None:
@@ -115,7 +115,7 @@ class LiveOptions:
         return options
 
     def _problems(self, arguments: Namespace) -> Iterator[tuple[object, str]]:
-        """Yield what options may not be together, and what an error says about it."""
+        """Yield pairs of an invalid combination (if true) and its error message."""
         sides = self.agent, self.user
         in_acts, has_person = self.level == ACTS, HUMAN in sides
         serves, jobs = self.serve_tools is not None, arguments.jobs > 1
@@ -149,7 +149,7 @@ class LiveOptions:
         yield in_acts and any(map(is_endpoint, sides)), f"models talk in {WORDS}: leave out --level"
 
     def check_names(self) -> None:
-        """Raise `UsageError` for an agent or user that there is not, before any file is read."""
+        """Raise `UsageError` for an unknown agent or user, before any file is read."""
         in_words = self.level == WORDS
         agents = [agent for agent, levels in AGENTS.items() if self.level in levels]
         users = [AGENDA, HUMAN] if in_words else [AGENDA]
@@ -172,18 +172,18 @@ class LiveOptions:
 
     @property
     def corpus_name(self) -> str:
-        """The corpus whose database and goals are meant. Raises `UsageError` for an unknown one."""
+        """The corpus with the database and goals. Raises `UsageError` if it is unknown."""
         if self.corpus == AUTO:
             return DEFAULT_CORPUS
         return known_name("corpus", self.corpus, CORPUS_NAMES)
 
     @property
     def root(self) -> DataRoot:
-        """Where the files of the corpus are."""
+        """The folder with the files of the corpus."""
         return corpus_root(self.corpus_name, self.data, offline=self.offline)
 
     def select_goals(self, database: Records) -> RunGoals:
-        """Return the goals. Raises `UsageError` for unknown ones, `DataError`."""
+        """Return the goals. Raises `UsageError` for unknown goals, `DataError`."""
         return select_goals(
             self.goals,
             corpus=self.corpus_name,
@@ -195,7 +195,7 @@ class LiveOptions:
         )
 
     def about(self, goals: RunGoals) -> dict[str, Any]:
-        """Return what the header of the run says."""
+        """Return the settings for the header of the run."""
         rounds = {"tool_rounds": self.tool_rounds} if self.level == WORDS else {}
         user = {"spec": STRICT_AGENDA if self.strict_user else self.user}
         if is_endpoint(self.user):
@@ -213,29 +213,29 @@ class LiveOptions:
 
     @property
     def agent_prompt(self) -> Prompt:
-        """What a model is told as the agent. Raises `MwzevalError`."""
+        """The system message of a model as agent. Raises `MwzevalError`."""
         return self.model.prompt_or(AGENT_PROMPT)
 
     @property
     def user_prompt(self) -> Prompt:
-        """What a model is told as the user. Raises `MwzevalError`."""
+        """The system message of a model as user. Raises `MwzevalError`."""
         return self.user_model.prompt_or(USER_PROMPT, GOAL)
 
     @property
     def database_checksum(self) -> str:
-        """8 hexadecimal digits over the database. Raises `DataError` when it is missing."""
+        """A checksum of the database, 8 hexadecimal digits. Raises `DataError` if it is missing."""
         paths = database_files(self.root)
         return combined_fingerprint(paths)[:8]
 
     def about_agent(self) -> dict[str, Any]:
-        """Return what the header of a run says of the agent."""
+        """Return the settings of the agent for the header of a run."""
         if is_endpoint(self.agent):
             return self.model.about(self.agent, self.agent_prompt)
         return {"spec": self.agent, **({"tools": "mcp"} if self.serve_tools else {})}
 
 
 def add_live(parser: _ActionsContainer) -> None:
-    """Add who talks about what in a live run."""
+    """Add the options for agent, user and goals of a live run."""
     agents = ", ".join(f"{name} ({' or '.join(levels)})" for name, levels in AGENTS.items())
     add_model_options(parser)
     add_model_options(parser, "user")
@@ -300,7 +300,7 @@ def add_live(parser: _ActionsContainer) -> None:
 
 
 def add_agent_options(parser: _ActionsContainer) -> None:
-    """Add how often an agent may call tools, and on which database."""
+    """Add the options for the agent's limit on tool calls, and for its database."""
     parser.add_argument(
         "--tool-rounds",
         type=int,

@@ -1,11 +1,11 @@
 """The functions of `mwzeval tools-schema`, executed on the database of a corpus.
 
-The arguments of a call are checked, and get the database's spelling. An error is a sentence for the
-agent, which may be a language model that tries again.
+The arguments of a call are checked and converted to the spelling of the database. Error messages
+are written for the agent, which may be a language model that tries again.
 
-A result follows from the seed, the dialogue, the number of the call and its arguments alone, so
-that a recorded conversation can be executed again. Venues are looked up as the scores look them up:
-with fuzzy names, aliases and normalized times.
+A result depends only on the seed, the dialogue, the number of the call and its arguments, so that a
+recorded conversation can be replayed. Venues are found as in the scores: with fuzzy names, aliases
+and normalized times.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from mwzeval.multiwoz.words.numbers import clock
 from mwzeval.scores.findings import found
 
 MOST_RESULTS = 5
-"""So many of what was found are listed."""
+"""The maximum number of results that are listed."""
 TRAIN_DETAILS = ("day", "departure", "destination", "leaveat", "arriveby", "price")
-"""What is told of a train that was booked; the price is that of one ticket."""
+"""The details of a booked train that are returned; the price is for one ticket."""
 
 Arguments = Mapping[str, str]
 Result = dict[str, Any]
 MOST_DIGITS = 3
-"""Of a number of people or nights."""
+"""The maximum number of digits in a number of people or nights."""
 _TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
 
 
 class DatabaseTools:
-    """The database, shared by all dialogues of a process; what it remembers only saves time.
+    """The database, shared by all dialogues of a process; its only state is a cache.
 
-    `tables` are the contents of the corpus' files `<domain>_db.json`, by domain (those of
+    `tables` maps domains to the contents of the corpus files `<domain>_db.json` (see
     `read_tables`).
     """
 
@@ -67,7 +67,7 @@ class DatabaseTools:
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules = RULES[0]) -> None:
         self.rules = rules
-        # Each row is known by its number: some trains share their id.
+        # Rows are identified by number, because some trains have the same id.
         numbered = {
             domain: [
                 {**row, id_column(domain): str(number)} for number, row in enumerate(tables[domain])
@@ -88,11 +88,11 @@ class DatabaseTools:
         self._department_index = FuzzyIndex(departments)
 
     def of_dialogue(self, seed: int, dialogue: str, goal: Goal | None = None) -> Tools:
-        """Return the tools of a dialogue; bookings that are `fail_book` of its goal are refused."""
+        """Return the tools of a dialogue; bookings in `fail_book` of the goal are refused."""
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
-        """Return the number of items, and all details of the first ones."""
+        """Return the number of matching items, and all details of the first ones."""
         domain = function.domain
         if domain == "taxi":
             return {"count": 1, "results": [dict(constraints)]}
@@ -103,7 +103,7 @@ class DatabaseTools:
     def query(
         self, domain: str, constraints: Iterable[tuple[str, str]], /
     ) -> list[Mapping[str, Any]]:
-        """Return all that a find function would, as `goals.satisfiable_failures` asks for it."""
+        """Return all matching rows, in the form that `goals.satisfiable_failures` needs."""
         slots = dict(constraints)
         if domain == "taxi":
             return [slots]
@@ -120,7 +120,7 @@ class DatabaseTools:
                 return self._database.find(domain, constraints)
             left = set(self._database.find(domain, others))
             return [number for number in called if number in left]
-        # There is one police station, whatever it is called.
+        # There is only one police station; any name matches it.
         numbers = range(len(self._rows.get(domain, ())))
         if "department" not in constraints:
             return numbers
@@ -131,9 +131,9 @@ class DatabaseTools:
         return [number for number in numbers if self._departments[number] in meant]
 
     def venue(self, domain: str, called: str) -> Mapping[str, Any]:
-        """Return what is known of the venue that is booked. Raises `CallError` if there is none.
+        """Return the fields of the venue to be booked. Raises `CallError` if there is none.
 
-        Of trains that share an id that is what they have in common.
+        For trains with the same id, the result has the fields in which they agree.
         """
         if domain == "train":
             numbers: Sequence[str] = self._trains.get(called.upper(), ())
@@ -151,9 +151,9 @@ class DatabaseTools:
 
 
 class Tools:
-    """The functions as an agent calls them in one dialogue.
+    """The functions that an agent can call in one dialogue.
 
-    `calls` and `errors` count its calls, and those that were answered with an error.
+    `calls` and `errors` count the calls and those that returned an error.
     """
 
     schema = DatabaseTools.schema
@@ -213,16 +213,16 @@ class Tools:
 
 
 class CallError(Exception):
-    """A call that cannot be executed; its text tells the agent why, and what to do."""
+    """A call cannot be executed; the text explains the reason and the solution to the agent."""
 
 
 def checked_call(
     name: str, arguments: Mapping[str, Any], rules: Rules
 ) -> tuple[Function, Arguments]:
-    """Return the function of a call and the values of its arguments that say something.
+    """Return the function of a call, and the values of its arguments that are constraints.
 
-    Null, an empty text and what means that the user does not mind say nothing. Values have the
-    spelling that `rules` make of them. Raises `CallError`.
+    Null, empty text and values such as "any" are not constraints. Values are normalized according
+    to `rules`. Raises `CallError`.
     """
     function = BY_NAME.get(name)
     if function is None:
@@ -264,7 +264,7 @@ def _text(parameter: Parameter, value: Any) -> str:
 
 
 def _spelled(parameter: Parameter, text: str, rules: Rules) -> str:
-    """Return a value in normal spelling. Raises `CallError` for one that cannot be."""
+    """Return a normalized value. Raises `CallError` for an invalid value."""
     slot = normalize_slot(parameter.name)
     if slot in TIME_SLOTS:
         match = _TIME.fullmatch(text) or _TIME.fullmatch(clock(text))
@@ -295,7 +295,7 @@ def _expected(parameter: Parameter) -> str:
 
 
 def _public(domain: str, row: Row) -> Result:
-    """Return what tools tell of a row, as the database writes it."""
+    """Return the fields of a row that tools show, in the spelling of the database."""
     public = {}
     for column, value in {**row, **ADDED_FIELDS.get(domain, {}), **row}.items():
         slot = normalize_slot(column)
@@ -306,5 +306,5 @@ def _public(domain: str, row: Row) -> Result:
 
 
 def _copy(row: Mapping[str, Any]) -> Result:
-    """Return a copy that shares nothing with the row: an agent may change what it gets."""
+    """Return a deep copy of a row, because agents may modify results."""
     return {slot: dict(v) if isinstance(v, Mapping) else v for slot, v in row.items()}

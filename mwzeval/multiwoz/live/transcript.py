@@ -1,7 +1,7 @@
-"""A live dialogue as it is judged: words, mentions, calls, bookings, and the user's wishes.
+"""Transcripts: a live dialogue prepared for the judge, with mentions, calls, bookings and wishes.
 
-What cannot be understood of a message (an unknown function, arguments that are no JSON) is left
-out: whoever checks files reports it, and an agent that calls what there is not has called nothing.
+Messages or calls that cannot be interpreted (an unknown function, arguments that are not JSON) are
+ignored: file checks report them, and a call of an unknown function has no effect.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ CONSTRAINTS = {
     },
     TAXI: frozenset({"departure", "destination", "leaveat", "arriveby"}),
 }
-"""Domain → slots that users choose by."""
+"""Maps a domain to the slots that users choose by."""
 _AMENITY = re.compile(r"\b(?:wi-?\s?fi|internet|wireless|(?P<parking>parking))\b", re.IGNORECASE)
 _UNWISHED = re.compile(
     r"\b(?:does|do they|has it|no|not|without|neither|nor|matter|care|mind)\b|n['’]?t\b",
     re.IGNORECASE,
 )
-"""What makes a sentence about an amenity a question, or no wish."""
+"""Cues for sentences in which an amenity is a question or is not wished for."""
 OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number": "reference"}
-"""What is called otherwise in records of bookings."""
+"""Maps slot names in booking records of other programs to our names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange(SystemTurn):
-    """What the user says, and all that the agent does until the user speaks again.
+    """A user message, and all actions of the agent until the next user message.
 
-    `domains` are what the exchange is about, the surest first. The state is what the calls so far
-    amount to; where the agent calls nothing, what the user has said so far. What was booked nobody
-    knows when counts as booked in each.
+    `domains` are the domains of this turn, the most certain first. The state follows from all calls
+    so far, or from the user's messages if the agent calls no functions. A booking without a known
+    turn is assigned to every turn.
     """
 
     user: str = ""
@@ -69,9 +69,9 @@ class Exchange(SystemTurn):
 
 
 class TurnBooking(NamedTuple):
-    """A booking that was made: in which exchange, None where that is not known.
+    """A booking, and the number of its turn, which is None if it is unknown.
 
-    `returned` is what the call returned, None where there is no such result.
+    `returned` is the result of the call, None without a result.
     """
 
     turn: int | None
@@ -80,9 +80,9 @@ class TurnBooking(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """The exchanges of a dialogue and the bookings made in it, in their order.
+    """The turns of a dialogue and its bookings, in order.
 
-    `has_calls` says whether the agent has called any function.
+    `has_calls` is true if the agent has called any function.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -90,7 +90,7 @@ class Transcript(NamedTuple):
     has_calls: bool
 
     def bookings_of(self, domain: str) -> list[TurnBooking]:
-        """Return the bookings made in a domain."""
+        """Return the bookings in a domain."""
         return [made for made in self.bookings if made.booking.domain == domain]
 
 
@@ -102,10 +102,10 @@ def read_transcript(
     domains: Sequence[str] = (),
     tools: Tools = OUR_TOOLS,
 ) -> Transcript:
-    """Return a dialogue with these messages, whatever is in them.
+    """Return the transcript of these messages, which can have any content.
 
-    `bookings` are those of an agent that keeps its own tools. `domains` are those of the goal: what
-    the dialogue is about where there is only one.
+    `bookings` are reported by an agent with its own tools. `domains` are the domains of the goal;
+    if there is only one, every turn is about it.
     """
     conversation = Conversation("", Findings(), tools)
     for position, message in enumerate(messages):
@@ -142,7 +142,7 @@ def read_transcript(
         )
         of_users = [*_choices(users, states, topics, found, delexicalizer)]
     else:
-        # What the user has said tells as well what the agent's words mean: both are read together.
+        # User messages help to interpret the agent's messages, so both are parsed together.
         texts = [text for pair in zip(users, agents, strict=True) for text in pair]
         twice = [domains for domains in topics for _ in range(2)]
         both = list(delexicalizer.mentions(texts, [{}] * len(texts), twice))
@@ -158,13 +158,13 @@ def read_transcript(
 
 
 def domains_in(text: str) -> tuple[str, ...]:
-    """Return the domains that a text is about, in the order of the text; a ride before all."""
+    """Return the domains of a text in order of mention; a taxi ride always comes first."""
     found = dict.fromkeys(str(match.lastgroup) for match in _DOMAIN_WORDS.finditer(text.lower()))
     return tuple(sorted(found, key=lambda domain: domain != TAXI))
 
 
 def reported_bookings(bookings: object) -> list[Booking]:
-    """Return bookings of the form {"domain", "slots"}; what has another form is none."""
+    """Return bookings of the form {"domain", "slots"}; other values are left out."""
     if not isinstance(bookings, list | tuple):
         return []
     return [
@@ -177,10 +177,10 @@ def reported_bookings(bookings: object) -> list[Booking]:
 
 
 def _slots(raw: Mapping[Any, Any]) -> dict[str, str]:
-    """Return the slots of a reported booking, by our names where other programs have their own."""
+    """Return the slots of a reported booking under our names."""
     slots = {str(slot): str(value) for slot, value in raw.items()}
     if any(slot.lower() == "trainid" for slot in slots):
-        slots.pop("id", None)  # the record's, not the train's
+        slots.pop("id", None)  # the id of the record, not of the train
     return {OWN_NAMES.get(slot.lower(), slot): value for slot, value in slots.items()}
 
 
@@ -191,9 +191,9 @@ def _choices(
     found: Sequence[Sequence[Mention]],
     delexicalizer: Delexicalizer,
 ) -> Iterator[Sequence[Mention]]:
-    """Yield the mentions of the user where they may be a choice: after a list, or of a name.
+    """Yield the user's mentions in turns that may choose a venue: after a list, or with a name.
 
-    To read all of the user's words takes as long as to read the agent's.
+    Other turns are not parsed, because this takes as long as parsing the agent's messages.
     """
     names: set[str] = set()
     is_listed = False
@@ -220,7 +220,7 @@ def _completed(
     found: Iterable[Sequence[Mention]],
     delexicalizer: Delexicalizer,
 ) -> list[Sequence[Mention]]:
-    """Return the agent's mentions with names that no venue has, and numbers of taxis."""
+    """Add names that are not in the database and taxi numbers to the agent's mentions."""
     completed: list[Sequence[Mention]] = []
     has_taxi = False
     for agent, domains, mentions in zip(agents, topics, found, strict=True):
@@ -235,7 +235,7 @@ def _wishes(
     topics: Iterable[tuple[str, ...]],
     mentions: Iterable[Sequence[Mention]],
 ) -> Iterator[State]:
-    """Yield the state after each message of the user, of what the user has said so far."""
+    """Yield, after each user message, the state that follows from the user's messages so far."""
     state: dict[str, Mapping[str, str]] = {}
     for user, domains, of_user in zip(users, topics, mentions, strict=True):
         about = domains[:1]
@@ -244,7 +244,7 @@ def _wishes(
             wishes.append((HOTEL, dict(_amenities(user))))
         for mention in of_user:
             domain = mention.domain or next(iter(about), "")
-            # Guesthouses are called hotels as well.
+            # Guesthouses are also called hotels.
             is_generic = mention.slot == "type" and mention.text.lower() == HOTEL
             if mention.slot in CONSTRAINTS.get(domain, ()) and not is_generic:
                 wishes.append((domain, {mention.slot: mention.value or mention.text}))
@@ -254,7 +254,7 @@ def _wishes(
 
 
 def _amenities(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the amenities of a hotel that a user wishes for; words for claims do not find them."""
+    """Yield the hotel amenities that a user wishes for, which the claim patterns do not cover."""
     for sentence in SENTENCE.finditer(text):
         if not _UNWISHED.search(sentence[0]):
             for match in _AMENITY.finditer(sentence[0]):

@@ -1,21 +1,20 @@
-"""The agenda user of live dialogues, in acts: the public simulator's, with its faults mended.
+"""The agenda user of live dialogues, at act level: the public simulator with its errors corrected.
 
-The rules, each of which has a test:
+The user follows these rules, each of which has a test:
 
-* It says what it came for in messages of one to three constraints, then asks, then books; all
-  constraints, a train's day among them, are said before anything is asked.
-* An answer is remembered whenever it is given, until another venue is named.
-* Values are compared in one spelling; names, types and times as the scores compare them.
-* A value against the goal, or a booking with a wrong or missing detail, is corrected once. After
-  that the value is put up with, and what was to be booked is given up.
-* "The same day as the hotel" stands only for what was said before, and is said in full when the
-  system asks or finds nothing.
-* When nothing is found or the booking fails, the user turns to the goal's second wish. Without
-  one it insists once, saying everything again, and then gives up this domain and no other: what
-  else it wants can be had all the same, and success is counted by domain, too.
-* It gives up a domain in which it or the system has said the same thing three times, and nothing
-  has come of it.
-* It thanks when it says goodbye.
+* It states its constraints in messages of one to three constraints, then asks, then books. It
+  states all constraints, including the day of a train, before it asks anything.
+* It remembers every answer, whenever the system gives it, until the system names another venue.
+* It compares values after normalization; names, types and times are compared as in the scores.
+* It corrects a value that contradicts the goal, or a booking with a wrong or missing detail, once.
+  After that it accepts the value, and gives up the booking.
+* "The same day as the hotel" is used only for a value stated earlier. The user states the value
+  itself if the system asks for it or finds nothing.
+* If nothing is found or the booking fails, the user turns to its second wish in the goal. If there
+  is none, it repeats all constraints once, and then gives up this domain. It continues with the
+  other domains, because success is also counted by domain.
+* It gives up a domain if it or the system has said the same thing three times without progress.
+* It thanks the system when it says goodbye.
 """
 
 from __future__ import annotations
@@ -69,41 +68,41 @@ from mwzeval.multiwoz.words.gazetteer import name_forms
 from mwzeval.multiwoz.words.text import fold
 
 MOST_MESSAGES = 20
-"""Messages of the user; with the next it says goodbye, whatever is left."""
+"""The maximum number of user messages; after them, the user says goodbye."""
 PATIENCE = 3
-"""How often the same is said before the user gives up."""
+"""The number of repetitions without progress after which the user gives up."""
 MOST_IN_A_MESSAGE = 3
-"""Constraints and questions that a message has of the user's own accord."""
+"""The maximum number of constraints and questions in a message, apart from replies."""
 TELLING = INFORMING | BOOKING
-"""Intents of acts with which a system informs of values."""
+"""The intents with which a system informs about values."""
 SAME_VALUE = {
     "people": "the same group of people as the {}",
     "day": "the same day as the {}",
     "area": "same area as the {}",
     "pricerange": "in the same price range as the {}",
 }
-"""Slot → what is said in place of a value that was said before of the domain in the braces."""
+"""Maps a slot to a phrase that refers to a value stated earlier for the domain in the braces."""
 NO_OFFER, CHOICE = "nooffer", "choice"
 _NO_VENUE, _ONE_VENUE = frozenset({"0", "zero", "no", "none"}), frozenset({"1", "one"})
 _OTHER_TIME = {"leaveAt": "arriveBy", "arriveBy": "leaveAt"}
 
 SlotValues = Mapping[str, Sequence[str]]
-"""Slot → values that the system has informed of in one turn."""
+"""Maps a slot to the values that the system has informed about in one turn."""
 Reply = tuple[str, str]
 """Slot and value."""
 
 
 class LiveUser:
-    """A user with a goal, one dialogue long, which talks in acts.
+    """An act-level user with a goal, for a single dialogue.
 
-    `goal` is copied; the copy has what the user has learnt. All choices are those of `draws`.
+    `goal` is copied, and answers are written to the copy. `draws` makes all random choices.
     """
 
     def __init__(self, goal: Goal, draws: Draws) -> None:
         self.goal = begun(goal)
         self.current_domain: str | None = None
         self.gave_up: list[str] = []
-        """The domains that were given up, in that order."""
+        """The domains that the user has given up, in this order."""
         domains: list[str] = self.goal[ORDERING]
         self._domains = {domain: _ActiveDomain(domain, self.goal[domain]) for domain in domains}
         self._draws = draws
@@ -112,10 +111,10 @@ class LiveUser:
         """Whether the user has said goodbye."""
         self._corrected: set[Act] = set()
         self._insisted: set[tuple[str, str]] = set()
-        # Since something last came of the dialogue:
+        # Since the last progress of the dialogue:
         self._acts: Counter[Act] = Counter()
         self._system_turns: Counter[frozenset[Act]] = Counter()
-        # Of the last message, and of this one:
+        # In the previous message, and in the current one:
         self._spoken_of: set[str] = set()
         self._replies: list[Act] = []
         self._markers: list[Act] = []
@@ -123,14 +122,15 @@ class LiveUser:
 
     @property
     def complete(self) -> bool:
-        """Whether the user believes that everything is answered and booked."""
+        """Whether the user believes that all questions are answered and all bookings are made."""
         return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
-        """Return what the user holds at the end, as JSON.
+        """Return the user's final state as JSON.
 
-        `complete`, `goal` with the answers, `gave_up` (domains), and `ended`: `complete`,
-        `gave_up`, `limit` (it ran out of messages) or `unfinished` (it was not yet done).
+        The keys are `complete`, `goal` (with the answers), `gave_up` (domains), and `ended`:
+        `complete`, `gave_up`, `limit` (no messages were left) or `unfinished` (the user has not
+        said goodbye).
         """
         ended = "complete" if self.complete else "gave_up"
         if not self.is_done:
@@ -145,13 +145,13 @@ class LiveUser:
         }
 
     def begin(self) -> list[Act]:
-        """Return what the user says first."""
+        """Return the user's first acts."""
         return self.answer(())
 
     def answer(self, heard: Sequence[Act], /) -> list[Act]:
-        """Return what the user says to the acts of the system.
+        """Return the user's acts in reply to the acts of the system.
 
-        Raises `ValueError` when the user has said goodbye.
+        Raises `ValueError` if the user has already said goodbye.
         """
         if self.is_done:
             raise ValueError("the user has said goodbye: the dialogue is over")
@@ -172,7 +172,7 @@ class LiveUser:
         self.is_done = True
         return [*dict.fromkeys(self._markers), THANK, BYE]
 
-    # What the system's acts do
+    # Effects of the system's acts
 
     def _hear(self, system: Iterable[Act]) -> None:
         of_domain: dict[str, list[Act]] = defaultdict(list)
@@ -181,7 +181,7 @@ class LiveUser:
             of_domain[act.domain].append(act)
         for domain, acts in of_domain.items():
             active = self._domains[domain]
-            # What was finished by the last message may turn out not to be.
+            # A domain finished by the last message may become unfinished by the answer.
             if not active.is_finished or (domain in self._spoken_of and not active.given_up):
                 self._open(active)
                 self._follow(active, acts)
@@ -220,7 +220,7 @@ class LiveUser:
         self._in_full.add(active.domain)
 
     def _learn(self, active: _ActiveDomain, acts: Sequence[Act]) -> None:
-        """Take in values, put right what is against the goal, and see whether it is booked."""
+        """Store values, correct those that contradict the goal, and check for a booking."""
         informed: dict[str, list[str]] = defaultdict(list)
         for act in acts:
             informed[act.slot].append(act.value)
@@ -237,7 +237,7 @@ class LiveUser:
             self._give_up(active)
         else:
             booking = active.booking
-            # What the booking says of itself need not be stated any more.
+            # The user does not need to state details that the booking already has.
             active.stated.update({slot: wish for slot, wish in booking.items() if slot in informed})
             missing = active.unstated(booking)
             for slot in missing:
@@ -247,9 +247,9 @@ class LiveUser:
                 self._progress()
 
     def _object(self, active: _ActiveDomain, wrong: Sequence[str]) -> bool:
-        """Put slots right; return whether any was not put right before.
+        """Correct slots; return whether any slot was not corrected before.
 
-        A first wish that is still not met then is dropped for the second.
+        If a first wish is still not met after the correction, the user turns to its second wish.
         """
         corrected = False
         for slot in wrong:
@@ -283,15 +283,15 @@ class LiveUser:
         active.given_up = True
         self.gave_up.append(active.domain)
         self._replies = [act for act in self._replies if act.domain != active.domain]
-        # Nothing of what was to follow is said any more.
+        # The messages that these acts announce are no longer sent.
         self._markers = [act for act in self._markers if act not in (REPEAT, CORRECT, CHANGE)]
         self._markers.append(giving_up(active.domain))
         self._progress()
 
-    # What the user says
+    # The user's acts
 
     def _subject(self) -> _ActiveDomain | None:
-        """Return what the next message is about: an answer, or the first that is unfinished."""
+        """Return the domain of the next message: that of a reply, or the first unfinished one."""
         answered = (self._domains[act.domain] for act in self._replies)
         for active in (*answered, *self._domains.values()):
             if not active.is_finished:
@@ -299,25 +299,25 @@ class LiveUser:
         return None
 
     def _open(self, active: _ActiveDomain) -> None:
-        """Draw the order of the constraints of a domain, and find out where a taxi goes."""
+        """Draw the order of a domain's constraints, and determine the route of a taxi."""
         if active.order is not None:
             return
         if active.domain == "taxi":
             for slot in ("departure", "destination"):
                 place = place_for(self.goal, slot)
                 if place is not None:
-                    # It may have got a name in the meantime.
+                    # The venue may have been named since the goal was written.
                     at = self._domains.get(place.removeprefix("the "))
                     active.places[slot] = (at and at.venue) or place
         slots = dict.fromkeys([*active.constraints, *active.goal.get("info", ())])
         active.order = self._draws.shuffle(list(slots))
 
     def _message(self, active: _ActiveDomain) -> list[Act]:
-        """Return what is said next: answers, then constraints, otherwise what is needed."""
+        """Return the next acts: replies, then constraints, then questions or a booking."""
         domain = active.domain
         self._open(active)
         if not self._replies and not active.pending():
-            # Nothing is asked or booked of a venue that is known to be another than is wanted.
+            # Correct the venue before asking about it or booking it.
             self._object(active, active.against(active.known))
         acts = list(self._replies)
         replied = {act.domain for act in acts}
@@ -329,21 +329,21 @@ class LiveUser:
         acts += [Act(INFORM, domain, slot, constraints[slot]) for slot in pending]
         missing = missing_part(active.goal)
         if not acts and missing is not None:
-            # Questions, or the booking, as far as there are words.
+            # Questions, or the booking, if the user has words for the slots.
             intent, slots = missing
             asks = intent == REQUEST
             chosen = list(slots)[:room] if asks else active.unstated(slots) or list(slots)
             needed = (Act(intent, domain, slot, slots[slot]) for slot in chosen)
             acts = [act for act in needed if user_act(act) is not None]
-        # Behind the replies: they may be about what was spoken of before.
+        # After the replies, which may be about the previous domain.
         of_own_accord = len(self._replies)
         if acts[of_own_accord:] and not active.spoken_of and domain not in replied:
             acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
         return acts
 
     def _speak(self, acts: Sequence[Act]) -> list[Act]:
-        """Return acts as the user says them; note the constraints that they state."""
-        # Who is asked answers, however often.
+        """Return the acts in their final form; record the constraints that they state."""
+        # Replies do not count as repetitions.
         if any(self._acts[act] for act in acts if act not in self._replies):
             self._markers.append(REPEAT)
         utterance = list(dict.fromkeys(self._markers))
@@ -364,7 +364,7 @@ class LiveUser:
         return utterance
 
     def _shortened(self, act: Act) -> Act:
-        """Refer to an equal value that was stated of another domain, now and then."""
+        """Randomly replace a value by a reference to the same value in another domain."""
         same = SAME_VALUE.get(act.slot)
         if same is None or act.slot in self._domains[act.domain].stated:
             return act
@@ -381,27 +381,27 @@ class LiveUser:
 
 
 class _ActiveDomain:
-    """One domain of a goal. `goal` is its part of the user's copy and is written to."""
+    """The state of one domain. `goal` is the domain's part of the user's copy, and is modified."""
 
     def __init__(self, domain: str, goal: DomainGoal) -> None:
         self.domain = domain
         self.goal = goal
         for part in ("fail_info", "fail_book"):
-            # To want nothing first is to have no such wish.
+            # An empty first wish is the same as none.
             if not goal.get(part, True):
                 del goal[part]
         self.given_up = False
         self.spoken_of = False
-        """Whether the user has said anything of this domain."""
+        """Whether the user has mentioned this domain."""
         self.order: list[str] | None = None
-        """Slots of constraints in the order in which they are stated; None before that is drawn."""
+        """The order in which constraints are stated; None before it is drawn."""
         self.places: dict[str, str] = {}
-        """Where a taxi goes, as far as the goal leaves that to what else it wants."""
+        """The departure and destination of a taxi that depend on other domains of the goal."""
         self.stated: dict[str, str] = {}
         self.venue: str | None = None
-        """The venue or train that was last named."""
+        """The venue or train that the system named last."""
         self.known: dict[str, Sequence[str]] = {}
-        """What was said of that since it was named."""
+        """The values that the system has given for it since then."""
 
     @property
     def identity(self) -> str:
@@ -429,7 +429,7 @@ class _ActiveDomain:
         return self.given_up or (missing_part(self.goal) is None and not self.pending())
 
     def pending(self) -> list[str]:
-        """Return the slots of constraints that are still to be stated, in their order."""
+        """Return the slots of constraints that are not stated yet, in order."""
         unstated = self.unstated(self.constraints)
         return unstated if self.order is None else [slot for slot in self.order if slot in unstated]
 
@@ -440,7 +440,7 @@ class _ActiveDomain:
         ]
 
     def notice_venue(self, informed: SlotValues) -> None:
-        """Note what is said of a venue; forget the answers of another than is spoken of now."""
+        """Store values of a venue; if it changes, forget the answers about the previous one."""
         slot, before = self.identity, self.venue
         named = [name for name in informed.get(slot, ()) if name.lower() not in UNINFORMATIVE]
         if named and not (before and any(fits(self.domain, slot, name, before) for name in named)):
@@ -461,15 +461,15 @@ class _ActiveDomain:
         ]
 
     def take_answers(self, informed: SlotValues) -> bool:
-        """Store answers; return whether anything is answered that was not.
+        """Store answers; return whether a question was answered for the first time.
 
-        Another number in each turn for the same taxi brings a user no further.
+        A different phone number for the same taxi in each turn is not progress.
         """
         requests = self.requests
         new = False
         for slot in requests:
             value = informed.get(slot, ("",))[-1]
-            # In quotes it counts as an answer, although it says that there is none.
+            # In quotes, a value such as "none" counts as an answer.
             answer = f'"{value}"' if value in UNANSWERED_VALUES else value
             if value and requests[slot] != answer:
                 new = new or requests[slot] in UNANSWERED_VALUES
@@ -478,9 +478,9 @@ class _ActiveDomain:
 
 
 def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
-    """Return the answer to the question for a slot: what is wanted, or that it does not matter.
+    """Return the reply to a question about a slot: the wish, or that it does not matter.
 
-    None for what the user itself wants to know.
+    The result is None if the user wants to know this value itself.
     """
     if slot in active.requests or slot in ("ref", NONE):
         return None
@@ -498,9 +498,10 @@ def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
 
 
 def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Reply | None:
-    """Return the choice among several that are offered: of the goal, or any when all is stated.
+    """Return the choice among several offers: the goal's value, or any if all constraints are
+    stated.
 
-    What is chosen is the venue that is spoken of from then on. None where there is no choice.
+    If a venue is chosen, it becomes the current venue. The result is None if there is no choice.
     """
     offers = [act for act in acts if act.intent == "select" and act.slot not in (CHOICE, NONE)]
     if offers and offers[0].slot in active.wishes:
@@ -515,21 +516,21 @@ def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Re
     value = values[draws.pick(len(values))]
     if slot == active.identity:
         if active.venue in values:
-            return slot, active.venue  # Who has chosen before stays with that.
+            return slot, active.venue  # An earlier choice is kept.
         active.venue = value
     return slot, value
 
 
 def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | None) -> list[Act]:
-    """Return the acts about a goal's domains, intents in lower case and slots as in goals.
+    """Return the acts about a goal's domains, with intents in lower case and slots as in goals.
 
-    Acts about a booking are about the domain that was last spoken of, at first `current`. To have
-    found nothing is `nooffer`. What has no meaning in the domain is left out.
+    Acts about a booking belong to the last mentioned domain, initially `current`. If nothing was
+    found, the intent is `nooffer`. Acts whose slot is unknown in the domain are left out.
     """
     acts = []
     for raw_intent, raw_domain, raw_slot, value in system:
         intent, domain = raw_intent.lower(), raw_domain.lower()
-        # A booking's slots may also be said of the domain itself.
+        # Systems may use the slots of a booking in the domain itself.
         slot = goal_slot(domain, raw_slot) or goal_slot("booking", raw_slot)
         if domain not in SYSTEM_SLOTS or slot is None:
             continue
@@ -542,15 +543,15 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
             domain = current
         if domain in domains:
             if slot in FLAG_SLOTS and value.lower() == "none":
-                value = "yes"  # A car park without a fee.
+                value = "yes"  # Parking without a fee.
             acts.append(Act(intent, domain, slot, value))
     return acts
 
 
 def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
-    """Return whether a value satisfies a constraint, or says nothing against it.
+    """Return whether a value satisfies a constraint, or does not contradict it.
 
-    Times of trains are limits. Spelling does not count: neither in names, nor in types and times.
+    Times of trains are limits. Names, types and times are compared after normalization.
     """
     value, constraint = value.strip().lower(), constraint.strip().lower()
     if value == constraint or value in UNINFORMATIVE or constraint in UNINFORMATIVE:

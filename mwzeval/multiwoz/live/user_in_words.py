@@ -1,4 +1,4 @@
-"""The rule user in words: it reads what the agent says, thinks in acts, and words what it says."""
+"""The text-level rule user: it parses the agent's messages, chooses acts, and verbalizes them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from mwzeval.multiwoz.live.wordings import user_text
 
 
 class ActUser(User, Protocol):
-    """A user that talks in acts; it reports its `goal` with the answers."""
+    """An act-level user that reports its `goal` with the answers."""
 
     def report(self) -> dict[str, Any]:
-        """Return what the user believes."""
+        """Return the user's final state."""
 
 
 class UserInWords:
-    """A user of the conversation loop, one dialogue long, on MultiWOZ and in words.
+    """A text-level user for a single MultiWOZ dialogue.
 
-    `reader` serves many users; `rng` is this user's own and decides between wordings.
+    `reader` can be shared; `rng` belongs to this user and chooses between wordings.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class UserInWords:
         return self._user.is_done
 
     def begin(self) -> str:
-        """Return what the user says first."""
+        """Return the user's first utterance."""
         return self._say(self._user.begin())
 
     def answer(self, heard: AgentTurn, /) -> str:
-        """Return what the user says to a turn of the agent."""
+        """Return the user's reply to a turn of the agent."""
         messages = read_messages(heard.messages)
         understood = self._reader.acts_of(heard.text, self._context, call_outcomes(messages))
         self._understood.append(understood)
@@ -69,10 +69,11 @@ class UserInWords:
         return text
 
     def report(self) -> dict[str, Any]:
-        """Return what the user holds in the end, as JSON.
+        """Return the user's final state as JSON.
 
-        That is its report in acts, with `complete` and `goal`; `token`, whether it has everything
-        or gave up; what it `said` and `understood` as acts, by turn; and its `faults`.
+        It contains the act-level report, including `complete` and `goal`; `token` (whether the user
+        has everything or gave up); the acts that it `said` and `understood`, by turn; and its
+        `faults`.
         """
         own = self._user.report()
         report = {
