@@ -1,7 +1,7 @@
-"""Systems compared on the units that all of them have; knows no dataset.
+"""Comparison of systems on their common units, independent of any data set.
 
-`compare` takes what was scored of each system and returns a `Comparison`: for each score the
-difference of each system to the first one, how sure it is, and which systems are ahead of which.
+`compare` takes the scored tables of each system and returns a `Comparison`: for each score the
+difference of each system from the first one, its interval and p value, and the ranks.
 """
 
 from mwzeval.comparison.comparison import ComparedMeasure, ComparedSystem, Comparison, Difference

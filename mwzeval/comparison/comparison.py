@@ -1,4 +1,4 @@
-"""The result of a comparison of systems, and the tables, data frames and JSON made of it."""
+"""The result of a comparison of systems, and its tables, data frames and JSON."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ NAMED_SCORES = 8
 
 TEXTS = ("score", "scope", "setting", "system", "interval", "test", "signature", "conditions")
 COUNTS = ("runs", "n", "cases", "wins", "ties", "losses", "rank", "rank_worst")
-"""Columns of a data frame; `best` is a flag, and all others are numbers."""
+"""Columns of integers in a data frame; `best` is a flag, and the other columns are floats."""
 
 WITHOUT_DIRECTION = ("richness.", "flips^")
-"""Scores that are not better when higher or lower, so that no system is worse for having less."""
+"""Prefixes of scores that have no better direction, so that a lower score is not worse."""
 
 System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
-"""What was scored of a system: of one run, or of several by name."""
+"""The scored table of a system, or the tables of several runs by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A score of a system minus that of the baseline, in the unit of the score.
 
-    `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
-    compared to the baseline; both are None where nothing is tested. `counts` says on how many units
-    the system is better; None where a unit alone has no such score. `is_least` says that the p
-    value is the smallest that the test can return with so many samples.
+    `p_value` is two-sided; `adjusted` is its value after Holm's correction over all systems that
+    are compared with the baseline; both are None if there is no test. `counts` has the numbers of
+    units on which the system is better or worse; None if a single unit has no such score.
+    `is_least` means that the p value is the smallest possible one for the number of samples.
     """
 
     value: float
@@ -87,9 +87,9 @@ class ComparedSystem:
     """One score of one system; the baseline has no `difference`.
 
     `runs` has the score of each run; `value` is the mean. `cases` is the number of common units
-    that the score is about. `interval` is of the score itself. A system that is alone in its group
-    has no `place`. `seeds` is how many are resampled where one file has the tests of several; else
-    None.
+    that the score is about. `interval` is that of the score itself. A system that is alone in its
+    group has no `place`. `seeds` is the number of resampled seeds if one file has the tests of
+    several seeds; otherwise None.
     """
 
     system: str
@@ -103,23 +103,23 @@ class ComparedSystem:
 
     @property
     def has_few_runs(self) -> bool:
-        """Whether there are several runs or seeds, but so few that they say little about others."""
+        """Whether there are several runs or seeds, but too few for an interval."""
         return any(1 < number < FEWEST_RUNS for number in (len(self.runs), self.seeds or 0))
 
     @property
     def sd(self) -> float | None:
-        """The standard deviation over the runs; None of a single run."""
+        """The standard deviation over the runs; None for a single run."""
         return across_runs(self.runs).standard_deviation if len(self.runs) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedMeasure:
-    """One score of a group of systems that can be compared in it, the baseline first.
+    """One score of a group of comparable systems, the baseline first.
 
-    `test` is where the p values come from: `MCNEMAR`, `RANDOMIZATION` or `HIERARCHICAL`; None where
-    nothing is tested. `signature` is what the systems have in common; `n` is the number of units
+    `test` is the source of the p values: `MCNEMAR`, `RANDOMIZATION` or `HIERARCHICAL`; None if
+    there is no test. `signature` has the choices that the systems share; `n` is the number of units
     (or clusters) that are resampled. `pairs` has the p value of each pair of systems after Holm's
-    correction over all pairs, from which the places follow; a score of a part has neither.
+    correction over all pairs, which determines the places; scores of parts have neither.
     """
 
     name: str
@@ -137,17 +137,17 @@ class ComparedMeasure:
 
     @property
     def setting(self) -> str:
-        """How the group differs from the other groups of this score; empty where it is alone."""
+        """The differences from the other groups of this score; empty if there is only one group."""
         return self.group.setting
 
     @property
     def has_direction(self) -> bool:
-        """Whether one value of the score is better than another."""
+        """Whether some values of the score are better than others."""
         return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
 
     @property
     def best(self) -> Sequence[ComparedSystem]:
-        """The systems with the best score; none where nothing is better, or all systems tie."""
+        """The systems with the best score; empty if there is no direction or all systems tie."""
         if not self.has_direction:
             return ()
         best = (min if self.lower_is_better else max)(entry.value for entry in self.systems)
@@ -155,9 +155,10 @@ class ComparedMeasure:
         return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system against the best one, the larger of several.
+        """Return the corrected p value of a system against the best one, the largest if several
+        tie.
 
-        None of the best themselves, and of a score of a part.
+        None for the best systems themselves, and for scores of parts.
         """
         best = self.best
         if not best or entry in best or not self.pairs:
@@ -166,9 +167,9 @@ class ComparedMeasure:
         return max(self.pairs[pair if pair in self.pairs else pair[::-1]] for pair in names)
 
     def direction(self, difference: Difference, level: float | None) -> int:
-        """Return 1 for a system that is significantly better than the baseline, -1 for a worse one.
+        """Return 1 if the system is significantly better than the baseline, -1 if it is worse.
 
-        0 stands for neither, for scores without a good direction and for no `level`.
+        Returns 0 otherwise, and for scores without a direction and for no `level`.
         """
         if level is None or difference.adjusted is None or difference.adjusted > level:
             return 0
@@ -182,18 +183,18 @@ class ComparedMeasure:
         return p_value is not None and p_value > level
 
     def of(self, system: str) -> ComparedSystem:
-        """Return one system's entry. Raises `KeyError` when it is not there."""
+        """Return the entry of one system. Raises `KeyError` if there is none."""
         return {entry.system: entry for entry in self.systems}[system]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Systems with what they score, the baseline first, each with the names of its runs.
+    """The scores of systems, the baseline first, each with the names of its runs.
 
-    A score has an entry in `measures` for each group of systems that can be compared in it.
-    `lacking` names the systems without a score that others have, by its label; `undefined` names
-    the scores without a value on the common units. `amounts` says how much was scored of each
-    system, and `conditions` under which conditions (gold states, say).
+    A score has an entry in `measures` for each group of comparable systems. `lacking` maps the
+    label of a score to the systems that lack it; `undefined` names the scores without a value on
+    the common units. `amounts` has the amount of scored data of each system, and `conditions` the
+    conditions of its scores (for example gold states).
     """
 
     systems: tuple[str, ...]
@@ -226,27 +227,27 @@ class Comparison:
 
     @property
     def drawn(self) -> str:
-        """What is resampled, and what systems are compared on."""
+        """The noun for resampled and compared items."""
         has_clusters = any(group.clusters is not None for group in self.groups)
         return "cluster" if has_clusters else self.unit
 
     @property
     def baseline(self) -> str:
-        """The system that the others are compared to."""
+        """The system with which the others are compared."""
         return self.systems[0]
 
     @property
     def pairs(self) -> int:
-        """How many pairs of systems there are in the largest group."""
+        """The number of pairs of systems in the largest group."""
         return max(group.pairs for group in self.groups)
 
     @property
     def several_runs(self) -> bool:
-        """Whether a system has more runs than one."""
+        """Whether a system has more than one run."""
         return any(len(names) > 1 for names in self.runs.values())
 
     def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
-        """Return one score of the baseline and what can be compared with it.
+        """Return one score of the group of the baseline.
 
         Raises:
             KeyError: When it was not compared.
@@ -270,7 +271,7 @@ class Comparison:
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
-    """Return a table per score, a row per system; `places` overrides the customary decimals."""
+    """Return a table per score, a row per system; `places` overrides the usual decimals."""
     sentences = verdict(comparison)
     signatures = tuple(dict.fromkeys(str(measure.signature) for measure in comparison.measures))
     notes = (*about_tests(comparison), *_notes(comparison), *signatures)
@@ -308,9 +309,9 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 
 
 def verdict(comparison: Comparison) -> tuple[str, ...]:
-    """Return a sentence for each system: in which scores it is better or worse than the baseline.
+    """Return a sentence for each system: the scores in which it is better or worse.
 
-    Only scores of the whole that have a direction count, and if any is tested only those that are.
+    Only scores of the whole input with a direction are used; if any are tested, only tested ones.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure, entry in comparison.entries:
@@ -345,7 +346,7 @@ def verdict(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """Return `a, b and c`; of many texts the first ones, with the number of the others."""
+    """Return `a, b and c`; a long list is cut, and the number of omitted texts is added."""
     *shown, last = texts
     if len(texts) > NAMED_SCORES:
         shown, last = [*texts[:NAMED_SCORES]], f"{len(texts) - NAMED_SCORES} more"
@@ -353,7 +354,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def about_units(comparison: Comparison) -> Iterator[str]:
-    """Yield which systems are compared on which units, and what is left out."""
+    """Yield the compared systems, their common units, and the number of excluded units."""
     for group in _largest_groups(comparison):
         baseline, *others = group.systems
         is_all = len(others) > 1 and len(group.systems) == len(comparison.systems)
@@ -391,7 +392,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 
 
 def _largest_groups(comparison: Comparison) -> list[Group]:
-    """Return the groups of two or more systems, of those on the same units the largest."""
+    """Return the groups of two or more systems; for equal units, only the largest group."""
     groups: dict[tuple[str, ...], Group] = {}
     for group in comparison.groups:
         known = groups.get(group.units)
@@ -423,7 +424,7 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 
 
 def about_few(comparison: Comparison) -> str:
-    """Return what the mark of few runs or seeds means, empty where it is not there."""
+    """Return the meaning of the mark for few runs or seeds; empty if it is not used."""
     what = "runs" if comparison.several_runs else "seeds"
     about = f"fewer than {FEWEST_RUNS} {what} are too few for an interval"
     return about if any(entry.has_few_runs for _, entry in comparison.entries) else ""
@@ -503,9 +504,9 @@ def difference_cells(
 
 
 def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
-    """Return a p value with three decimals; a dash where nothing was tested.
+    """Return a p value with three decimals; a dash if there was no test.
 
-    The least that a permutation test can return is an upper bound: `≤ 0.001`.
+    The smallest p value of a permutation test is an upper bound: `≤ 0.001`.
     """
     if p_value is None:
         return UNKNOWN
@@ -515,7 +516,7 @@ def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
 
 
 def about_tests(comparison: Comparison) -> Iterator[str]:
-    """Yield how p values and intervals were found."""
+    """Yield the methods for p values and intervals."""
     unit, samples = comparison.drawn, comparison.samples
     tests = {measure.test for measure in comparison.measures} - {None}
     if tests:
@@ -547,7 +548,7 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Yield what the columns of a table are, and amounts that differ between systems."""
+    """Yield the meanings of the columns of a table, and amounts that differ between systems."""
     if comparison.several_runs:
         yield "mean, sd: mean and standard deviation over the runs"
     if any(measure.test is not None for measure in comparison.measures):
@@ -607,13 +608,13 @@ def _record(
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
 INTERVALS = (ENDS, HALF_WIDTH, NONE)
-"""How intervals are shown: `[lo, hi]`, `± half their width`, not at all."""
+"""The forms of intervals: `[lo, hi]`, `± half their width`, none."""
 
 PAPER_COLUMNS = (
     *("system", "score", "value", "low", "high", "interval", "runs", "sd", "n"),
     *("best", "p_best", "alike", "setting", "signature"),
 )
-"""The columns of the CSV of a table for a paper, whose intervals are those of the scores."""
+"""The columns of the CSV of a table for a paper; its intervals are those of the scores."""
 
 
 def paper_document(
@@ -621,10 +622,10 @@ def paper_document(
 ) -> Document:
     """Return one table for a paper: a row per system, a column per score of the whole, a caption.
 
-    The best score of a column stands out; a dagger marks what does not differ from it
-    significantly, by the test of the score and Holm's correction over all pairs of systems, as
-    ranks do. Of systems that cannot be compared (gold states, say) each group has its own best.
-    `intervals` is one of `INTERVALS`; the comparison has to have those of the scores themselves.
+    The best score of a column is highlighted. A dagger marks scores that do not differ from it
+    significantly, by the test of the score and Holm's correction over all pairs of systems, as for
+    ranks. If systems cannot be compared (for example gold states), each group has its own best.
+    `intervals` is one of `INTERVALS`; the comparison must have intervals of the scores themselves.
 
     Raises:
         UsageError: Where there is no score of the whole.

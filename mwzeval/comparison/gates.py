@@ -1,6 +1,6 @@
-"""Gates: scores that must not be worse than a number, nor significantly worse than a baseline's.
+"""Gates: limits of scores, and tests that no score is significantly worse than a baseline's.
 
-Scores are named as in reports, those of a part with it behind a point (`inform.hotel`).
+Scores are named as in reports; the name of a part follows a point (`inform.hotel`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from mwzeval.scores.score import Score
 
 Gate: TypeAlias = tuple[str, float]
-"""The name of a score, and the worst that it may be."""
+"""The name of a score, and its limit."""
 
 BASELINE, INPUT = "baseline", "input"
 
 
 @dataclass(frozen=True, slots=True)
 class Worse:
-    """A score that is significantly worse than the baseline's; the p value is Holm's."""
+    """A score that is significantly worse than the baseline's, with its corrected p value."""
 
     name: str
     value: float
@@ -66,13 +66,13 @@ def failures(
     scores: Iterable[Score],
     aliases: Mapping[str, str],
 ) -> list[str]:
-    """Return a line for each score that is beyond the limit of its gate, or has no value (NaN).
+    """Return a line for each score that exceeds the limit of its gate, or has no value (NaN).
 
-    The limit is the most that a score may be that is better when lower, the least for all others.
-    Of runs the mean counts. `aliases` are other names for some scores.
+    The limit is a maximum for scores that are better when lower, and a minimum for all others. For
+    several runs, the mean is checked. `aliases` are other names of some scores.
 
     Raises:
-        UsageError: For a score that does not exist.
+        UsageError: If a score does not exist.
     """
     known = {s.name if s.scope == WHOLE else f"{s.name}.{s.scope}": s for s in scores}
     lines = []
@@ -96,15 +96,15 @@ def failures(
 def worse_than(
     system: ScoredTable, baseline: ScoredTable, resampling: Resampling
 ) -> tuple[Worse, ...]:
-    """Return the scores of the whole that are significantly worse than the baseline's.
+    """Return the scores of the whole input that are significantly worse than the baseline's.
 
-    Significant is at `LEVEL` after Holm's correction over all scores that are tested. Those of
-    richness are not.
+    The significance level is `LEVEL`, after Holm's correction over all tested scores. Scores of
+    richness are not tested.
 
     Raises:
-        UsageError: When the two cannot be compared, or not in full.
+        UsageError: If the two cannot be compared, or only in part.
     """
-    # Leaving out what one of them lacks would let a system pass that skips what is hard.
+    # Without this check, a system could pass by omitting difficult dialogues.
     mine, others = set(system.table.units), set(baseline.table.units)
     if mine != others:
         raise UsageError(

@@ -1,23 +1,23 @@
-"""Files with scores of items, whoever wrote them, read as rows with named values.
+"""Files with scores of items from many programs, read as rows with named values.
 
-The format is recognized by the shape of the file; its name does not matter:
+The content of a file determines its format; its name does not matter:
 
-* CSV (also with semicolons) and TSV: a line with the names of the columns, then a row a line.
-* JSON and JSON Lines: a list of objects, an object that holds such a list, or an object that has
+* CSV (also with semicolons) and TSV: a line with the names of the columns, then one row per line.
+* JSON and JSON Lines: a list of objects, an object that contains such a list, or an object with
   the scores of each item: `{"a": 1, "b": [0, 1], "c": {"f1": 0.5}}`, where a list has the trials of
   the item.
 * Logs of inspect_ai, `.eval` (a zip archive) and `.json`. The item is the sample, the trial its
   epoch, and each scorer a score; a scorer whose values are objects is a score for each key
-  (`scorer.key`). Letters count as inspect_ai counts them. A score that is NaN is none (inspect_ai
-  calls it unscored), and a sample that ended in an error has none.
+  (`scorer.key`). Letters are converted as in inspect_ai. A NaN is not a score (inspect_ai
+  calls it unscored), and a sample that ended in an error has no score.
   Source: https://inspect.aisi.org.uk/eval-logs.html; value_to_float of inspect_ai.scorer.
 * Results of τ-bench, and of τ²-bench: an object with simulations. The item is the task, the score
-  the reward. A simulation that infrastructure ended has none.
+  the reward. A simulation that infrastructure ended has no score.
   Source: sierra-research/tau-bench, tau_bench/types.py; sierra-research/tau2-bench, data_model.
-* Samples of lm-evaluation-harness (`--log_samples`): a line a document and filter. The item is the
-  document; the scores are those that a line lists in `metrics`, in older files all numbers. With
+* Samples of lm-evaluation-harness (`--log_samples`): a line per document and filter. The item is a
+  document; the scores are listed in `metrics` of each line, or in older files all numbers. With
   several filters each has its own score (`exact_match,strict-match`, its name in the results of the
-  harness). Scores that the harness has only over all documents are left out.
+  harness). Scores that the harness has only for all documents together are not read.
   Source: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py (logged_samples).
 """
 
@@ -45,10 +45,10 @@ from mwzeval.scores.findings import Findings
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a file to read; None or empty means that their names decide.
+    """The columns of a file to read; None or empty means that they are found by their names.
 
-    `metric` is the column with the name of the score of a row, where each row has one of several.
-    `lower` names the scores that are better when lower.
+    `metric` is the column with the name of the score, for files with one score per row. `lower`
+    names the scores that are better when lower.
     """
 
     item: str | None = None
@@ -60,24 +60,24 @@ class Columns:
 
 
 Row: TypeAlias = tuple[str, Mapping[str, Any]]
-"""Where a row is in the file, for messages, and its values by column."""
+"""The location of a row in the file, for messages, and its values by column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a file, and the columns of its format; values in objects are in `a.b`."""
+    """The rows of a file, and the columns of its format; `a.b` names values in objects."""
 
     rows: Sequence[Row]
     columns: Columns = field(default_factory=Columns)
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns in the order in which they come."""
+        """The names of all columns, in order of first occurrence."""
         return list(dict.fromkeys(name for _, values in self.rows for name in values))
 
 
 def is_log(file: str) -> bool:
-    """Return whether a file has a format in which a program for evaluation writes its results."""
+    """Return whether a file has the log format of an evaluation program."""
     try:
         return bool(read_rows(file, Findings()).columns.scores)
     except MwzevalError:
@@ -85,7 +85,7 @@ def is_log(file: str) -> bool:
 
 
 def read_rows(file: str, findings: Findings) -> Rows:
-    """Return the rows of a file of any known format, and add what is not counted to `findings`.
+    """Return the rows of a file of any known format, and add rows that are not used to `findings`.
 
     Raises `InputError` for other files.
     """
@@ -140,7 +140,7 @@ def _other_shape(file: str | None, what: str) -> InputError:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values with those in objects under names such as `a.b`."""
+    """Return the values, with those inside objects under names such as `a.b`."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, dict):
@@ -151,7 +151,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(text: str, findings: Findings) -> list[Row]:
-    """Return the rows of a table. Names of columns are in lower case."""
+    """Return the rows of a table. The names of its columns are in lower case."""
     header = text.lstrip().splitlines()[0]
     delimiter = next((sign for sign in "\t,;" if sign in header), ",")
     reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
@@ -198,13 +198,13 @@ CUT = (
     "is cut off in the summaries of the archive: name a shorter column, or write the log as "
     "JSON (inspect log convert --to json)"
 )
-"""Stands for metadata of which the summaries of an archive have about a thousand characters only,
-so that texts that begin alike look the same."""
+"""Replaces metadata that the summaries of an archive cut after about a thousand characters:
+different texts with the same beginning would look equal."""
 
 
 def _inspect_summaries(file: str) -> list[Any]:
     names = zip_names(file)
-    # A run that has not ended has no summary, but a journal of its parts.
+    # An unfinished run has no summary, only a journal of its parts.
     journal = [name for name in names if name.startswith("_journal/summaries/")]
     wanted = [SUMMARIES] if SUMMARIES in names else journal
     if not wanted:

@@ -1,12 +1,12 @@
-"""Scores of single items of any benchmark, that other programs wrote, as systems to compare.
+"""Scores of single items of any benchmark, written by other programs, as systems to compare.
 
-A row of a file is a trial of an item. Where there is no column of trials, rows of an item are its
-trials in their order. A row without a score is a trial that could not be judged, and is none of
-that score.
+A row of a file is a trial of an item. Without a column of trials, the rows of an item are its
+trials in order. A row without a score is a trial that could not be judged, and is ignored for this
+score.
 
-Scores that are 0 or 1 in all files are rates in percent, as are those that are 0 or 100 in some of
-them; where items have several trials, the first of them has pass^k. All others keep their unit. A
-score is compared on the items for which all files have it.
+Scores that are 0 or 1 in all files are rates in percent, as are scores that are 0 or 100 in some of
+them; if items have several trials, the first such score has pass^k. All others keep their unit. A
+score is compared on the items that have it in all files.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ NAMES = {
     "metric": "metric",
     "score": "score reward success correct accuracy f1 value",
 }
-"""Usual names of columns; upper and lower case are the same."""
+"""Usual names of columns; case is ignored."""
 
 LOWER = "error wer cer loss perplexity mae mse rmse distance latency seconds time cost tokens turns"
-"""Words in names of scores that are mostly better when lower."""
+"""Words in the names of scores that are usually better when lower."""
 
 WORDS = {"": None, "na": None, "n/a": None, "null": None, "none": None, "true": 1, "false": 0}
 LARGEST = 1e100
-"""Sums and squares of larger numbers are not finite."""
+"""Sums and squares of larger numbers would not be finite."""
 
 SHOWN_COLUMNS = 12
 PERCENT, AS_GIVEN = "percent", "as-given"
@@ -64,7 +64,7 @@ class ItemScores:
 
 @dataclass(slots=True)
 class _File:
-    """The values of each score of a file, in lower case; `labels` has the names as given."""
+    """The values of each score of a file, by lower-case name; `labels` has the original names."""
 
     name: str
     findings: Findings
@@ -72,12 +72,12 @@ class _File:
     labels: dict[str, str] = field(default_factory=dict)
 
     def items(self, *scores: str) -> dict[str, None]:
-        """Return the items that have any of these scores (without: any at all), in order."""
+        """Return the items that have any of these scores (by default, any score), in order."""
         return {item: None for score in scores or self.values for item, _ in self.values[score]}
 
 
 def directions(comparison: Comparison) -> list[Problem]:
-    """Return a warning about each score whose name says that it is better when lower."""
+    """Return a warning for each score that is better when lower according to its name."""
     found, words = [], set(LOWER.split())
     for measure in (measure for measure in comparison.measures if not measure.lower_is_better):
         if not words.isdisjoint(re.split(r"[\W_]+", measure.name)):
@@ -90,7 +90,7 @@ def directions(comparison: Comparison) -> list[Problem]:
 def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScores:
     """Return the scores of files of any benchmark, for comparison with each other.
 
-    `columns` are those to read; what it leaves open is decided by the format of a file and the
+    `columns` are the columns to read; unspecified columns are found by the format of a file and the
     names of its columns.
 
     Raises:
@@ -165,11 +165,11 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
     cluster = column("cluster", asked.cluster)
     trial = column("trial", asked.trial, known.trial)
     if asked.trial is None and all(row.get(trial or "") in (None, "") for _, row in rows.rows):
-        trial = None  # trials are then in their order
+        trial = None  # then trials are numbered in order
     metric = None if asked.scores or known.scores else column("metric", None)
     scores = known.scores or (*usual("score"), *(n for n in names if n.startswith("scores.")))
     if asked.scores:
-        # Of the scores of a format first: `match` is its scorer, whatever else is called so.
+        # Scores of the format have priority: `match` is its scorer even if other columns match.
         wanted = _whole_names(asked.scores, (*known.scores, *names))
         found = {name: _named(name, known.scores) or _named(name, names) for name in wanted}
         for name in (name for name in found if found[name] is None):
@@ -183,9 +183,9 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
 
 
 def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in lists with commas between: the longest `known` ones.
+    """Return the names in comma-separated lists; the longest `known` names have priority.
 
-    lm-evaluation-harness calls scores `exact_match,strict-match`.
+    lm-evaluation-harness has names with commas: `exact_match,strict-match`.
     """
     longest = sorted(map(re.escape, known), key=len, reverse=True)
     name = "|".join([*longest, r"[^,\s][^,]*?"])
@@ -194,7 +194,7 @@ def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _named(name: str, names: Sequence[str]) -> str | None:
-    """Return the column of a name, that with the same case first."""
+    """Return the column of a name; one with the same case has priority."""
     if name in names:
         return name
     return next((known for known in names if known.lower() == name.lower()), None)
@@ -233,7 +233,7 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
                     )
             for column in columns.scores:
                 if column not in row and column in rows.columns.scores:
-                    continue  # rows of errors and of other filters lack a score of the format
+                    continue  # rows of errors and of other filters lack some scores
                 label = _name_in(row, columns.metric) if columns.metric else column
                 score = label.lower()
                 file.labels.setdefault(score, label)
@@ -268,14 +268,15 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
 
 
 def _name_in(row: Mapping[str, Any], column: str) -> str:
-    """Return a value as a name. Raises `ValueError` where there is none."""
+    """Return a value as a name. Raises `ValueError` if the value is none."""
     value = row.get(column)
     if value == CUT:
         raise ValueError(f"{_quoted(column)} is {value}")
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1.0 and 1 are one number
+        value = int(value)  # 1.0 and 1 are the same number
     if isinstance(value, str | int | float) and (words := str(value).split()):
-        # Spaces are one, as inspect_ai has them in summaries, and so are spellings of letters.
+        # Repeated spaces are merged, as in inspect_ai's summaries; equivalent characters are
+        # unified.
         return normalize("NFC", " ".join(words))
     raise ValueError(f"{_quoted(column)} is empty")
 
@@ -301,9 +302,9 @@ def _number_in(row: Mapping[str, Any], column: str) -> float | None:
 
 
 def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> None:
-    """Remove items that lack a score in another file; warn, also where that changes the score.
+    """Remove items that lack a score in another file; warn, also if that changes the score.
 
-    Items that are not `common` to all files are left out by the comparison itself.
+    The comparison itself excludes items that are not `common` to all files.
 
     Raises:
         UsageError: If no item has the score in all files.
@@ -327,7 +328,7 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
         file.values[score] = {key: v for key, v in values.items() if key[0] not in lacking}
         if len(kept) == len(means):
             continue
-        with np.errstate(over="ignore", invalid="ignore"):  # of values near the largest number
+        with np.errstate(over="ignore", invalid="ignore"):  # for values near the largest number
             before, after = np.mean(list(means.values())), np.mean(kept)
             error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
         if abs(after - before) > error:
@@ -340,7 +341,7 @@ def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> N
 
 
 def _are_outcomes(files: Sequence[_File], score: str) -> bool:
-    """Return whether a score is 0 or 1 in all files; in some it may be 0 or 100, and is divided."""
+    """Return whether a score is 0 or 1 in all files; scores of 0 and 100 are divided by 100."""
     kinds = [set(file.values[score].values()) for file in files]
     everything = set().union(*kinds)
     if 100 in everything and 1 not in everything:
@@ -356,7 +357,7 @@ def _are_outcomes(files: Sequence[_File], score: str) -> bool:
 
 
 def _check_values(files: Sequence[_File], score: str) -> None:
-    """Warn of other units than in another file, and of a file that is a copy of another."""
+    """Warn if the units differ from those in another file, and if a file is a copy of another."""
     kinds = {file.name: set(file.values[score].values()) for file in files}
     outcomes = [name for name, kind in kinds.items() if kind <= {0, 1} and 1 in kind]
     shares = [name for name, kind in kinds.items() if 0 <= min(kind) <= max(kind) <= 1]
@@ -392,7 +393,7 @@ def _lower(files: Sequence[_File], asked: Sequence[str]) -> set[str]:
 
 
 def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -> ScoredTable:
-    # That a failure comes k times is no pass^k.
+    # There is no pass^k of failures: scores that are better when lower are excluded.
     first = next((s for s in file.values if outcomes[s] and s not in lower), None)
     several = sum(outcomes[score] for score in file.values) > 1
     item_of = {trial_name(*key): key[0] for values in file.values.values() for key in values}
@@ -420,7 +421,7 @@ def _scored(file: _File, outcomes: Mapping[str, bool], lower: Collection[str]) -
 
 
 def _beside(tables: Sequence[Table], units: Iterable[str]) -> Table:
-    """Return all columns for these units, 0 where a table has none of a unit."""
+    """Return all columns for these units, 0 if a table lacks a unit."""
     rows: dict[str, dict[str, float]] = {unit: {} for unit in units}
     for table in tables:
         for unit, values in zip(table.units, table.values.tolist(), strict=True):

@@ -1,15 +1,15 @@
-"""How many items and trials are needed to detect a difference between two systems.
+"""The number of items and trials that a difference between two systems needs.
 
-Model of a trial's score: system + item + what the system makes of the item + trial. Both systems
-have the same items, so what an item is worth to both drops out of their difference. Its variance
-over G items with T trials of each by both systems is (`between` + `within` / T) / G: `between`, how
-unlike the two are in which items they find hard, and `within`, how unlike their trials of an item.
-The test is that of the mean difference, two-sided, in the normal approximation; the variances are
-those of the pilot, also where the difference is large.
+The model of a trial's score is system + item + system × item + trial. Both systems have the same
+items, so the effect of an item on both cancels in their difference. The variance of the difference
+over G items with T trials by each system is (`between` + `within` / T) / G: `between` is the
+variance between items of the expected difference, and `within` the variance between trials of an
+item. The test is that of the mean difference, two-sided, in the normal approximation; the variances
+are those of the pilot, even if the difference is large.
 
-Where items of a cluster are not independent, there is a cluster in the model, too, and the variance
-is (`shared` + `between` + `within` / T) / G: what clusters vary counts as often as a cluster has
-items, in the mean over items. More items are taken to come in clusters as large as the pilot's.
+If items within a cluster are dependent, the model also has a cluster effect, and the variance is
+(`shared` + `between` + `within` / T) / G: `shared` is the variance between clusters times the
+number of items per cluster. Additional items are assumed to have clusters as large as the pilot's.
 
 Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 3 (unequal numbers);
 Kish, Survey Sampling, 1965, chapter 5 (design effect); Miller, "Adding Error Bars to Evals", 2024
@@ -57,10 +57,10 @@ CLUSTERED = (
 class Spread:
     """Variances of a trial's score (or difference), in its squared unit.
 
-    `between` items, and `within` an item, between its trials. Where no item has a second trial the
-    two cannot be distinguished: `within` is None, and `between` is the variance of one trial.
-    `shared` is the variance between clusters times the items of a cluster, `between` then that of
-    items of one.
+    `between` is the variance between items, and `within` the variance between trials of an item. If
+    no item has a second trial, the two cannot be distinguished: `within` is None, and `between` is
+    the variance of one trial. `shared` is the variance between clusters times the number of items
+    per cluster; `between` is then the variance between items of one cluster.
     """
 
     between: float
@@ -82,12 +82,12 @@ Scores = Sequence[NDArray[np.float64]]
 def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> Spread:
     """Return the spread of a system's trials, or of the difference of two on the same items.
 
-    Trials are noise of the mean of their item; the sums of squares in and between clusters are set
-    to what is expected of them. `clusters` has the cluster of each item, at least two; without,
-    each item is one. Unbiased, except that an estimate below 0 is reported as 0.
+    The sums of squares within items, within clusters and between clusters are equated with their
+    expectations. `clusters` has the cluster of each item, at least two clusters; by default, each
+    item is a cluster. The estimates are unbiased, except that one below 0 is reported as 0.
 
     Raises:
-        UsageError: For less than two items or clusters, and when only one system has items with
+        UsageError: For fewer than two items or clusters, or if only one system has items with
             several trials.
     """
     number = len(systems[0])
@@ -123,7 +123,7 @@ def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> S
     of_sizes = float(sizes @ sizes)
     clustered = max(0.0, of_clusters / (items - of_sizes / items))
     of_trials = float(within.sum()) if second.any() else None
-    if sizes.size == items:  # the variance between clusters is that between items
+    if sizes.size == items:  # each cluster is one item
         return Spread(clustered, of_trials)
     return Spread(between, of_trials, clustered * of_sizes / items)
 
@@ -137,28 +137,28 @@ class TwoSided:
 
     @property
     def errors(self) -> float:
-        """The smallest difference that is seen with this power, in standard errors.
+        """The smallest difference that is detected with this power, in standard errors.
 
-        That chance counts differences found with the right sign only; of those with the wrong one
-        there are next to none (0.00004 at a power of 0.5 and a level of 0.05).
+        The power counts only differences with the right sign. The probability of the wrong sign is
+        negligible (0.00004 at a power of 0.5 and a level of 0.05).
         """
         return normal_quantile(1 - self.alpha) + NormalDist().inv_cdf(self.power)
 
     def power_of(self, difference: float, standard_error: float) -> float:
-        """Return the chance that a true difference is found significant."""
+        """Return the probability that the test finds a true difference significant."""
         if not standard_error:
             return 1.0 if difference else self.alpha
         away, needed = abs(difference) / standard_error, normal_quantile(1 - self.alpha)
         return NormalDist().cdf(away - needed) + NormalDist().cdf(-away - needed)
 
     def items_needed(self, difference: float, spread: Spread, trials: float) -> int:
-        """Return how many items with so many trials it takes to see a difference (not 0)."""
+        """Return the number of items with `trials` each that detect a difference (not 0)."""
         return max(2, math.ceil(spread.of_item(trials) * (self.errors / difference) ** 2))
 
     def trials_needed(self, difference: float, spread: Spread, items: int) -> int | None:
-        """Return how many trials of each of so many items it takes to see a difference (not 0).
+        """Return the number of trials per item that detect a difference (not 0) on `items` items.
 
-        None where no number of trials does.
+        None if no number of trials is enough.
         """
         if self.items_needed(difference, spread, 1) <= items:
             return 1
@@ -170,9 +170,9 @@ class TwoSided:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pilot:
-    """One score of a pilot run: `value` of it all, and that of each trial, item → array.
+    """One score of a pilot run: the overall `value`, and the score of each trial, item → array.
 
-    `clusters` has the cluster of each item, where items of one are not independent.
+    `clusters` has the cluster of each item if the items of a cluster are dependent.
     """
 
     label: str
@@ -184,7 +184,7 @@ class Pilot:
 
     @property
     def trials(self) -> int:
-        """How many trials there are of all items."""
+        """The number of trials of all items."""
         return sum(of_item.size for of_item in self.scores.values())
 
 
@@ -194,14 +194,14 @@ def pilots_of(
     usual: Sequence[str],
     clusters: Mapping[str, str] | None = None,
 ) -> dict[str, Pilot]:
-    """Return the score called `name` of pilot runs, else the first of the `usual` ones.
+    """Return the score called `name` of pilot runs, by default the first of the `usual` ones.
 
-    The score of a trial is its jackknife pseudo-value, for a rate the outcome itself. Units that
-    belong together when resampling (dialogues of a seed) are trials of one item.
+    The score of a trial is its jackknife pseudo-value, which for a rate is the outcome itself.
+    Units that are resampled together (dialogues of a seed) are trials of one item.
 
     Raises:
-        UsageError: When there is no such score, it is not one that single trials have, its
-            signatures differ, or there are less than two items or clusters.
+        UsageError: If there is no such score, single trials do not have it, its
+            signatures differ, or there are fewer than two items or clusters.
     """
     pilots = {}
     for system, scored in systems.items():
@@ -254,9 +254,9 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
 class Clustering(NamedTuple):
     """The number of clusters, the correlation of items within a cluster, and the design effect.
 
-    `size` is the mean over items of how many items their cluster has, `correlation` that of the
-    differences on two items of one cluster (intraclass), and `design_effect` how many times as many
-    items it takes as if they were independent; both with one trial of each item.
+    `size` is the mean over items of the size of their cluster, `correlation` is the intraclass
+    correlation of the differences on two items of a cluster, and `design_effect` is the number of
+    items relative to independent items; all with one trial per item.
     """
 
     number: int
@@ -269,12 +269,12 @@ class Clustering(NamedTuple):
 def _spreads_of_difference(
     pilots: Mapping[str, Pilot],
 ) -> tuple[dict[str, Spread], Clustering | None]:
-    """Return the spread of the difference of two systems, by what is assumed of them.
+    """Return the spread of the difference of two systems, by assumption about the systems.
 
-    Of two pilots it is `PAIRED`, over the items that both have. A single one does not tell how far
-    another system finds the same items hard, only the two ends, both with its variances:
-    `INDEPENDENT`, not at all, so that pairing is for nothing; `ALIKE`, as another run of the pilot
-    would, which needs second trials of items.
+    For two pilots, it is `PAIRED`, over the items that both have. A single pilot gives only two
+    extremes for the similarity of the systems, both with its variances: `INDEPENDENT`, if difficult
+    items of one are no more difficult for the other, and `ALIKE`, if the other is as similar as a
+    second run of the pilot, which requires items with several trials.
     """
     first, *others = pilots.values()
     common = [item for item in first.scores if all(item in pilot.scores for pilot in others)]
@@ -310,14 +310,15 @@ def power_document(
     in_corpus: int | None = None,
     places: int | None = None,
 ) -> Document:
-    """Return what numbers of items and trials show, and advice, from one or two pilot runs by name.
+    """Return the detectable differences, and advice, for one or two pilot runs by name.
 
-    `difference` is that to be seen, in the unit of the score; None for the smallest ones. `goals`
-    and `trials` are numbers of items, and of trials of each, by default usual ones. `in_corpus` is
-    the number of items of the corpus; None where more can be made. `places` are decimals.
+    `difference` is the one to detect, in the unit of the score; None for the smallest detectable
+    ones. `goals` and `trials` are numbers of items, and of trials per item; the defaults are usual
+    ones. `in_corpus` is the number of items of the corpus; None if more can be created. `places`
+    are decimals.
 
     Raises:
-        UsageError: For several trials where the pilot has one of each item, and for pilots that do
+        UsageError: For several trials if the pilot has one per item, and for pilots that do
             not differ in any item.
     """
     spreads, clustering = _spreads_of_difference(pilots)

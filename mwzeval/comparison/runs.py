@@ -1,9 +1,9 @@
-"""Many runs of one system, distinguished by their seeds: what all of its scores are worth together.
+"""Several runs of one system with different seeds, and the variance of their scores.
 
-The spread of a score over runs says nothing about other dialogues, and its interval nothing about
-other seeds. `Across.components` has both: a score is the mean of one number a unit (its jackknife
-pseudo-value, which for a rate is the outcome itself), and the variance of these, over runs × units,
-is split between runs, units and the rest.
+The spread of a score over runs is not about other dialogues, and its interval not about other
+seeds. `Across.components` covers both: a score is the mean of one number per unit (its jackknife
+pseudo-value, which for a rate is the outcome itself), and the variance of these numbers, over runs
+× units, is split between runs, units and the rest.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
 
 NESTED = ("values", "variances")
-"""Keys of records that JSON alone has."""
+"""Keys of records that only JSON has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Across(Score):
     """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
-    `components` are the variances, in the squared unit of the score, of the numbers of units whose
-    mean the score is; None for scores that are no such mean (distinct words, windows of text), and
-    where runs have different cases (dialogues that say a value of a slot).
+    `components` are the variances, in the squared unit of the score, of the numbers per unit whose
+    mean is the score. It is None for scores that are no such mean (distinct words, windows of
+    text), and if runs have different cases (dialogues that mention a value of a slot).
     """
 
     values: tuple[float, ...]
@@ -43,7 +43,7 @@ class Across(Score):
 
     @property
     def shares(self) -> tuple[float, float, float] | None:
-        """Of the variance of one run's score, the parts due to run, units and the rest."""
+        """The shares of the variance of one run's score due to the run, the units and the rest."""
         if self.components is None:
             return None
         of = self.components
@@ -52,7 +52,7 @@ class Across(Score):
         return (parts[0] / total, parts[1] / total, parts[2] / total) if total else None
 
     def standard_error(self, runs: float = 1, units: float = 1) -> float | None:
-        """Return that of the mean, with so many times the runs and units that there are."""
+        """Return the standard error of the mean for this multiple of the runs and units."""
         if self.components is None:
             return None
         return self.components.standard_error(round(runs * len(self.values)), round(units * self.n))
@@ -62,8 +62,8 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     """Return every score over the runs, by name.
 
     Raises:
-        UsageError: For less than two runs, or runs with different signatures.
-        InputError: When they do not have the same units, with those that are missing.
+        UsageError: For fewer than two runs, or runs with different signatures.
+        InputError: If they do not have the same units; the message lists the missing ones.
     """
     if len(runs) < 2:
         raise UsageError("--runs needs at least two predictions files, one for each run")
@@ -91,9 +91,7 @@ def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponen
     if cases is not None:
         first, *others = (table.column(cases) > 0 for table in tables)
         if not all(np.array_equal(first, other) for other in others):
-            return (
-                None  # the units are not the same, so that runs and units cannot be distinguished
-            )
+            return None  # different units: runs and units cannot be distinguished
     numbers = np.array([pseudo_values(m, table) for m, table in zip(of_runs, tables, strict=True)])
     if numbers.shape[1] < 2 or not np.isfinite(numbers).all():
         return None
@@ -101,7 +99,7 @@ def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponen
 
 
 def pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
-    """Return n·score - (n-1)·(score without the unit) for each of the n units it is about.
+    """Return n·score - (n-1)·(score without the unit) for each of the n units of the score.
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 11.5.
     """
@@ -123,10 +121,10 @@ def runs_document(
     meta: Mapping[str, Any],
     words: Words,
 ) -> Document:
-    """Return mean, spread and variance components of all scores.
+    """Return the mean, spread and variance components of all scores.
 
-    `runs` has the metrics of each run in their plain shape, by name; `meta` says what was scored,
-    and `words` what its units are called.
+    `runs` maps names of runs to their metrics in the plain shape; `meta` describes the scored data,
+    and `words` has the nouns for its units.
     """
     counted, coverage = next(iter(meta["coverage"].items()))
     size = f"{len(runs)} runs × {coverage['scored']} {counted}"

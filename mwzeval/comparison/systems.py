@@ -1,7 +1,6 @@
-"""Compare systems: differences, intervals, tests and ranks on the units that all systems have.
+"""Compare systems on their common units: differences, intervals, tests and ranks.
 
-In a score only systems whose signatures agree are compared, on the units and columns that they
-share.
+In each score, only systems whose signatures agree are compared, on their common units and columns.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ from mwzeval.statistics.trials import Trials
 Key = tuple[str, str]
 
 GOALS = "goals"
-"""The key of a signature that says which goals were chosen; only common ones are compared."""
+"""The key of a signature for the choice of goals; only common goals are compared."""
 
 
 def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
@@ -67,7 +66,7 @@ def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
 
 
 def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:
-    """Return the groups of systems that can be compared, for each score that all systems have.
+    """Return the groups of comparable systems, for each score that all systems have.
 
     Systems may have chosen different goals if the goal of each unit is known.
     """
@@ -82,7 +81,7 @@ def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group
 
 
 def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
-    """Raise `UsageError` with all differences unless systems are comparable in each, or one,
+    """Raise `UsageError` with all differences unless systems are comparable in each score, or in
     `score`.
     """
     groups = groups_by_score(systems)
@@ -92,9 +91,9 @@ def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = Non
 
 
 def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = ()) -> UsageError:
-    """Return the error for systems that cannot be compared: all differences in scores `keys`.
+    """Return the error for systems that cannot be compared, with all differences in scores `keys`.
 
-    Without `keys`, these are the scores that the first system shares with another.
+    By default, these are the scores that the first system shares with another.
     """
     signed = [signatures_of(scored) for scored in systems.values()]
     found: dict[str, str] = {}
@@ -108,7 +107,7 @@ def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = (
 
 
 def common_signature(signatures: Sequence[Signature], group: Group) -> Signature:
-    """Return the choices in which the signatures of a group agree, and its size."""
+    """Return the choices on which the signatures of a group agree, and its size."""
     first, *others = signatures
     different = {key for other in others for key in first.differences(other)}
     kept = tuple(choice for choice in first.choices if choice[0] not in {*AMOUNTS, *different})
@@ -119,7 +118,7 @@ def common_signature(signatures: Sequence[Signature], group: Group) -> Signature
 
 
 def _may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
-    # They may if the goals were chosen differently, or if no signature says how they were, but the
+    # This is so if signatures state different choices, or if no signature states the choice but the
     # goals are known.
     signatures = (m.signature for scored in systems.values() for m in scored.measures)
     chosen = {dict(signature.choices).get(GOALS) for signature in signatures}
@@ -134,11 +133,11 @@ def common_units(
 ) -> tuple[str, ...]:
     """Return the units that all systems have, in the order of the first system.
 
-    `units_of` has the units of each system, by default the rows of its table. Where goals may have
-    been chosen differently, units need the same goal.
+    `units_of` has the units of each system, by default the rows of its table. If systems may have
+    chosen different goals, units must have the same goal.
 
     Raises:
-        UsageError: When two systems have no unit in common.
+        UsageError: If two systems have no unit in common.
     """
     by_goal = _may_have_other_goals(systems)
     names = units_of or {system: scored.table.units for system, scored in systems.items()}
@@ -160,7 +159,7 @@ def common_units(
 def aligned(
     systems: Mapping[str, Mapping[str, ScoredTable]], units: Sequence[str]
 ) -> dict[str, list[ScoredTable]]:
-    """Return the runs of each system with the common units and columns only.
+    """Return the runs of each system with only the common units and columns.
 
     Tables keep the order of `units`; counts of types are sorted by unit.
     """
@@ -179,7 +178,7 @@ def aligned(
 
 
 def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
-    """Check that runs of one system differ in nothing but their scores.
+    """Check that runs of one system differ only in the values of their scores.
 
     Raises:
         UsageError: For runs that were not scored alike.
@@ -214,7 +213,7 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
             f"only one of {first} and {name} has {score} ({scope})"
             for score, scope in sorted(signatures.keys() ^ of_other.keys())
         ]
-        # Runs are of the same units, so that amounts may not differ either.
+        # Runs have the same units, so their amounts must also be equal.
         found += [
             f"for {key[0]}, {what} is {dict(signature.choices).get(what)} in {first} and "
             f"{dict(of_other[key].choices).get(what)} in {name}"
@@ -229,16 +228,16 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
 
 
 LEVEL = 0.05
-"""Adjusted p values up to this are significant by default."""
+"""The default significance level of adjusted p values."""
 
 ROUNDING = 1e-9
-"""Scores of one unit that differ by at most this are equal but for the order of arithmetic."""
+"""Scores of a unit that differ by at most this are equal except for the order of arithmetic."""
 
 Pair = tuple[str, str]
-"""A system, and the earlier one that it is compared with."""
+"""A system, and the earlier system with which it is compared."""
 
 Tested = tuple[float, Interval | None, float | None]
-"""The difference of a pair, its interval and p value; None where there is none."""
+"""The difference of a pair, its interval and p value; None for a missing value."""
 
 Draw = Callable[..., list[DrawnSums]]
 """Draws sums of the rows of several tables at once."""
@@ -257,34 +256,35 @@ def compare(
 ) -> Comparison:
     """Compare each system with the first one, and all pairs for their ranks.
 
-    In each score only systems whose signatures agree are compared with each other; where these are
-    several groups, each has its own first system, ranks and common units.
+    In each score, only systems whose signatures agree are compared with each other. If there are
+    several such groups, each has its own first system, ranks and common units.
 
-    Where a system has several runs, its score is their mean, and intervals and p values of all
-    systems are of a hierarchical bootstrap of units and runs. Otherwise, scores of 0/1 outcomes are
-    tested by McNemar's exact test, all others by approximate randomization; intervals of
-    differences are of a paired bootstrap, those of scores of types of a jackknife. P values are
+    If a system has several runs, its score is their mean, and intervals and p values of all systems
+    come from a hierarchical bootstrap of units and runs. Otherwise, McNemar's exact test is used
+    for scores of 0/1 outcomes, and approximate randomization for all others; intervals of
+    differences come from a paired bootstrap, or from a jackknife for scores of types. P values are
     corrected by Holm's method, over the systems for each score, and over all pairs for the ranks.
-    Outcomes of which the systems have different cases are tested as scores that are no outcomes.
+    McNemar's test requires that the systems have the same cases; otherwise approximate
+    randomization is used.
 
     Args:
-        systems: What was scored of each system, the baseline first; of several runs by their names.
+        systems: The scored table of each system, or tables of its runs by name; the baseline first.
         resampling: The confidence of intervals, the number of samples and the seed.
         level: Adjusted p values up to this are significant.
-        scopes: Whether scores of parts (domains) are compared as well, or the names of the parts.
+        scopes: Whether scores of parts (domains) are also compared, or the names of the parts.
             They are only compared with the first system, and not ranked.
         headline: The scores to compare; all of them if no system has a score of the headline.
         intervals: Whether the scores themselves have intervals.
         unit: The name of a unit in messages.
-        clusters: The cluster of each unit where units are not independent (questions about one
-            text, say). Whole clusters are then resampled and swapped, and outcomes are tested as
-            all other scores are. Scores stay means over units.
+        clusters: The cluster of each unit if units are not independent (such as questions about one
+            text). Then whole clusters are resampled and swapped, and outcomes are tested like
+            all other scores. Scores remain means over units.
 
     Raises:
-        UsageError: For less than two systems, where no two can be compared in any score, and for
+        UsageError: For fewer than two systems, if no two are comparable in any score, and for
             systems without a common unit.
         InputError: For runs of one system on different units.
-        ValueError: For clusters where there are scores of types.
+        ValueError: For clusters together with scores of types.
     """
     how = resampling or Resampling()
     if len(systems) < 2:
@@ -292,7 +292,7 @@ def compare(
     if not 0 < level < 1:
         raise UsageError(f"a significance level must be between 0 and 1, such as 0.05: got {level}")
     runs = {name: _runs(name, system, unit) for name, system in systems.items()}
-    # The runs of a system are alike in all but their numbers.
+    # The runs of a system differ only in their numbers.
     firsts = {name: next(iter(of_system.values())) for name, of_system in runs.items()}
     shared = groups_by_score(firsts)
     if not any(is_named(name, headline) for name, _ in shared):
@@ -352,7 +352,7 @@ def compare(
 
 
 def _runs(name: str, system: System, unit: str) -> dict[str, ScoredTable]:
-    """Return the runs of a system by their names, sorted, as results are the same in any order."""
+    """Return the runs of a system, sorted by name so that results do not depend on the order."""
     if isinstance(system, ScoredTable):
         return {name: system}
     if not system:
@@ -397,7 +397,7 @@ def _compare_group(
     measures = tuple(_as_tested(m, firsts.values(), tables, clusters) for m in defined)
 
     def rows_of(run: ScoredTable) -> ScoredTable:
-        # Scores are functions of sums, so that those of clusters are the same.
+        # Scores are functions of sums, so sums per cluster give the same scores.
         table = Trials.of(run.table, clusters.__getitem__).totals() if clusters else run.table
         return replace(run, measures=measures, table=table)
 
@@ -409,7 +409,7 @@ def _compare_group(
         values = {name: tuple(run[key][0] for run in runs) for name, runs in found.items()}
         seeds = len(units) // measure.block if measure.block > 1 else None
         entries = [
-            # Exact: runs that score the same have that score as their mean.
+            # `mean` is exact: equal scores of runs have this score as their mean.
             ComparedSystem(name, float(mean(scores)), scores, found[name][0][key][1], seeds=seeds)
             for name, scores in values.items()
         ]
@@ -434,7 +434,7 @@ def _compare_group(
 def _tested(
     systems: Sequence[ComparedSystem], measure: Measure, rows: _Rows, level: float, intervals: bool
 ) -> tuple[str | None, tuple[ComparedSystem, ...], dict[Pair, float]]:
-    """Return the test of a score, the systems with what it found, and the p values of pairs."""
+    """Return the test of a score, the systems with its results, and the p values of pairs."""
     baseline = rows.baseline
     pairs = [(later, earlier) for earlier, later in combinations(rows.runs, 2)]
     if measure.scope != WHOLE:
@@ -453,7 +453,7 @@ def _tested(
     elif pairs:
         test = RANDOMIZATION if measure.outcome is None else MCNEMAR
         tests = rows.test_units(measure, pairs)
-    # Descriptions (scores of types among them) and scores of few seeds are not tested.
+    # Descriptions (including scores of types) and scores of few seeds are not tested.
     is_tested = not measure.is_description and not 1 < (systems[0].seeds or 0) < FEWEST_RUNS
     p_values = {pair: p for pair, (_, _, p) in tests.items() if is_tested and p is not None}
     against = {name: p for (name, other), p in p_values.items() if other == baseline}
@@ -474,7 +474,7 @@ def _tested(
         name, difference, own = entry.system, None, None
         if name != baseline:
             counts = None
-            if by_unit:  # a unit without a score of its own in either is left out
+            if by_unit:  # skip units that lack an own score in either
                 defined = np.isfinite(by_unit[name]) & np.isfinite(by_unit[baseline])
                 of_both = (by_unit[system][defined] for system in (name, baseline))
                 counts = wins_ties_losses(*of_both, tolerance=ROUNDING)
@@ -496,8 +496,8 @@ def _tested(
 def _scores(
     run: ScoredTable, keys: Collection[Key], *, is_whole: bool
 ) -> dict[Key, tuple[float, int]]:
-    """Return scores on the common units, NaN without a value, and their cases; `known` ones if
-    whole.
+    """Return scores (NaN without a value) and cases on the common units; `known` scores if
+    `is_whole`.
     """
     sums = observed(run.table)
     found = {}
@@ -518,7 +518,7 @@ def _as_tested(
     tables: Sequence[Table],
     clusters: Mapping[str, str] | None,
 ) -> Measure:
-    """Return a measure with outcomes only if McNemar's test applies to them."""
+    """Return the measure, without outcomes unless McNemar's test applies to them."""
     if clusters is not None:
         return replace(measure, outcome=None, cases=None)
     alike = (m for scored in firsts for m in scored.measures if m.key == measure.key)
@@ -530,7 +530,7 @@ def _as_tested(
 
 
 class _Rows:
-    """The common rows of the runs of each system; what is drawn of them serves all scores."""
+    """The common rows of the runs of each system; the same draws serve all scores."""
 
     def __init__(self, runs: Mapping[str, Sequence[ScoredTable]], how: Resampling) -> None:
         self.runs, self.how = runs, how
@@ -539,7 +539,7 @@ class _Rows:
         self._drawn: dict[tuple[Draw, int], dict[str, list[DrawnSums]]] = {}
 
     def drawn(self, draw: Draw, block: int) -> dict[str, list[DrawnSums]]:
-        """Return what is drawn of each run, in blocks of neighbouring rows."""
+        """Return the draws of each run, in blocks of neighboring rows."""
         if (draw, block) not in self._drawn:
             tables = [in_blocks(run.table, block) for runs in self.runs.values() for run in runs]
             found = iter(draw(tables, samples=self.how.samples, seed=self.how.seed))
@@ -549,14 +549,14 @@ class _Rows:
 
     @cached_property
     def jackknives(self) -> dict[str, dict[Key, Jackknife]]:
-        """The jackknives of scores of types, of systems with one run."""
+        """The jackknives of scores of types, for systems with one run."""
         return {name: run.jackknives() for name, (run,) in self.runs.items()}
 
     @cached_property
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
         """The scores of types of the runs of each system, which resampled units would bias.
 
-        They are means of jackknife pseudo-values, which are resampled: as wide as the jackknife.
+        They are means of jackknife pseudo-values; resampling these gives intervals of equal width.
         """
         return {name: self._resampled_types(name) for name in self.runs}
 
@@ -588,7 +588,7 @@ class _Rows:
         return {name: by_place(run.scores(self.how)) for name, run in single.items()}
 
     def by_unit(self, measure: Measure, system: str) -> NDArray[np.float64]:
-        """Return the score of each unit alone, the mean over the runs; NaN where it has none."""
+        """Return the score of each single unit, the mean over the runs; NaN if it has none."""
         scores = []
         for run in self.runs[system]:
             columns = zip(run.table.columns, np.ascontiguousarray(run.table.values.T), strict=True)
@@ -608,7 +608,7 @@ class _Rows:
         return found
 
     def test_types(self, measure: Measure, values: Mapping[str, float]) -> dict[Pair, Tested]:
-        """Return the differences of scores of types to the baseline, which are not tested."""
+        """Return the differences of scores of types from the baseline, which are not tested."""
         tests: dict[Pair, Tested] = {}
         for name in list(self.runs)[1:]:
             interval = None
@@ -620,7 +620,7 @@ class _Rows:
         return tests
 
     def test_units(self, measure: Measure, pairs: Sequence[Pair]) -> dict[Pair, Tested]:
-        """Test pairs of systems with one run each; differences to the baseline have an interval."""
+        """Test pairs of systems with one run each; pairs with the baseline have intervals."""
         tests: dict[Pair, Tested] = {}
         sums = {name: of[0] for name, of in self.drawn(resampled_sums, measure.block).items()}
         samples = {name: evaluate(measure.of, of.samples) for name, of in sums.items()}
@@ -634,7 +634,7 @@ class _Rows:
                 tables = [self.runs[name][0].table for name in (system, other)]
                 mine, theirs = (table.column(measure.outcome) for table in tables)
                 if measure.cases is not None:
-                    # Both systems have the same cases, or they have no outcomes (`_as_tested`).
+                    # Both systems have the same cases; otherwise `_as_tested` removed the outcomes.
                     cases = tables[0].column(measure.cases) > 0
                     mine, theirs = mine[cases], theirs[cases]
                 value = measure.scale * float(mine.mean() - theirs.mean())
@@ -647,7 +647,7 @@ class _Rows:
 
 
 def _test_runs(system: ResampledRuns, baseline: ResampledRuns, confidence: float) -> Tested:
-    """Test two systems of which one has several runs; no interval without any sample."""
+    """Test two systems, at least one with several runs; no interval if no sample has a value."""
     if not np.isfinite(system.of_units - baseline.of_units).any():
         return system.value - baseline.value, None, 1.0
     test = system - baseline
