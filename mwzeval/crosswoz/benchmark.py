@@ -34,7 +34,7 @@ from mwzeval.errors import DataError, Problem, shorten
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
-    """Add the corpus and the options of scoring; or the speakers and goals of `live`."""
+    """Add the options for corpus and scoring; for `live`, those for speakers and goals."""
     if verb == "live":
         add_live(parser)
         return
@@ -73,7 +73,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CrossWozScorer(FileScorer):
-    """Scores files of one revision and fold, or of those that each file says."""
+    """Scores files of one revision and fold, or of those in the header of each file."""
 
     options: Options
     revision: str | None
@@ -82,11 +82,11 @@ class CrossWozScorer(FileScorer):
 
     @classmethod
     def of(cls, arguments: Namespace) -> CrossWozScorer:
-        """Return what scores the files of a command."""
+        """Return the scorer for the files of a command."""
         track = arguments.benchmark.removeprefix(NAME).removeprefix("-")
         options = Options(
             tracks=(track,) if track else (),
-            # `live` has none of them.
+            # `live` has none of these options.
             conditioning=getattr(arguments, "conditioning", None),
             lenient=getattr(arguments, "lenient", False),
             allow_partial=getattr(arguments, "allow_partial", False),
@@ -97,16 +97,16 @@ class CrossWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], None]:
-        """The scopes of both sides, since texts have scores of each side only."""
+        """The scopes of both sides, because texts are scored for each side only."""
         return (USER, SYSTEM), None
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The kinds of reason that explanations have, and what each means."""
+        """The failure reasons of explanations and their meanings."""
         return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
-        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        """Return a scored file. Raises `InputError`, `DataError`, `UsageError`."""
         if is_simulation(file):
             lines = log_lines(file)
             gold = self._gold(file, revision_of(lines))
@@ -115,14 +115,14 @@ class CrossWozScorer(FileScorer):
         return evaluate(raw, self._gold_of(raw, file), self.options, file=file)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of a file. Raises `InputError` for one that cannot be read."""
+        """Return all problems of a file. Raises `InputError` if it cannot be read."""
         if is_simulation(file):
             return validate_simulation(file, self.options)
         raw = read_predictions(file)
         return validate(raw, self._gold_of(raw, file), self.options, file=file)
 
     def _gold_of(self, raw: Any, file: str) -> Gold:
-        """Return what raw predictions are scored against, as they or the options say."""
+        """Return the gold data for raw predictions, as named in their header or by the options."""
         ids = raw.keys() - {META} if isinstance(raw, Mapping) else ()
         revision, fold = (header_value(raw, key) for key in ("revision", "split"))
         return self._gold(file, revision, fold, ids)
@@ -130,9 +130,9 @@ class CrossWozScorer(FileScorer):
     def _gold(
         self, file: str, revision: str | None, fold: str | None = None, ids: Collection[str] = ()
     ) -> Gold:
-        """Return what a file is scored against that names this revision and fold itself.
+        """Return the gold data for a file whose header names this revision and fold.
 
-        Where nothing names the fold, it is the one at hand that has dialogues with these `ids`.
+        If nothing names the fold, it is the local fold that has dialogues with these `ids`.
         """
         is_known = revision in REVISIONS
         chosen = self.revision or (revision if revision is not None and is_known else RELEASE)

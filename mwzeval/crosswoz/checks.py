@@ -1,7 +1,7 @@
-"""Can these predictions be scored, and for what? Everything that prevents it, at once.
+"""Checks whether predictions can be scored, and in which tracks; reports all problems together.
 
-Noted are dialogues that the fold lacks, has in another length or that are missing, fields that a
-track needs, services that no hotel has, and values that gold has in another spelling.
+These are dialogues that the fold does not have, have another length or are missing, missing fields,
+services that no hotel has, and values whose spelling differs from gold.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from mwzeval.libraries import no_garbage_collection
 from mwzeval.scores.findings import Findings, Place
 
 SHOWN_IDS = 5
-"""How many ids a message names."""
+"""The maximum number of ids in a message."""
 SHOWN_SERVICES = 8
 HALF_AND_FULL = "width (full or half), case or blanks"
 UNFILLED = frozenset(
     {"none", "null", "nan", "n/a", "unknown", "not mentioned", "无", "未提及", "未知"}
 )
-"""What systems write for a slot that is not filled, in lower case; no gold state has them."""
+"""Values in lower case by which systems mark an empty slot; no gold state has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How predictions are checked and scored.
 
-    `tracks` and `conditioning` take the place of what the file says of itself. With `lenient`,
-    intents, domains and slots that do not exist count as wrong; otherwise they are errors.
-    `allow_partial` scores predictions that lack dialogues of the fold, and simulations that were
-    cut short. With `strict` every warning is an error. Raises `UsageError`.
+    `tracks` and `conditioning` override the header of the file. With `lenient`, intents, domains
+    and slots that do not exist count as wrong; otherwise they are errors. `allow_partial` accepts
+    predictions without some dialogues of the fold, and interrupted simulations. With `strict`,
+    every warning is an error. Raises `UsageError`.
     """
 
     tracks: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ DEFAULT_OPTIONS = Options()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CheckedPredictions:
-    """Predictions that can be scored, and in which tracks."""
+    """Valid predictions, and the tracks in which they are scored."""
 
     gold: Gold
     predictions: Predictions
@@ -105,10 +105,10 @@ class CheckedPredictions:
 def check(
     predictions: Any, gold: Gold, options: Options, findings: Findings
 ) -> CheckedPredictions | None:
-    """Return `predictions` (a file's name, or its content) that can be scored, None if they cannot.
+    """Return valid `predictions` (a file name, or the content of a file), None if they are invalid.
 
-    They are compared with `gold`, as the `options` say; problems go to `findings`. Raises
-    `InputError` when a file cannot be read at all.
+    They are compared with `gold` under the `options`, and problems are added to `findings`. Raises
+    `InputError` if the file cannot be read at all.
     """
     if isinstance(predictions, str | Path):
         predictions = read_predictions(predictions)
@@ -121,7 +121,7 @@ def check(
         if conditioning not in (None, *JOINT_NAMES):
             message = unknown("conditioning", str(conditioning), JOINT_NAMES)
             findings.error("unknown-conditioning", message, key=META)
-            conditioning = GOLD_PREVIOUS_STATE  # not missing as well
+            conditioning = GOLD_PREVIOUS_STATE  # avoids a second error for it
         _check_header(typed.header, gold.fold, findings)
         if DST in tracks:
             _check_conditioning(conditioning, findings)
@@ -141,7 +141,7 @@ def check(
 
 
 def fields_needed(predictions: Predictions, track: Track) -> tuple[str, ...]:
-    """Return the fields that every exchange must have: once one has it, all must."""
+    """Return the required fields, and the optional fields that at least one exchange has."""
     given = {
         key
         for _, _, exchange in _exchanges(predictions)
@@ -169,7 +169,7 @@ def _tracks(names: Iterable[str], findings: Findings) -> tuple[Track, ...]:
 
 
 def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
-    """Note where a file says that it is for another fold or revision than the one scored."""
+    """Report a header that names another fold or revision than the one scored."""
     for what, named, scored in (
         ("revision", header.revision, fold.revision),
         ("split", header.split, fold.name),
@@ -186,7 +186,7 @@ def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
 
 
 def _check_conditioning(conditioning: str | None, findings: Findings) -> None:
-    """Note states that were conditioned on gold acts, or where nothing says on what."""
+    """Report states that were conditioned on gold acts, or whose conditioning is not stated."""
     if conditioning == GOLD_ACTS:
         findings.warning(
             "gold-acts",
@@ -205,7 +205,7 @@ def _check_conditioning(conditioning: str | None, findings: Findings) -> None:
 def _check_dialogues(
     predictions: Predictions, gold: Gold, findings: Findings, *, allow_partial: bool
 ) -> None:
-    """Note dialogues that the fold lacks, or has in another length, and those that are missing."""
+    """Report missing dialogues, and dialogues that the fold lacks or that have another length."""
     fold, dialogues = gold.fold, predictions.dialogues
     unknown_names = [name for name in dialogues if name not in fold.dialogues]
     are_all_unknown = len(unknown_names) == len(dialogues)
@@ -251,7 +251,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _check_fields(predictions: Predictions, tracks: Sequence[Track], findings: Findings) -> None:
-    """Note exchanges that lack what a track needs, each with its place."""
+    """Report exchanges that lack a required field of a track, each with its location."""
     for track in tracks:
         needed = fields_needed(predictions, track)
         if track.any_of and not any(name in needed for name in track.any_of):
@@ -265,7 +265,7 @@ def _check_fields(predictions: Predictions, tracks: Sequence[Track], findings: F
 
 
 def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings) -> None:
-    """Note user states that are not about the goal of their dialogue."""
+    """Report user states that do not match the goal of their dialogue."""
     for name, turn, exchange in _exchanges(predictions):
         if name not in fold.dialogues or exchange.user_state is None:
             continue
@@ -286,9 +286,9 @@ def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings)
 
 
 def _check_services(predictions: Predictions, gold: Gold, findings: Findings) -> None:
-    """Note acts about services that neither a hotel of the database nor an act of gold has.
+    """Report acts about services that no hotel of the database and no gold act has.
 
-    As with other slots that do not exist, that is an error, or counts as wrong if lenient.
+    As for other slots that do not exist, this is an error, or counts as wrong if lenient.
     """
     named = [
         (name, turn, key, act.service)
@@ -309,7 +309,7 @@ def _check_services(predictions: Predictions, gold: Gold, findings: Findings) ->
 
 
 def services_of(gold: Gold) -> frozenset[str]:
-    """Return the services that hotels of the database have, and those that gold speaks of."""
+    """Return the services of the hotels of the database, and those in gold acts."""
     listed = (hotel.record.get(SERVICES) or () for hotel in gold.database.entities(HOTEL))
     offered = {service for services in listed for service in services}
     told = {
@@ -330,7 +330,7 @@ def _keyed_acts(exchange: Predicted) -> Iterator[tuple[str, Act]]:
 
 
 def _note_empty(predictions: Predictions, findings: Findings) -> None:
-    """Warn about what is predicted for every exchange, and is empty in all of them."""
+    """Warn about fields that are empty in every exchange."""
     exchanges = [exchange for _, _, exchange in _exchanges(predictions)]
     first = next((name for name, of in predictions.dialogues.items() if of), None)
     for key in (STATE, USER_ACTS, SYSTEM_ACTS, SYSTEM_ACTS_NLU):
@@ -363,7 +363,7 @@ def _has_content(value: Any) -> bool:
 
 
 def _note_unfilled(predictions: Predictions, findings: Findings) -> None:
-    """Warn about values of states that say that a slot is not filled."""
+    """Warn about values in states that mark an empty slot, such as `none`."""
     for name, turn, exchange in _exchanges(predictions):
         for domain, slots in (exchange.state or {}).items():
             for slot, value in slots.items():
@@ -379,7 +379,7 @@ def _note_unfilled(predictions: Predictions, findings: Findings) -> None:
 def _note_spelling(
     predictions: Predictions, fold: Fold, tracks: Sequence[Track], findings: Findings
 ) -> None:
-    """Count values that are gold's but for their spelling, with the first place of each kind."""
+    """Warn about values that differ from gold only in spelling, with count and first location."""
     fields = []
     if NLU in tracks or SIMULATOR in tracks:
         fields.append((USER_ACTS, "user", SIMULATOR not in tracks))

@@ -1,7 +1,7 @@
-"""The goal generator of CrossWOZ: venues, venues near those, and trips between them.
+"""The goal generator of CrossWOZ: sub-goals for venues, nearby venues and trips between them.
 
-Source: Zhu et al., TACL 2020, section 3.2; where paper and public code differ (traffic, the source
-of nearby venues, how many constraints) the code is followed.
+Source: Zhu et al., TACL 2020, section 3.2. Where the paper and its public code differ (traffic, the
+source of nearby venues, the number of constraints), this follows the code.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NEARBY_CHANCE = {
     ATTRACTION: {HOTEL: 0.3, ATTRACTION: 0.3, RESTAURANT: 0.3},
     RESTAURANT: {HOTEL: 0.3, ATTRACTION: 0.3, RESTAURANT: 0.3},
 }
-"""Domain → domain of a venue nearby → how often such a venue becomes a sub-goal."""
+"""Domain → domain of a nearby venue → probability that such a venue becomes a sub-goal."""
 CONSTRAINED = {
     ATTRACTION: (TICKET, DURATION, RATING),
     RESTAURANT: (DISHES, COST, RATING),
@@ -88,9 +88,10 @@ WIFI = "wifi"
 
 @dataclass(slots=True, eq=False)
 class SubGoal:
-    """A part of a goal while it is being made.
+    """A sub-goal under construction.
 
-    `source` is the sub-goal whose venue this one is near; `ends` are where a trip goes from and to.
+    `source` is the sub-goal with the venue near which this venue is; `ends` are the sub-goals at
+    the departure and the destination of a trip.
     """
 
     domain: str
@@ -101,9 +102,9 @@ class SubGoal:
 
 
 class GoalGenerator:
-    """Generates goals whose values a database has.
+    """Generates goals with values of a database.
 
-    Raises `DataError` naming all that the database lacks for it.
+    Raises `DataError` with everything that the database lacks.
     """
 
     def __init__(self, database: Database) -> None:
@@ -130,7 +131,7 @@ class GoalGenerator:
         return [self._venue(domain, None, rng) for domain in chosen]
 
     def _nearby(self, venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
-        """Return sub-goals for venues near those: they have no such sub-goals themselves."""
+        """Return sub-goals for venues near `venues`; no venue is near one of these in turn."""
         nearby: list[SubGoal] = []
         for source in rng.shuffled(venues):
             for domain in VENUE_DOMAINS:
@@ -150,7 +151,10 @@ class GoalGenerator:
             for slot in rng.shuffled(CONSTRAINED[domain])[:count]:
                 constraints |= self._constraint(domain, slot, rng)
         if source is not None:
-            constraints = {NAME: "", **constraints}  # worded when sub-goals have their numbers
+            constraints = {
+                NAME: "",
+                **constraints,
+            }  # the text is added after sub-goals are numbered
         return SubGoal(domain, constraints, self._requests(domain, constraints, rng), source)
 
     def _constraint(self, domain: str, slot: str, rng: Rng) -> dict[str, Value]:
@@ -164,7 +168,7 @@ class GoalGenerator:
         return {slot: rng.weighted(tuple(weights), tuple(weights.values()))}
 
     def _services(self, rng: Rng) -> list[str]:
-        """Return one or two services of which at most one is a kind of wifi."""
+        """Return one or two services, at most one of them a kind of wifi."""
         frequencies = self._service_frequencies
         chosen: list[str] = []
         for _ in range(rng.choose(SERVICE_COUNTS)):
@@ -191,7 +195,7 @@ class GoalGenerator:
         return requests
 
     def _asked_services(self, constraints: dict[str, Value], rng: Rng) -> list[str]:
-        """Return slots of one or two services that are not wanted already; maybe of none."""
+        """Return the slots of zero to two services that are not constraints already."""
         asked: list[str] = []
         for _ in range(rng.choose(SERVICE_COUNTS)):
             slot = SERVICE_PREFIX + rng.choose(tuple(self._service_frequencies))
@@ -203,7 +207,7 @@ class GoalGenerator:
 
     @cached_property
     def _frequencies(self) -> dict[tuple[str, str], dict[str, float]]:
-        """(domain, slot) → value → how many venues have it, for slots with a single text."""
+        """(domain, slot) → value → number of venues with it, for slots with a single text."""
         return {
             (domain, slot): dict(Counter(self._values(domain, slot)))
             for domain, slot in ((ATTRACTION, DURATION), (HOTEL, HOTEL_TYPE))
@@ -263,7 +267,7 @@ def _traffic(venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
 def _in_order(
     venues: Sequence[SubGoal], nearby: Sequence[SubGoal], traffic: Sequence[SubGoal]
 ) -> list[SubGoal]:
-    """Return all sub-goals: each venue, then those near it, each trip as soon as it can be made."""
+    """Return all sub-goals: each venue, the venues near it, and each trip as early as possible."""
     placed: list[SubGoal] = []
     waiting = list(traffic)
     for venue in venues:
@@ -297,7 +301,7 @@ def _flat(subgoals: Sequence[SubGoal]) -> Goal:
 def goal_type(goal: Goal) -> str:
     """Return the paper's code of a goal's type: S, M, M+T, CM or CM+T.
 
-    It is one domain, or several; dependent (C) where a venue is near another; with traffic (+T).
+    S is a single domain, M several; C means that a venue is near another, +T means traffic.
     """
     if goal[-1].subgoal == 1:
         return "S"

@@ -1,8 +1,9 @@
-"""The log of simulated dialogues, read to be scored.
+"""Reads logs of simulated dialogues for scoring.
 
-A log is a file of trajectories (`mwzeval.conversation.trajectory`): the exchanges of a dialogue are
-those of a predictions file. Simulators of others may write lines of predictions files, with goal,
-final goal and whether the dialogue was finished, below a line that says what they depend on.
+A log is a file of trajectories (`mwzeval.conversation.trajectory`) whose exchanges have the form of
+predictions files. Other simulators may write lines in the form of predictions files, with the goal,
+the final goal and whether the dialogue was finished. A header line above them names the revision
+and the settings.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
 OF_NO_SCORE = "acts do not count in scores of a simulation, but were used in its dialogues"
 NATURAL_MIX = 1000
-"""How many dialogues the natural mix has at most: the first ones."""
+"""The maximum number of dialogues of the natural mix, which are the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedDialogue:
-    """A dialogue of a log: `final_goal` has the lines of the goal with the user's last values.
+    """A dialogue of a log; `final_goal` has the lines of the goal with the user's final values.
 
-    `n_turns` counts the user's turns, `turns` are the exchanges as they were logged.
+    `n_turns` is the number of user turns; `turns` are the exchanges as in the log.
     """
 
     name: str
@@ -55,27 +56,27 @@ class LoggedDialogue:
 
     @property
     def goal_type(self) -> str:
-        """The paper's code of the type of the goal."""
+        """The goal type: S, M, M+T, CM or CM+T, as in the paper."""
         return goal_type(self.goal)
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationLog:
-    """A log of simulated dialogues, and what it says of itself."""
+    """A log of simulated dialogues, and its header."""
 
     header: Mapping[str, Any]
     dialogues: Mapping[str, LoggedDialogue]
 
 
 Lines = Sequence[tuple[int, Any]]
-"""What is in a log: numbers of lines from 1, and values."""
+"""The content of a log: line numbers, from 1, and values."""
 
 
 def natural_mix(names: Iterable[str]) -> int:
-    """Return how many dialogues from the first on are of goals that came one after the other.
+    """Return the number of dialogues, from the first, whose goals have consecutive numbers.
 
-    Once a goal was passed over, because there were enough of its type, the mix of types is no
-    longer natural. Names without numbers say nothing about that.
+    If a goal is skipped because there are enough goals of its type, the mix of types is no longer
+    natural. Names without numbers are not checked.
     """
     count = 0
     for index, name in enumerate(names):
@@ -87,7 +88,7 @@ def natural_mix(names: Iterable[str]) -> int:
 
 
 def is_simulation(path: str | Path) -> bool:
-    """Return whether a JSON Lines file holds simulated dialogues. Raises `InputError`."""
+    """Return whether a JSON Lines file has simulated dialogues. Raises `InputError`."""
     name = str(path)
     if not plain_name(name).endswith(".jsonl"):
         return False
@@ -101,22 +102,22 @@ def is_simulation(path: str | Path) -> bool:
 
 
 def revision_of(lines: Lines) -> str | None:
-    """Return the revision that a log says it is about, None when it does not."""
+    """Return the revision in the header of a log, None if it has none."""
     headers = ({META: line} if is_header(line) else line for _, line in lines[:2])
     named = (header_value(line, "revision") for line in headers)
     return next((revision for revision in named if revision is not None), None)
 
 
 def log_lines(path: str | Path) -> Lines:
-    """Return the lines of a log. Raises `InputError` when it cannot be read, or is not JSON."""
+    """Return the lines of a log. Raises `InputError` if it cannot be read or is not JSON Lines."""
     name = str(path)
     return tuple(parse_json_lines(chinese_text(read_bytes(path), name), name))
 
 
 def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) -> SimulationLog:
-    """Return a log of simulated dialogues; problems go to `findings`.
+    """Return a log of simulated dialogues, and add problems to `findings`.
 
-    With `allow_partial` its run may have been cut short.
+    With `allow_partial`, an interrupted run is accepted.
     """
     header: Mapping[str, Any] = {}
     dialogues: dict[str, LoggedDialogue] = {}
@@ -162,12 +163,12 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
 
 
 def _as_predictions(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of a trajectory as one of a predictions file."""
+    """Return the line of a trajectory in the form of a predictions file."""
     plain = {key: value for key, value in line.items() if key not in (LINE_DIALOGUE, ACTS)}
     plain[DIALOGUE] = line[LINE_DIALOGUE]
     plain[HAS_FINISHED] = line.get("end") == USER_STOP
     plain[N_TURNS] = line.get("turns")
-    # Of a dialogue in which nothing was said there are no acts, and no messages either.
+    # A dialogue without messages may also lack acts.
     plain[TURNS] = line.get(ACTS) if line.get(MESSAGES) else line.get(ACTS, [])
     return plain
 
@@ -188,7 +189,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
     if type(raw.get(N_TURNS)) is not int:
         wrong(N_TURNS, "a number")
     goal = checked_user_state(raw.get(GOAL), Place(findings, name, 0, GOAL))
-    # The user's own state after the last turn says what was accepted.
+    # The user's last state has the accepted values.
     states = [turn[USER_STATE] for turn in turns if turn.get(USER_STATE) is not None]
     last = raw.get(FINAL_GOAL, states[-1] if states else None)
     if last is None:
@@ -201,7 +202,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
         wrong(FINAL_GOAL, "the lines of the goal, in the same order")
     if len(findings.errors) > before:
         return None
-    # Acts that do not exist: nobody has understood them, and a score cannot tell.
+    # Acts that do not exist cause a warning, because scores do not show them.
     for number, turn in enumerate(turns):
         for key, side in SIDES.items():
             place = Place(findings, name, number, key)

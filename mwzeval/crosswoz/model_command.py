@@ -1,4 +1,4 @@
-"""Models of CrossWOZ on the command line: policy, NLU, NLG and DST are trained, and predict."""
+"""Training and prediction of CrossWOZ's models (policy, NLU, NLG, DST) on the command line."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ TRAINED = {
     "seed": "seed of the initial weights, the order and dropout",
     "threads": "number of CPU threads; a different number may change the last digits",
 }
-"""The settings of every training, and what they are."""
+"""The settings of every training and their descriptions."""
 
 
 def add_fold(parser: ArgumentParser, default: str = "test") -> None:
-    """Add the arguments that name a fold and where it is; `named_fold` reads them."""
+    """Add the arguments for the fold and its location; `named_fold` reads them."""
     parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
     parser.add_argument(
         "--revision",
@@ -60,31 +60,31 @@ def add_fold(parser: ArgumentParser, default: str = "test") -> None:
 
 
 def named_fold(arguments: Namespace) -> Fold:
-    """Return the fold that was named. Raises as `load_fold`."""
+    """Return the fold that the arguments name. Raises the errors of `load_fold`."""
     root = corpus_root(arguments.revision, arguments.data)
     return load_fold(root, arguments.fold, arguments.revision)
 
 
 def add_output(parser: ArgumentParser) -> None:
-    """Add the file that predictions go to."""
+    """Add the argument for the output file of predictions."""
     parser.add_argument("-o", "--output", required=True, metavar="FILE.json")
 
 
 def write_predictions(arguments: Namespace, plain: Any) -> None:
-    """Write a predictions file, and print how many dialogues it has."""
+    """Write a predictions file, and print the number of dialogues."""
     text = json.dumps(plain, ensure_ascii=False) + "\n"
     write_output(arguments.output, text, f": {len(plain) - 1} dialogues")
 
 
 Dialogues = tuple[Sequence[Dialogue], Sequence[Dialogue]]
-"""Those to train on, and those on which the epoch is chosen."""
+"""The training dialogues, and the dialogues that select the epoch."""
 
 
 class Training(NamedTuple):
-    """An action that trains a model: what it writes, its settings, and its learning curve.
+    """An action that trains a model: its output, its settings and its learning curve.
 
-    `line` is the format of a point below `header`. Without validation dialogues, the model is what
-    the last epoch ends with.
+    `line` is the format of a point below `header`. Without validation dialogues, the model of the
+    last epoch is written.
     """
 
     what: str
@@ -94,10 +94,10 @@ class Training(NamedTuple):
     train: Callable[[Namespace, Fold, Dialogues, Any, Any], object]
     validates: bool = True
     options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-    """Options of this training alone, with the arguments of `add_argument`."""
+    """Options that only this training has, with the arguments of `add_argument`."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add what all trainings have."""
+        """Add the arguments of all trainings."""
         parser.set_defaults(
             interrupted="repeat the same command to resume after the last saved epoch",
             writes_folder=True,
@@ -124,7 +124,7 @@ class Training(NamedTuple):
             parser.add_argument(name, **described)
 
     def run(self, arguments: Namespace) -> None:
-        """Train with the settings that were named, and note which folds the model has seen."""
+        """Train with the settings in the arguments, and record the training folds of the model."""
         options = (*TRAINED, "context", "characters")
         given = {name: getattr(arguments, name, None) for name in options}
         defaults = BERT_SETTINGS if getattr(arguments, "encoder", None) else self.settings
@@ -323,7 +323,8 @@ GROUPS = {
     "dst": "train or use TRADE",
 }
 Action = tuple[str, Callable[[ArgumentParser], None], Callable[[Namespace], None]]
-"""What an action does, how its arguments are added, and how it is run."""
+"""The description of an action, the function that adds its arguments, and the function that runs
+it."""
 _TRAIN = "train; repeat the command to resume"
 ACTIONS: Mapping[str, Action] = {
     **{name: (_TRAIN, action.add_arguments, action.run) for name, action in TRAININGS.items()},

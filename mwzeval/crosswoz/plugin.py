@@ -1,4 +1,4 @@
-"""CrossWOZ as a benchmark: the class that the entry point names."""
+"""The benchmark class of CrossWOZ, which the entry point names."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _FIELDS = frozenset(
         "system_acts_nlu",
     }
 )
-"""Fields of an exchange that other benchmarks do not have."""
+"""The fields of an exchange that other benchmarks do not have."""
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 class CrossWoz(Benchmark):
-    """All tracks of CrossWOZ; a log of simulated dialogues is scored as such."""
+    """All tracks of CrossWOZ, including logs of simulated dialogues."""
 
     api = 1
     info = BenchmarkInfo(
@@ -55,13 +55,13 @@ class CrossWoz(Benchmark):
 
     @property
     def names(self) -> Sequence[str]:
-        """The tracks."""
+        """The names of the tracks."""
         from mwzeval.crosswoz.tracks import TRACKS
 
         return NAME, *(f"{NAME}-{track}" for track in TRACKS)
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value, or a line of JSON Lines, is predictions or a simulation."""
+        """Return whether a JSON value, or a line of JSON Lines, has predictions or a simulation."""
         if not isinstance(raw, Mapping):
             return False
         header = raw.get(META)
@@ -75,13 +75,13 @@ class CrossWoz(Benchmark):
         return _is_exchange(dialogue, raw.get(dialogue))
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add the corpus and the options of scoring; or the speakers and goals of `live`."""
+        """Add the options for corpus and scoring; for `live`, those for speakers and goals."""
         from mwzeval.crosswoz.benchmark import add_arguments
 
         add_arguments(parser, verb)
 
     def scorer(self, arguments: Namespace) -> CrossWozScorer:
-        """Return what scores predictions and simulations."""
+        """Return the scorer of predictions and simulations."""
         from mwzeval.crosswoz.benchmark import CrossWozScorer
 
         return CrossWozScorer.of(arguments)
@@ -98,20 +98,20 @@ class CrossWoz(Benchmark):
         return live_setting(arguments)
 
     def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> NoReturn:
-        """Raise `UsageError`, which names the page of the paper's tables."""
+        """Raise `UsageError`, which names the page with the paper's tables."""
         raise UsageError(
             "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables next to ours"
         )
 
     def shelf(self, data: str | None) -> Shelf:
-        """Return the public files."""
+        """Return the available public files."""
         from mwzeval.crosswoz.corpus.folds import corpus_places, corpus_root
 
         return Shelf(TITLE, NAME, corpus_root(data=data), corpus_places())
 
 
 def _is_exchange(dialogue: Any, exchanges: Any) -> bool:
-    """Tell by the first exchange: its fields, or Chinese in a dialogue that has a number."""
+    """Return whether exchanges are CrossWOZ's: by their fields, or by a number and Chinese text."""
     if not isinstance(exchanges, list) or not exchanges:
         return False
     first = exchanges[0]

@@ -1,7 +1,7 @@
-"""What a simulation calls: users, systems, NLU and NLG, and the random choices that they are given.
+"""The interfaces of a simulation: users, systems, NLU and NLG, and their random choices.
 
-Any class with these methods will do; it need not inherit from anything here. A new user and a new
-system are made for every dialogue. Whatever they return is checked where it is received.
+Any class with these methods can be used; it need not inherit from these protocols. A new user and a
+new system are made for every dialogue. The values that they return are checked by the caller.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Item = TypeVar("Item")
 
 
 class Rng:
-    """Random choices from a seed: the same ones, whatever runs in parallel.
+    """Random choices that depend only on a seed, also if dialogues run in parallel.
 
-    Python's generator, because single numbers are what is needed: NumPy's cost ten times as much.
+    This uses Python's generator, because NumPy's is ten times as slow for single numbers.
     """
 
     def __init__(self, seed: int | str) -> None:
         self._random = random.Random(seed)
 
     def choose(self, items: Sequence[Item]) -> Item:
-        """Return one of the items, each as likely as the others."""
+        """Return one of the items with equal probabilities."""
         return items[int(self._random.random() * len(items))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
@@ -40,7 +40,7 @@ class Rng:
         return sorted(items, key=lambda _: draw())
 
     def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
-        """Return one of the items, each as likely as its weight says."""
+        """Return one of the items, with probabilities in proportion to the weights."""
         sums = _sums(tuple(weights))
         place = bisect_right(sums, self._random.random() * sums[-1])
         return items[min(place, len(items) - 1)]
@@ -59,65 +59,66 @@ Side = Literal["user", "system"]
 USER: Side = "user"
 SYSTEM: Side = "system"
 CONTEXT = 3
-"""How many utterances before one an NLU gets."""
+"""The maximum number of previous utterances that an NLU gets."""
 
 
 class UserSimulator(Protocol):
-    """A user with a goal, one dialogue long."""
+    """A user with a goal, for a single dialogue."""
 
     def begin(self) -> Iterable[Act]:
-        """Return what the user says first."""
+        """Return the acts of the user's first turn."""
         ...
 
     def answer(self, system_acts: Acts, /) -> Iterable[Act]:
-        """Return what the user says to the acts of the system."""
+        """Return the user's answer to the system's acts."""
         ...
 
     @property
     def terminated(self) -> bool:
-        """Whether everything was said and answered: the dialogue is finished."""
+        """Whether the dialogue is finished: everything was expressed and answered."""
         ...
 
 
 class System(Protocol):
-    """A system that hears and says dialogue acts.
+    """A system that receives and returns dialogue acts.
 
-    It may have a `state` (domain → slot → value) and what it has `selected` (domain → names): they
-    are logged after each answer.
+    It may have the attributes `state` (domain → slot → value) and `selected` (domain → selected
+    names), which are logged after each answer.
     """
 
     def answer(self, user_acts: Acts, /) -> Iterable[Act]:
-        """Return what the system says to the acts of the user."""
+        """Return the system's answer to the user's acts."""
         ...
 
 
 class TextSystem(Protocol):
-    """A system that hears and says text; `state` and `selected` as for `System`.
+    """A system that receives and returns text; `state` and `selected` as for `System`.
 
-    It may also have `understood` and `said`, the acts that it heard and said last: they are logged.
+    It may also have the attributes `understood` and `said`, its last input and output acts, which
+    are logged.
     """
 
     def respond(self, utterance: str, /) -> str:
-        """Return what the system says to an utterance."""
+        """Return the system's answer to an utterance."""
         ...
 
 
 class Nlu(Protocol):
-    """Turns what one side says into acts."""
+    """Maps the utterances of one side to acts."""
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Iterable[Act]:
         """Return the acts of an utterance of the side.
 
-        `context` are the utterances before it, oldest first, at most three.
+        `context` has the previous utterances, oldest first, at most `CONTEXT`.
         """
         ...
 
 
 class Nlg(Protocol):
-    """Turns the acts of one side into words."""
+    """Maps the acts of one side to text."""
 
     def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
-        """Return a text that says the acts, None when there are no words for them."""
+        """Return a text for the acts, None if there are no words for them."""
         ...
 
 
@@ -126,16 +127,16 @@ MakeSystem = Callable[[Database], System]
 MakeTextSystem = Callable[[Database], TextSystem]
 
 MOST_ACTS = 1000
-"""How many acts a turn has at most: an answer may be a generator, and that may never end."""
+"""The maximum number of acts of a turn, because a returned generator may never end."""
 Slots = Mapping[str, Mapping[str, str]]
 Selected = Mapping[str, tuple[str, ...]]
 
 
 def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
-    """Return what a user or system said as acts; None is nothing.
+    """Return the acts that a user or system has returned; None means no acts.
 
-    Raises `ValueError` or `TypeError` for anything but acts: `Act`s, lists of four texts, or texts
-    such as `Inform+餐馆+名称+…`; and for more than `MOST_ACTS`.
+    Raises `ValueError` or `TypeError` for anything but acts (`Act`, lists of four texts, or texts
+    such as `Inform+餐馆+名称+…`), and for more than `MOST_ACTS` acts.
     """
     if said is None:
         return ()
@@ -155,9 +156,9 @@ def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
 
 
 def as_text(said: object, who: str) -> str:
-    """Return what a user or system said in words; None is nothing.
+    """Return the text that a user or system has returned; None means an empty text.
 
-    Raises `TypeError` for anything but text, `ValueError` for text that no file can hold.
+    Raises `TypeError` for values that are not text, `ValueError` for text that cannot be encoded.
     """
     if said is None:
         return ""
@@ -169,17 +170,17 @@ def as_text(said: object, who: str) -> str:
 
 
 def _check_texts(texts: Iterable[str]) -> None:
-    """Raise `TypeError` for what is no text, `ValueError` for half of a surrogate pair.
+    """Raise `TypeError` for values that are not text, `ValueError` for lone surrogates.
 
-    Both would only be noticed when the log is written, or read again.
+    Otherwise these errors would only occur when the log is written or read.
     """
     "".join(texts).encode()
 
 
 def state_of(system: object) -> Slots:
-    """Return the state that a system has, without empty slots; {} when it has none.
+    """Return the state of a system without empty slots; {} if it has no state.
 
-    Raises `TypeError` when it has something else of that name.
+    Raises `TypeError` if its attribute `state` is not a state.
     """
     state = getattr(system, "state", None) or {}
     try:
@@ -200,9 +201,9 @@ def state_of(system: object) -> Slots:
 
 
 def selected_of(system: object) -> Selected:
-    """Return the names that a system has selected; {} when it says nothing of it.
+    """Return the names that a system has selected; {} if it has no attribute `selected`.
 
-    Raises `TypeError` when it has something else of that name.
+    Raises `TypeError` if the attribute has another type.
     """
     selected = getattr(system, "selected", None) or {}
     try:

@@ -1,7 +1,7 @@
-"""Predictions as people write them, checked and typed.
+"""Reads predictions files, with checks and types.
 
-Everything that is wrong with an input is collected with its place. `checks.py` checks whether it
-fits a fold, and whether a track has what it needs.
+All problems of an input are collected with their locations. `checks.py` checks whether the
+predictions match a fold and have the fields of a track.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
 COUNTS_AS_WRONG = "it counts as wrong"
-"""What becomes of an intent, domain or slot that does not exist, where it is scored."""
+"""The consequence, in messages, of an intent, domain or slot that does not exist."""
 LONGEST_TEXT = 10_000
-"""Characters of an utterance; cutting Chinese into words takes time with the square of a text."""
+"""The maximum number of characters of an utterance; the time of Chinese word segmentation is
+quadratic in the length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself (`_meta`); None where it says nothing.
+    """The header of a file (`_meta`); missing values are None.
 
-    `track` is one or several names of tracks; `more` is what else it says, for reports.
+    `track` is one or several names of tracks; `more` has further entries, which reports include.
     """
 
     dataset: str | None = None
@@ -68,9 +69,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What a system has predicted for one exchange; None where it says nothing.
+    """The prediction for one exchange; missing fields are None.
 
-    `state` has all 26 slots, "" where nothing is asked, and whatever slots there are not.
+    `state` has all 26 slots, "" if a slot is not constrained, and any slots that do not exist.
     """
 
     user_acts: Acts | None = None
@@ -86,17 +87,17 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """A predictions file: what it says of itself, and its exchanges by dialogue."""
+    """A predictions file: its header, and its exchanges by dialogue."""
 
     header: Header
     dialogues: Mapping[str, Sequence[Predicted]]
 
 
 def read_predictions(path: str | Path) -> Any:
-    """Return what a JSON or JSON Lines file has in it (also compressed, or `-`).
+    """Return the content of a JSON or JSON Lines file (also compressed, or `-`).
 
     Lines `{"dialogue_id": …, "turns": […]}` become one object of dialogues; a line `{"_meta": …}`
-    may stand among them. Raises `InputError` when a file is neither, or in GBK.
+    may be among them. Raises `InputError` if a file has another format or is encoded in GBK.
     """
     name = str(path)
     text = chinese_text(read_bytes(path), name)
@@ -123,14 +124,14 @@ def read_predictions(path: str | Path) -> Any:
 
 
 def header_value(raw: Any, key: str) -> str | None:
-    """Return what the header of a raw file says as its `revision` or `split`, None for nothing."""
+    """Return the `revision` or `split` in the header of a raw file, None if it is missing."""
     header = raw.get(META) if isinstance(raw, Mapping) else None
     value = header.get(key) if isinstance(header, Mapping) else None
     return value if isinstance(value, str) else None
 
 
 def is_lines(name: str, text: str) -> bool:
-    """Return whether a file is JSON Lines, by its name or its first line."""
+    """Return whether a file is JSON Lines, judged by its name or its first line."""
     if plain_name(name).endswith(".jsonl"):
         return True
     first, _, rest = text.lstrip().partition("\n")
@@ -139,7 +140,7 @@ def is_lines(name: str, text: str) -> bool:
 
 
 def check_predictions(raw: Any, findings: Findings) -> Predictions:
-    """Return the typed predictions of a raw file; problems go to `findings`."""
+    """Return the typed predictions of a raw file, and add problems to `findings`."""
     if not isinstance(raw, Mapping):
         message = 'expected an object of dialogues, {"2303": [entry, …], …}'
         findings.error("shape", f"{message}, {found(raw)}")
@@ -230,7 +231,7 @@ def _exchange(raw: Any, place: Place) -> Predicted:
 
 
 def checked_acts(raw: Any, place: Place, *, side: str) -> Acts:
-    """Return acts without repetition, in their order."""
+    """Return acts in their order, without repeats."""
     acts = _acts(raw, place, side)
     distinct = tuple(dict.fromkeys(acts))
     if len(distinct) < len(acts):
@@ -265,9 +266,9 @@ def _acts(raw: Any, place: Place, side: str) -> Acts:
 
 
 def checked_state(raw: Any, place: Place) -> State:
-    """Return a whole state; slots that a sparse one leaves out are empty.
+    """Return a complete state, with empty values for slots that are missing.
 
-    Slots that do not exist stay in it, unless they are empty: no gold state has them.
+    Slots that do not exist remain in the state unless they are empty; no gold state has them.
     """
     state = empty_state()
     if not isinstance(raw, Mapping):
@@ -331,7 +332,7 @@ def checked_selected(raw: Any, place: Place) -> Selected:
 
 
 def checked_user_state(raw: Any, place: Place) -> Goal:
-    """Return a user's state, `[sub-goal, domain, slot, value, expressed]` a line."""
+    """Return a user's state; its lines are `[sub-goal, domain, slot, value, expressed]`."""
     if not isinstance(raw, list | tuple):
         place.error("shape", f"expected a list of five-part lists, {found(raw)}")
         return ()
@@ -346,7 +347,7 @@ def checked_user_state(raw: Any, place: Place) -> Goal:
 
 
 def checked_text(raw: Any, place: Place) -> str | None:
-    """Return an utterance, None when it is none."""
+    """Return an utterance, None if it is invalid."""
     if not isinstance(raw, str):
         place.error("shape", f"expected a string, {found(raw)}")
         return None
@@ -367,4 +368,4 @@ READERS: Mapping[str, Callable[[Any, Place], Any]] = {
     USER_RESPONSE: checked_text,
     RESPONSE: checked_text,
 }
-"""Field of an exchange → what checks it."""
+"""Field of an exchange → the function that checks it."""

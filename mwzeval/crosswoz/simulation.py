@@ -1,10 +1,10 @@
-"""Simulated dialogues: a user with a goal talks to a system, in acts or in words.
+"""Simulated dialogues: a user with a goal talks to a system, at act level or text level.
 
-The goal of a number and the dialogue about it follow from the seed alone, so that neither the
-number of processes nor an interruption changes anything.
+The goal with a given number, and its dialogue, depend only on the seed: neither the number of
+processes nor an interruption changes the result.
 
-Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"): the user begins; a dialogue is
-finished when the user terminates within 15 turns.
+Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"). The user begins; a dialogue is
+finished if the user terminates it within 15 turns.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ from mwzeval.files.reading import read_bytes
 Level = Literal["act", "text"]
 LEVELS: tuple[Level, ...] = ("act", "text")
 MOST_EXCHANGES = 15
-"""After so many turns of the user a dialogue is given up."""
+"""The maximum number of user turns of a dialogue."""
 PER_TYPE = 1000
 GIVE_UP = 100_000
-"""After so many goals in a row that no type needs, the others are not expected any more."""
+"""The number of consecutive goals of complete types after which the missing types are given up."""
 MakeGoal = Callable[[Rng], Goal]
 FINISHED = "finished"
 OUTCOMES = {
@@ -77,17 +77,17 @@ OUTCOMES = {
     "agent_error": "system failed",
     INFRASTRUCTURE: "infrastructure",
 }
-"""End of a trajectory → how a summary names it."""
+"""End of a trajectory → its name in a summary."""
 SHOWN_PROBLEMS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Who talks to whom, and how.
+    """The user, the system, and the level at which they talk.
 
-    `make_system` makes a system of acts (`System`), `make_text_system` one of words (`TextSystem`):
-    one of the two is given. In words (level `text`), `nlu` and `nlg` serve the user, and a system
-    of acts too. Raises `UsageError` for what does not go together.
+    Either `make_system` (a system at act level, `System`) or `make_text_system` (a system at text
+    level, `TextSystem`) is given. At level `text`, the user, and also a system at act level, use
+    `nlu` and `nlg`. Raises `UsageError` for settings that cannot be combined.
     """
 
     database: Database
@@ -114,17 +114,17 @@ class Setting:
     def simulate(self, goal: Goal, number: int, seed: int | str) -> Trajectory:
         """Return the dialogue about a `goal`; `seed` and `number` decide all random choices.
 
-        Nothing that a user or system does is an error here: a dialogue in which one of them raises,
-        or says what is no act, ends with that and says so.
+        Errors of a user or system are not raised: if one of them raises an exception or returns
+        invalid acts, the dialogue ends with this problem.
         """
         record = Record()
         ending = self.hold(goal, number, seed, record)
         return record.trajectory(Planned(dialogue_name(number), goal_to_json(goal)), ending)
 
     def hold(self, goal: Goal, number: int, seed: int | str, record: Record) -> Ending:
-        """Hold that dialogue; all that is to be kept goes to the record. Return how it has ended.
+        """Run the dialogue, write it to `record`, and return how it ended.
 
-        The exchanges of the record are those of a predictions file.
+        The exchanges of the record have the form of predictions files.
         """
         rng = Rng(f"{seed}/dialogue/{number}")
         users: list[UserSimulator] = []
@@ -149,12 +149,12 @@ class Setting:
             user_turns=self.limit,
             note=keep if record.is_watched else None,
         )
-        # A limit is no problem here: it is what the finish rate counts.
+        # Reaching the limit is not a problem: the finish rate counts it.
         return keep(ending._replace(problem=None) if ending.end == LIMIT else ending)
 
 
 class _CheckedUser:
-    """A user of the loop whose turns are checked to be acts."""
+    """A user whose acts are checked."""
 
     def __init__(self, user: UserSimulator) -> None:
         self._user = user
@@ -171,7 +171,7 @@ class _CheckedUser:
 
 
 class _Partner:
-    """The system's side of a dialogue, and in words what is between it and the user's acts."""
+    """The system's side of a dialogue, and at text level NLU and NLG of both sides."""
 
     def __init__(self, setting: Setting, rng: Rng, record: Record) -> None:
         self._setting, self._rng, self._record = setting, rng, record
@@ -180,7 +180,7 @@ class _Partner:
         self._before: list[str] = []
 
     def answer(self, user_acts: Acts, /) -> Acts:
-        """Return what the user understands of the system's answer to acts."""
+        """Return the acts that the user understands from the system's answer."""
         exchange: dict[str, Any] = {USER_ACTS: user_acts}
         if self._setting.level == "act":
             acts = heard = as_acts(self._system.answer(user_acts), "the system")
@@ -198,7 +198,7 @@ class _Partner:
         return heard
 
     def _respond(self, utterance: str) -> tuple[str, Any]:
-        """Return the system's words, and its acts as far as it tells them."""
+        """Return the system's text, and its acts if they are known."""
         if self._setting.make_system is None:
             reply = as_text(self._system.respond(utterance), "the system")
             return reply, getattr(self._system, "said", None)
@@ -207,29 +207,29 @@ class _Partner:
         return as_text(self._say(acts, SYSTEM), "the system"), acts
 
     def _say(self, acts: Acts, side: Side) -> str:
-        assert self._setting.nlg is not None  # as was checked
+        assert self._setting.nlg is not None  # checked in __post_init__
         return self._setting.nlg.say(acts, side, self._rng) or ""
 
     def _understand(self, utterance: str, side: Side) -> Acts:
-        assert self._setting.nlu is not None  # as was checked
+        assert self._setting.nlu is not None  # checked in __post_init__
         context = self._before[-CONTEXT:]
         return as_acts(self._setting.nlu.understand(utterance, context, side), "the NLU")
 
 
 def dialogue_name(number: int) -> str:
-    """Return what the dialogue about the goal of a number is called."""
+    """Return the name of the dialogue with this number."""
     return f"simulated-{number:06d}"
 
 
 def goal_of(make_goal: MakeGoal, seed: int, number: int) -> Goal:
-    """Return the goal of a number."""
+    """Return the goal with this number."""
     return make_goal(Rng(f"{seed}/goal/{number}"))
 
 
 def planned_goals(make_goal: MakeGoal, seed: int, per_type: int) -> Iterator[tuple[int, Goal]]:
-    """Yield numbers and goals of a simulation: in order, those whose type lacks some.
+    """Yield numbers and goals in order, without the goals whose types are complete.
 
-    Raises `MwzevalError` when goals of some type never come.
+    Raises `MwzevalError` if goals of some type never occur.
     """
     lacking = Counter(dict.fromkeys(GOAL_TYPES, per_type))
     number = passed_over = 0
@@ -263,19 +263,19 @@ def simulate(
     progress: bool | None = None,
     time_limit: float | None = None,
 ) -> Summary:
-    """Simulate `per_type` dialogues of each goal type in a `setting`; return how many finish.
+    """Simulate `per_type` dialogues of each goal type in a `setting`; return the finish rates.
 
-    Goals are made by `make_goal` (default: CrossWOZ's goal generator on the database); one whose
-    type has enough is passed over. `seed` decides all random choices, `processes` how many
-    dialogues are held in parallel. `output` is a file of trajectories, complete lines at any
-    time; with `resume` a run that was killed goes on with its file, which becomes what it would
-    have been. `about` is added to the file's header. `progress` shows a bar on standard error, None
-    only on a terminal. With a `time_limit` in seconds, dialogues are held in processes that can be
-    killed, and one whose user or system takes longer for a call ends as failed; without, such a
-    call is waited for.
+    Goals are made by `make_goal` (default: CrossWOZ's goal generator with the database); goals of
+    complete types are skipped. `seed` decides all random choices. `processes` is the number of
+    parallel dialogues. `output` is a file of trajectories, which has complete lines at any time.
+    With `resume`, an interrupted run continues its file, and the result is identical to that of an
+    uninterrupted run. `about` is added to the header of the file. `progress` shows a bar on
+    standard error (None: only on a terminal). With a `time_limit` in seconds, dialogues run in
+    processes that can be killed, and a dialogue fails if a call of user or system takes longer. By
+    default, calls have no limit.
 
-    Raises `UsageError` for numbers that make no sense, when the output exists and is not resumed,
-    or is that of another run; `MwzevalError` when it cannot be written or a process dies.
+    Raises `UsageError` for invalid numbers, or if the output exists and is not resumed or belongs
+    to another run; `MwzevalError` if it cannot be written or a process dies.
     """
     if per_type < 1:
         raise UsageError(f"per_type must be at least 1, not {per_type}")
@@ -285,7 +285,7 @@ def simulate(
         raise UsageError(f"{output} already exists: resume it, or choose another file")
     limits = NO_LIMITS if time_limit is None else TimeLimits(time_limit, None)
     goals = planned_goals(make_goal or GoalGenerator(setting.database).goal, seed, per_type)
-    # Processes are only killed where there are limits.
+    # Processes are killed only if there are limits.
     held = SimulationRun.of(setting, goals, per_type, about, trusts=limits == NO_LIMITS)
     with TemporaryDirectory() as folder:
         log = Path(output or f"{folder}/log.jsonl")
@@ -296,7 +296,7 @@ def simulate(
 
 @dataclass(frozen=True, slots=True)
 class SimulationRun:
-    """A setting and the goals that are talked about in it, as `conversation.runs` takes them."""
+    """A setting and its goals, as a run for `conversation.runs`."""
 
     setting: Setting
     goals: Mapping[str, Goal]
@@ -315,9 +315,10 @@ class SimulationRun:
         *,
         trusts: bool = True,
     ) -> SimulationRun:
-        """Return the run for numbered goals, `per_type` of each; `about` is added to the header.
+        """Return the run for numbered goals; `about` is added to the header of the log.
 
-        `trusts` says that nothing hangs, so that no process has to be killed.
+        `per_type` is the number of dialogues of each goal type. `trusts` is true if no call can
+        hang, so that no process has to be killed.
         """
         by_name = {dialogue_name(number): goal for number, goal in goals}
         items = [(name, goal_to_json(goal)) for name, goal in by_name.items()]
@@ -332,10 +333,10 @@ class SimulationRun:
         return cls(setting, by_name, {**header, **(about or {})}, trusts, items)
 
     def begin(self) -> None:
-        """Make nothing ready: the setting has its database."""
+        """Do nothing: the setting already has its database."""
 
     def hold(self, planned: Planned, record: Record) -> Ending:
-        """Hold a dialogue."""
+        """Run a dialogue."""
         number = int(planned.item.rpartition("-")[2])
         return self.setting.hold(self.goals[planned.item], number, planned.seed, record)
 
@@ -346,7 +347,7 @@ class SimulationRun:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many dialogues, of which so many finished; `turns` is the mean number of user turns."""
+    """Numbers of dialogues and of finished dialogues; `turns` is the mean number of user turns."""
 
     dialogues: int
     finished: int
@@ -354,7 +355,7 @@ class Rate:
 
     @property
     def finish_rate(self) -> float | None:
-        """The share of finished dialogues between 0 and 1, None of none."""
+        """The share of finished dialogues, 0 to 1; None without dialogues."""
         return self.finished / self.dialogues if self.dialogues else None
 
     @classmethod
@@ -377,12 +378,12 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Finish rates, and what went wrong.
+    """Finish rates and problems.
 
-    `natural` is the natural mix of goal types ("overall" in the paper), `macro` the mean over goal
-    types. `outcomes` counts how dialogues ended, `problems` what users and systems raised, most
-    frequent first; in `silent` dialogues the system said nothing at least once; `unknown` counts
-    the dialogues with acts that do not exist, by what does not.
+    `natural` is the rate in the natural mix of goal types ("overall" in the paper), `macro` the
+    mean over goal types. `outcomes` counts how dialogues ended. `problems` counts the errors of
+    users and systems, most frequent first. `silent` counts dialogues with an empty system turn.
+    `unknown` counts the dialogues with acts that do not exist, by the unknown part.
     """
 
     by_type: Mapping[str, Rate]
@@ -394,7 +395,7 @@ class Summary:
 
     @property
     def macro(self) -> float | None:
-        """The mean of the finish rates of the goal types, None without dialogues."""
+        """The mean of the finish rates of the goal types; None without dialogues."""
         rates = [rate.finish_rate for rate in self.by_type.values() if rate.finish_rate is not None]
         return sum(rates) / len(rates) if rates else None
 
@@ -429,7 +430,7 @@ class Summary:
         }
 
     def to_text(self) -> str:
-        """Return the summary as a table, with what went wrong below it."""
+        """Return the summary as a table, followed by the problems."""
         lines = [f"{'goal type':<14}{'dialogues':>10}{'finished %':>12}{'user turns':>12}"]
         for name, rate in {**self.by_type, "natural mix": self.natural}.items():
             percent = _percent(rate.finish_rate)
@@ -452,7 +453,7 @@ class Summary:
 
 
 def _unknown(line: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the acts of user and system."""
+    """Yield the mistakes in the acts of user and system."""
     for turn in line.get("acts", ()):
         for side, key in (("user", USER_ACTS), ("system", SYSTEM_ACTS)):
             for _, message in mistakes_in(side, turn[key]):

@@ -1,6 +1,6 @@
-"""Who talks in a simulation, by name: systems, and in words their NLU and NLG.
+"""Systems, NLU and NLG of a simulation, by name.
 
-Any class of the user's own takes part as `package.module:Name`, see docs/crosswoz.md.
+User-defined classes are named `package.module:Name` (see docs/crosswoz.md).
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ RULE, RULE_PAPER = "rule", "rule-paper"
 TEMPLATES = "templates"
 SAMPLED = "sampled"
 REMEMBERED = 2**14
-"""Utterances of which an NLU remembers what they mean."""
+"""The number of utterances whose acts an NLU caches."""
 
 
 def system_named(name: str) -> Callable[[Database], Any]:
-    """Return what makes the system of a name for a dialogue.
+    """Return the function that makes the system called `name` for a dialogue.
 
-    `rule` is the system of rules, `rule-paper` the same with the paper's RuleDST; a folder is that
-    of a trained SL policy; `package.module:Name` is something of the user's own that is called with
-    the database. Raises `UsageError` for anything else, `InputError` for a policy that cannot be
+    `rule` is the rule-based system, and `rule-paper` the same with the paper's RuleDST. A folder is
+    a trained SL policy. `package.module:Name` is a user-defined class or function that is called
+    with the database. Raises `UsageError` for other names, `InputError` if a policy cannot be
     loaded.
     """
     if name in (RULE, RULE_PAPER):
@@ -64,7 +64,7 @@ def system_named(name: str) -> Callable[[Database], Any]:
 
 
 class TrainedNlg:
-    """A trained generator that each process loads for itself, when it needs it."""
+    """A trained generator; each process loads it when it is first used."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,30 +73,29 @@ class TrainedNlg:
         return TrainedNlg, (self.folder,)
 
     def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
-        """Return a text that says the acts, None when there are no words for them."""
+        """Return a text for the acts, None if the generator has no words for them."""
         return self.loaded.say(acts, side, rng)
 
     @cached_property
     def loaded(self) -> Nlg:
-        """The generator. Raises `InputError` when it is none, `DependencyError`."""
+        """The generator. Raises `InputError` for an invalid folder, `DependencyError`."""
         from mwzeval.crosswoz.models.sclstm import load_sclstm
 
         return load_sclstm(self.folder)
 
 
 class TrainedNlu:
-    """A trained NLU that each process loads for itself, when it needs it.
+    """A trained NLU; each process loads it when it is first used.
 
-    Templates say values in small letters; `spellings` gives those of the database their own back.
-    What it has understood is remembered: users that get no answer, and systems that have none,
-    repeat themselves.
+    Values in templates are in lower case; `spellings` restores the spelling of the database.
+    Results are cached, because users and systems without an answer repeat themselves.
     """
 
     def __init__(self, folder: Path, spellings: Mapping[str, str]) -> None:
         self.folder, self.spellings = folder, spellings
 
     def __reduce__(self) -> Any:
-        # Neither the network nor what is remembered is sent to other processes.
+        # The network and the cache are not sent to other processes.
         return TrainedNlu, (self.folder, self.spellings)
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
@@ -106,7 +105,7 @@ class TrainedNlu:
 
     @cached_property
     def loaded(self) -> Callable[[str, tuple[str, ...], Side], Acts]:
-        """The NLU's function. Raises `InputError` when it is none, `DependencyError`."""
+        """The NLU's function. Raises `InputError` for an invalid folder, `DependencyError`."""
         required("torch").set_num_threads(1)  # processes share the cores
         from mwzeval.crosswoz.models.nlu import load_nlu
 
@@ -114,21 +113,21 @@ class TrainedNlu:
 
 
 def nlg_named(name: str) -> Nlg:
-    """Return the generator of a folder. Raises `UsageError`, `InputError` as `nlu_named`."""
+    """Return the generator in a folder. Raises `UsageError` and `InputError` like `nlu_named`."""
     if not Path(name).exists():
         more = ", or the folder of a trained generator"
         raise UsageError(unknown("NLG", name, (TEMPLATES,), more))
     trained = TrainedNlg(Path(name))
-    _ = trained.loaded  # an error comes before anything begins
+    _ = trained.loaded  # errors are raised before the simulation begins
     return trained
 
 
 def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: Database) -> Nlu:
-    """Return an NLU by its `name`, for a `database`; `templates` are those of a `TemplateNlg`.
+    """Return the NLU called `name`, for a `database`; `templates` are those of a `TemplateNlg`.
 
-    `templates` understands the manual templates; a folder is that of a trained NLU;
-    `package.module:Name` is something of the user's own that is called once, without arguments.
-    Raises `UsageError` for anything else, `InputError` for an NLU that cannot be loaded.
+    `templates` matches the manual templates. A folder is a trained NLU. `package.module:Name` is a
+    user-defined class or function that is called once, without arguments. Raises `UsageError` for
+    other names, `InputError` if an NLU cannot be loaded.
     """
     if name == TEMPLATES and templates is not None:
         user, system = templates[USER].manual, templates[SYSTEM].manual
@@ -144,14 +143,14 @@ def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: D
         return nlu
     if Path(name).exists():
         trained = TrainedNlu(Path(name), spellings(database))
-        _ = trained.loaded  # an error comes before anything begins
+        _ = trained.loaded  # errors are raised before the simulation begins
         return trained
     more = ", the folder of a trained NLU, or package.module:Name"
     raise UsageError(unknown("NLU", name, (TEMPLATES,), more))
 
 
 def add_conversation(parser: ArgumentParser) -> None:
-    """Add how user and system talk, and about which database; `setting_of` reads it."""
+    """Add the options for user, system and database; `setting_of` reads them."""
     levels = ("act", "text")
     parser.add_argument("--level", choices=levels, default="act", help="default: %(default)s")
     parser.add_argument(
@@ -182,7 +181,7 @@ def add_conversation(parser: ArgumentParser) -> None:
 
 
 def add_templates(parser: ArgumentParser, where: str) -> None:
-    """Add the options that choose templates; `where` says what they are for."""
+    """Add the options that choose templates; `where` describes their use."""
     parser.add_argument(
         "--templates",
         type=InputFile,
@@ -194,9 +193,9 @@ def add_templates(parser: ArgumentParser, where: str) -> None:
 
 
 def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]]:
-    """Return the setting for the system of a name, and what the header of the log says of it.
+    """Return the setting for the system called `name`, and its entries in the header of the log.
 
-    Raises `UsageError` for options that do not go together.
+    Raises `UsageError` for options that cannot be combined.
     """
     from mwzeval.crosswoz.simulation import Setting
 
@@ -224,7 +223,7 @@ def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]
 
 
 def _words(arguments: Namespace, database: Database) -> tuple[Nlg, Nlu, dict[str, Any]]:
-    """Return the NLG and NLU of both sides, and what the header of the log says of them."""
+    """Return the NLG and the NLU of both sides, and their entries in the header of the log."""
     nlg, nlu = arguments.nlg or TEMPLATES, arguments.nlu or TEMPLATES
     about = {"nlg": nlg, "nlu": nlu}
     if nlg != TEMPLATES:
@@ -239,14 +238,14 @@ def _words(arguments: Namespace, database: Database) -> tuple[Nlg, Nlu, dict[str
 
 
 def _refuse(arguments: Namespace, purpose: str, *options: str) -> None:
-    """Raise `UsageError` for the first of some options that was given."""
+    """Raise `UsageError` for the first of these options that was given."""
     for name in options:
         if getattr(arguments, name):
             raise UsageError(f"--{name.replace('_', '-')} only applies to {purpose}")
 
 
 def model_checksum(model: str | Path) -> str:
-    """Return a checksum of a model, a file or a folder of files that training wrote."""
+    """Return a checksum of a model, which is a file or a folder that training wrote."""
     top = Path(model)
     files = sorted(top.rglob("*.safetensors")) if top.is_dir() else [top]
     digest = blake2b(digest_size=8)
@@ -258,7 +257,7 @@ def model_checksum(model: str | Path) -> str:
 
 
 def add_live(parser: ArgumentParser) -> None:
-    """Add the options of `mwzeval live` that are CrossWOZ's alone."""
+    """Add the options of `mwzeval live` that only CrossWOZ has."""
     parser.add_argument(
         "--goals",
         default=f"{SAMPLED}:1000",
@@ -270,9 +269,9 @@ def add_live(parser: ArgumentParser) -> None:
 
 
 def live_setting(arguments: Namespace) -> RunSetting:
-    """Return the run of dialogues that `mwzeval live` is to hold, as `crosswoz simulate` does.
+    """Return the dialogues to run for `mwzeval live`, the same as for `crosswoz simulate`.
 
-    Raises `UsageError` for options that do not go together.
+    Raises `UsageError` for options that cannot be combined.
     """
     from mwzeval.crosswoz.goals import GoalGenerator
     from mwzeval.crosswoz.simulation import SimulationRun, planned_goals

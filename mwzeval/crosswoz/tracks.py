@@ -1,4 +1,4 @@
-"""What a predictions file can be scored for, and under which conditions it was made."""
+"""The tracks of predictions files, their fields and their conditioning."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ FIELDS = (
     *(USER_ACTS, STATE, SYSTEM_ACTS, SYSTEM_ACTS_DELEX, SYSTEM_ACTS_NLU),
     *(SELECTED, USER_STATE, USER_RESPONSE, RESPONSE),
 )
-"""What an exchange of a predictions file may have besides its number (`turn`)."""
+"""The possible fields of an exchange in a predictions file, in addition to its number (`turn`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A task: `required` fields every exchange must have, of `any_of` at least one.
+    """A task. Every exchange must have the `required` fields and at least one of `any_of`.
 
-    Optional fields (and those of `any_of`) must be in every exchange once they are in one.
+    An optional field, or one of `any_of`, must be in all exchanges if it is in one.
     """
 
     name: str
@@ -45,9 +45,9 @@ JOINT_NAMES = {
     PREDICTED_HISTORY: "joint_full",
     GOLD_ACTS: "joint_full",
 }
-"""What a state was predicted from → what its joint accuracy is called.
+"""Conditioning of predicted states → name of their joint accuracy.
 
 `gold_previous_state`: each turn starts from the gold state before it (RuleDST in the paper).
-`predicted_history`: no gold state is ever seen, the words are (TRADE in the paper). `gold_acts`: no
-gold state either, but the user's gold acts of all turns so far. The three are not comparable.
+`predicted_history`: no gold state is used; the utterances are (TRADE in the paper). `gold_acts`: no
+gold state is used; the user's gold acts of all turns so far are. The three are not comparable.
 """

@@ -1,7 +1,6 @@
-"""What models are trained with: their settings, and the dialogues of a fold.
+"""The settings and training dialogues of models.
 
-Settings are those of the papers' code by default. All this is apart from the models, which import
-PyTorch.
+The default settings are those of the papers' code. This module does not import PyTorch.
 """
 
 from __future__ import annotations
@@ -24,28 +23,28 @@ from mwzeval.neural.training import TrainingSettings
 
 VALIDATION = "val"
 NOTE_FILE = "learned_from.json"
-"""Training writes it next to a model, with the folds that the model has seen. Predictions have the
-same, so that a model that is scored on dialogues from which it learned causes a warning."""
+"""Training writes this file next to a model, with the folds on which it was trained. Predictions
+have the same note, so that a warning is printed if they are scored on these dialogues."""
 
 
 @dataclass(frozen=True, slots=True)
 class NluSettings(TrainingSettings):
-    """Settings of an NLU. Raises `UsageError` for values that make no sense."""
+    """Settings of an NLU. Raises `UsageError` for invalid values."""
 
     embedding: int = 64
-    """Size of the vector of a character (character tagger only)."""
+    """Size of character embeddings (character tagger only)."""
     hidden: int = 96
-    """Width of a direction of the recurrent layer (character tagger only)."""
+    """Width of each direction of the recurrent layer (character tagger only)."""
     dropout: float = 0.2
     learning_rate: float = 0.004
     epochs: int = 8
     seed: int = 2019
     longest: int = 160
-    """Characters of an utterance, and of its context, that are read."""
+    """The maximum number of characters of an utterance, and of its context."""
     context: bool = True
-    """Read the utterances before one, too."""
+    """Whether previous utterances are read too."""
     varied: float = 0.5
-    """Share of values that are replaced by others of their slot, anew in each epoch."""
+    """Share of values that are replaced by other values of their slot in each epoch."""
 
 
 BERT_SETTINGS = NluSettings(learning_rate=3e-5, dropout=0.1, batch_size=20, epochs=5)
@@ -53,18 +52,18 @@ BERT_SETTINGS = NluSettings(learning_rate=3e-5, dropout=0.1, batch_size=20, epoc
 
 @dataclass(frozen=True, slots=True)
 class TradeSettings(TrainingSettings):
-    """Settings of TRADE. Raises `UsageError` for values that make no sense."""
+    """Settings of TRADE. Raises `UsageError` for invalid values."""
 
     hidden: int = 100
     """Width of embeddings and recurrent layers; 400 in Wu et al., 100 in the public code."""
     dropout: float = 0.2
-    """Also the share of words that are read as unknown in training."""
+    """This is also the share of words that are replaced by the unknown word in training."""
     characters: bool = False
-    """Whether words are single characters instead of those of jieba."""
+    """Whether words are single characters instead of jieba's words."""
     longest_history: int = 1000
-    """Words of a history that are read: the last ones."""
+    """The maximum number of words of a history; the last ones are read."""
     longest_value: int = 40
-    """Words of a value that are learned or written."""
+    """The maximum number of words of a value."""
     learning_rate: float = 0.002
     epochs: int = 15
     seed: int = 2019
@@ -72,22 +71,22 @@ class TradeSettings(TrainingSettings):
 
 @dataclass(frozen=True, slots=True)
 class SclstmSettings(TrainingSettings):
-    """Settings of SC-LSTM. Raises `UsageError` for values that make no sense."""
+    """Settings of SC-LSTM. Raises `UsageError` for invalid values."""
 
     hidden: int = 100
     """Width of the recurrent layer and of the embeddings."""
     dropout: float = 0.25
     learning_rate: float = 0.005
     epochs: int = 30
-    """At most: five without a better one end the training."""
+    """The maximum number of epochs; training stops after five epochs without a better one."""
     seed: int = 2019
     rarest: int = 2
-    """Words that occur less often in training are unknown, and never generated."""
+    """Words that occur less often in training are unknown and never generated."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings(TrainingSettings):
-    """Settings of the SL policy. Raises `UsageError` for values that make no sense."""
+    """Settings of the SL policy. Raises `UsageError` for invalid values."""
 
     hidden: int = 100
     """Width of the two hidden layers."""
@@ -97,10 +96,10 @@ class PolicySettings(TrainingSettings):
 def training_and_validation(
     fold: Fold, held_out: int | None, root: DataRoot
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return the dialogues of a fold to train on, and those on which the epoch is chosen.
+    """Return the training dialogues of a fold, and the dialogues that select the epoch.
 
-    The latter are the last `held_out` ones of the fold, or the validation fold in `root`. Raises
-    `UsageError` when they would be the same or there would be none.
+    The latter are the last `held_out` dialogues of the fold, or the validation fold in `root`.
+    Raises `UsageError` if both would be the same or one would be empty.
     """
     training = list(fold.dialogues.values())
     if held_out is not None:
@@ -113,15 +112,15 @@ def training_and_validation(
 
 
 def write_note(folder: str, revision: str, seen: Sequence[str]) -> None:
-    """Write which folds the model in a folder has seen."""
+    """Write the folds on which the model in a folder was trained."""
     note = {"revision": revision, LEARNED_FROM: seen}
     write_atomically(Path(folder, NOTE_FILE), json.dumps(note) + "\n")
 
 
 def read_note(model: str | Path) -> dict[str, Any]:
-    """Return what `_meta` says of the folds that a model has seen; nothing where no note is.
+    """Return the note about a model's training folds for `_meta`; {} if there is no note.
 
-    Raises `InputError` for a note that is none.
+    Raises `InputError` for an invalid note.
     """
     folder = Path(model)
     note = (folder if folder.is_dir() else folder.parent) / NOTE_FILE

@@ -1,7 +1,7 @@
-"""The rule-based user simulator: what a user with a goal says next.
+"""The rule-based user simulator.
 
-Source: Zhu et al., TACL 2020, section 4.4; the rules are those of the public code, except that the
-caller's goal is copied, never edited.
+Source: Zhu et al., TACL 2020, section 4.4. The rules are those of the public code, but the caller's
+goal is copied and never changed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,20 @@ from mwzeval.crosswoz.corpus.names import (
 from mwzeval.crosswoz.protocols import Rng
 
 FIRST_TURN = (2, 3, 4), (30, 50, 20)
-"""How many lines of the goal the first turn expresses, and how often."""
+"""The numbers of goal lines that the first turn expresses, and their weights."""
 LATER_TURNS = (1, 2, 3, 4), (40, 25, 15, 10)
-"""How many acts a later turn may exceed by one, and how often."""
+"""The limits on the number of acts of a later turn (exceeded by one at most), and their weights."""
 GOODBYE = 0.05
 NO_UPPER_BOUND = 10_000
-"""(odd) The upper bound read into a single price, also into `50元以下`, up to 50."""
+"""The upper bound for a value with a single price. (odd) It is also used for `50元以下` (up to
+50)."""
 
 
 class RuleSimulator:
-    """A user with a goal, one dialogue long.
+    """A user with a goal, for a single dialogue.
 
-    `goal` and `state` have one line per semantic tuple; constraints that the user gives up are lost
-    from `goal`.
+    `goal` and `state` have one line per semantic tuple. Constraints that the user gives up are
+    removed from `goal`.
     """
 
     def __init__(self, goal: Goal, rng: Rng) -> None:
@@ -59,11 +60,11 @@ class RuleSimulator:
 
     @property
     def terminated(self) -> bool:
-        """Whether everything was expressed and answered."""
+        """Whether all lines were expressed and answered."""
         return not self._current()
 
     def begin(self) -> Acts:
-        """Return what the user says first."""
+        """Return the acts of the user's first turn."""
         first = [i for i, line in enumerate(self.goal) if line.subgoal == self.goal[0].subgoal]
         count = min(self._rng.weighted(*FIRST_TURN), len(first))
         acts = [general("greet")]
@@ -72,12 +73,12 @@ class RuleSimulator:
         return ordered(acts)
 
     def answer(self, system_acts: Iterable[Act]) -> Acts:
-        """Take in what the system says, and return what the user says to it."""
+        """Update the state with the system's acts, and return the user's next acts."""
         self.update(system_acts)
         return self.act()
 
     def update(self, system_acts: Iterable[Act]) -> None:
-        """Take in what the system says."""
+        """Update the state with the system's acts."""
         lines = self._current()
         if not lines:
             return
@@ -103,7 +104,7 @@ class RuleSimulator:
             self._give_up(lines)
 
     def act(self) -> Acts:
-        """Return what the user says next; it is expressed from now on."""
+        """Return the user's next acts, and mark their lines as expressed."""
         current = self._current()
         if not current:
             goodbye = [general("bye")] if self._rng.happens(GOODBYE) else []
@@ -130,11 +131,11 @@ class RuleSimulator:
         return ordered(acts)
 
     def _current(self) -> Sequence[int]:
-        """Return the lines of the first sub-goal that is not done; none when all are."""
+        """Return the lines of the first unfinished sub-goal; empty if all are finished."""
         state = self.state
         if self._known is not state:
             self._known, self._done_before = state, 0
-        # Sub-goals that are done stay so.
+        # A finished sub-goal remains finished.
         for index in range(self._done_before, len(state)):
             if not state[index].done:
                 lines = self._lines_of[state[index].subgoal]
@@ -150,9 +151,10 @@ class RuleSimulator:
         return [Act(INFORM, line.domain, line.slot, value) for value in values]
 
     def _refer(self, index: int) -> list[Act]:
-        """Return how the user speaks of a venue that was chosen in another sub-goal.
+        """Return the acts that refer to a venue that was chosen in another sub-goal.
 
-        Nothing is said where that sub-goal has no venue (dialogue 24 goes by taxi to a metro trip).
+        The list is empty if that sub-goal has no venue (in dialogue 24, a taxi goes to a metro
+        trip).
         """
         line = self.state[index]
         source = self._name_in(_referred_subgoal(line))
@@ -191,7 +193,7 @@ class RuleSimulator:
                 self.state[index] = self.state[index].with_value(name)
 
     def _accept(self, lines: Sequence[int], informed: dict[tuple[str, str], list[str]]) -> None:
-        """Take what is offered although it is not what was asked for."""
+        """Accept the offered values although they differ from the goal."""
         for index in lines:
             wanted = self.goal[index]
             values = informed.get((wanted.domain, wanted.slot))
@@ -203,7 +205,7 @@ class RuleSimulator:
                 self.state[index] = self.state[index].with_value(values[0])
 
     def _give_up(self, lines: Sequence[int]) -> None:
-        """Lose one constraint, and start the sub-goal again."""
+        """Remove one constraint, and restart the sub-goal."""
         given = [i for i in lines if self.goal[i].value and self.state[i].expressed]
         ordinary = [i for i in given if not self.goal[i].refers]
         references = [i for i in given if self.goal[i].refers]
@@ -224,7 +226,7 @@ def _referred_subgoal(line: SemanticTuple) -> int:
 
 
 def _listed(values: Sequence[str]) -> Value:
-    """Return informed values as a list; what follows "nothing" begins a new one."""
+    """Return informed values as a list; values after "nothing" begin a new list."""
     if values[-1] == NOTHING:
         return NOTHING
     after = max((i for i, value in enumerate(values) if value == NOTHING), default=-1)
@@ -232,7 +234,7 @@ def _listed(values: Sequence[str]) -> Value:
 
 
 def _is_other(wanted: SemanticTuple, offered: str) -> bool:
-    """Return whether an offered value replaces the one that was asked for."""
+    """Return whether an offered value replaces the value in the goal."""
     asked = str(wanted.value)
     if offered == NOTHING:
         return True

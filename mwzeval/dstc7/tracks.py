@@ -74,9 +74,10 @@ def candidate_id(raw: Any) -> str | None:
 
 
 def example_id(raw: Any) -> str | None:
-    """Return the canonical form of an example's id, a number or text; None if it is not a valid id.
+    """Return the canonical form of an example's id; None if it is not a valid id.
 
-    The canonical form of a number is its decimal string.
+    The canonical form is the decimal string of a number (given as number or text), or the stripped
+    text.
     """
     if type(raw) is str:
         text = raw.strip()

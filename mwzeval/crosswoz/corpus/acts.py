@@ -1,8 +1,8 @@
-"""Dialogue acts as values: intent, domain, slot, value; and the keys of what turns say.
+"""Dialogue acts (intent, domain, slot, value), and the keys of turns.
 
-The canonical spelling joins the four with `+`. Never with `-`, which occurs inside slots
-(`酒店设施-叫醒服务`). Turns whose acts have the same keys say the same kind of thing: templates and
-references are grouped by them.
+The canonical spelling joins the four parts with `+`; `-` occurs in slots (`酒店设施-叫醒服务`).
+Turns whose acts have the same keys are of the same kind: templates and references are grouped by
+keys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTS = 4
 
 
 class Act(NamedTuple):
-    """One dialogue act. A General act has its kind (`thank`) in place of the domain."""
+    """One dialogue act. The domain of a General act is its kind (`thank`)."""
 
     intent: str
     domain: str
@@ -60,8 +60,8 @@ def general(kind: str) -> Act:
 def parse_act(raw: Any) -> Act:
     """Return an act from a list of four texts or from its canonical spelling.
 
-    Only the first three `+` of a spelling separate: a value may hold more. Raises `ValueError` with
-    what was found instead.
+    Only the first three `+` of a spelling separate parts, because a value may contain more. Raises
+    `ValueError`, which describes an invalid act.
     """
     parts: Any = raw.split(SEPARATOR, PARTS - 1) if isinstance(raw, str) else raw
     if not isinstance(parts, list | tuple):
@@ -76,35 +76,36 @@ def parse_act(raw: Any) -> Act:
 
 
 def parse_acts(raw: Iterable[Any]) -> Acts:
-    """Return acts in their order. Raises `ValueError` as `parse_act` does."""
+    """Return acts in their order. Raises `ValueError` like `parse_act`."""
     return tuple(parse_act(act) for act in raw)
 
 
 def ordered(acts: Iterable[Act]) -> Acts:
-    """Return acts without repetition in the order of the corpus: by code point."""
+    """Return acts without repeats in the order of the corpus, by code point."""
     return tuple(sorted(set(acts)))
 
 
 TOGETHER = "*"
 FREE_TICKET = Act(INFORM, ATTRACTION, TICKET, FREE)
 Key = tuple[str, ...]
-"""The keys of all acts of a turn, sorted: a multiset, in which their order does not matter."""
+"""The sorted keys of all acts of a turn, as a multiset."""
 _OPENINGS = {GENERAL: 0, NO_OFFER: 1, INFORM: 3, RECOMMEND: 4, SELECT: 4, REQUEST: 5}
 _NOTHING_FOUND = 2
 _CLOSINGS = {"reqmore": 7, "thank": 8, "bye": 9}
 
 
 class Mention(NamedTuple):
-    """A value that a sentence says, and the placeholder that stands for it in templates."""
+    """A value in a sentence, and its placeholder in templates."""
 
     placeholder: str
     value: str
 
 
 def act_key(act: Act) -> str:
-    """Return the key of one act: intent, domain and slot, and the value where it is worded.
+    """Return the key of one act: intent, domain and slot, and some values.
 
-    A hotel's service stands without its name, "no such thing" and a free ticket with their value.
+    The name of a hotel service is left out. The value is included for `无` (no such thing) and for
+    a free ticket.
     """
     if act.value == NOTHING or act == FREE_TICKET:
         return str(act)
@@ -123,17 +124,17 @@ def turn_key(acts: Iterable[Act]) -> Key:
 
 
 def parse_key(text: str) -> Key:
-    """Return the key that a template file spells as one text, in whatever order."""
+    """Return the key for its spelling in a template file, in any order."""
     return tuple(sorted(text.split(TOGETHER))) if text else ()
 
 
 def spelled_key(acts: Iterable[Act]) -> str:
-    """Return the key of a turn as template files spell it: in the order in which acts are said."""
+    """Return the spelling of a turn's key in template files, in the order of `in_turn_order`."""
     return TOGETHER.join(map(act_key, in_turn_order(acts)))
 
 
 def in_turn_order(acts: Iterable[Act]) -> Acts:
-    """Return acts in the order of a turn: greetings first, offers, requests, farewell last."""
+    """Return acts in their usual order: greetings, offers, requests, farewell."""
     return tuple(sorted(acts, key=lambda act: (_place(act), act_key(act))))
 
 
@@ -146,10 +147,11 @@ def _place(act: Act) -> int:
 
 
 def mentions_of(acts: Iterable[Act]) -> tuple[Mention, ...]:
-    """Return the values that a sentence for the acts should have, in their order.
+    """Return the values that a sentence for the acts should contain, in order.
 
-    These are the values of Inform and Recommend acts, and the services that are told or asked for;
-    "no such thing" is no value. Where a turn has a key several times, placeholders are numbered.
+    These are the values of Inform and Recommend acts, and the services that are reported or
+    requested; `无` (no such thing) is not a value. If a turn has a key several times, placeholders
+    are numbered.
     """
     listed = [(act_key(act), act) for act in acts]
     counts = Counter(key for key, _ in listed)
@@ -165,19 +167,19 @@ def mentions_of(acts: Iterable[Act]) -> tuple[Mention, ...]:
 
 
 def has_mention(act: Act) -> bool:
-    """Return whether a sentence should say the act's value, or the service that it is about."""
+    """Return whether a sentence should contain the act's value or service."""
     if act.value == NOTHING:
         return False
     return act.intent in (INFORM, RECOMMEND) or (act.intent == REQUEST and act.is_service)
 
 
 def value_of(act: Act) -> str:
-    """Return what an act's placeholder stands for: the service's name, or the value."""
+    """Return the text for an act's placeholder: the name of the service, or the value."""
     return act.service or act.value
 
 
 def lowered(acts: Iterable[Act]) -> Acts:
-    """Return acts with values as templates say them: in lower case."""
+    """Return acts with values in lower case, as in templates."""
     return tuple(
         act if act.value.islower() else act._replace(value=act.value.lower()) for act in acts
     )

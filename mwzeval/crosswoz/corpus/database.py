@@ -1,11 +1,11 @@
-"""The venue database, in memory: which venues satisfy a state?
+"""The venue database in memory, which finds the venues that satisfy a state.
 
-Values of a state are pieces of texts, ranges of prices and lower bounds of ratings, as in the query
-of the public CrossWOZ code.
+As in the query of the public CrossWOZ code, values of a state are parts of texts, ranges of prices
+or lower bounds of ratings.
 
-An answer is a conjunction of bit sets, one per constraint; bit i stands for the i-th venue of the
-file. Distinct texts and numbers are indexed once, a constraint is looked
-up there and remembered. Nothing leaks from one query into the next.
+The answer to a query is the intersection of bit sets, one for each constraint; bit i is the i-th
+venue of the file. Distinct texts and numbers are indexed once, and the bit sets of constraints are
+cached. Queries are independent of each other.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from mwzeval.crosswoz.corpus.names import (
 Record = Mapping[str, Any]
 BETWEEN_TEXTS = "\0"
 REMEMBERED = 2**14
-"""Answers kept before the oldest is forgotten: bounds memory on hostile input."""
+"""The maximum number of cached answers, which limits the memory for malicious input."""
 DEPARTURE_MARK, DESTINATION_MARK = "(起点)", "(终点)"
 STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION}
-"""The slot with a station → the slot with the end of the trip that it is near."""
+"""Slot with a station → slot with the end of the trip near it."""
 TAXI_RECORD = {CAR_TYPE: "#CX", CAR_PLATE: "#CP"}
-"""What every taxi is: placeholders, which gold system acts hold as well."""
+"""The record of every taxi: placeholders, which also occur in gold system acts."""
 
 AT_LEAST, AT_MOST = "以上", "以下"
 
@@ -63,10 +63,10 @@ EVERYTHING = float("inf")
 
 
 def price_bounds(slot: str, value: str) -> Bounds | None:
-    """Return what a ticket, cost or price may be; None when the value sets no bound.
+    """Return the bounds of a ticket, cost or price, None if the value sets no bound.
 
-    A bare number is an exact price, and blanks around the hyphen of a range leave its first number:
-    `100 - 150元` asks for exactly 100.
+    A single number is an exact price. If there are blanks around the hyphen of a range, only the
+    first number counts: `100 - 150元` means exactly 100.
     """
     if slot == TICKET and value in (FREE, NOT_FREE):
         return Bounds(0, 0) if value == FREE else Bounds(1, EVERYTHING)
@@ -81,9 +81,9 @@ def price_bounds(slot: str, value: str) -> Bounds | None:
 
 
 def rating_bounds(value: str) -> Bounds | None:
-    """Return what a rating may be: the number that the value begins with, or more.
+    """Return the bounds of a rating: the number at the beginning of the value, or more.
 
-    `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5; None when there is no number.
+    `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5. The result is None if there is no number.
     """
     match = re.match(r"[0-9]\.[0-9]|[0-9]", value)
     return Bounds(float(match[0]), EVERYTHING) if match else None
@@ -93,17 +93,16 @@ _AS_TRUTH = bytes.maketrans(b"01", b"\0\1")
 
 
 class Entity(NamedTuple):
-    """A venue, a metro stop of a trip or a taxi: its name and what the database has of it."""
+    """A venue, a metro stop of a trip or a taxi: its name and its database record."""
 
     name: str
     record: Record
 
 
 class _Texts:
-    """An index of texts: which rows have a text that contains a piece?
+    """An index of texts that finds the rows whose text contains a given part.
 
-    All distinct texts stand in one, which is searched as a whole: a piece is found in thousands of
-    texts at the speed of one search.
+    All distinct texts are concatenated, so that one search covers thousands of texts.
     """
 
     def __init__(self, texts_of_rows: Iterable[Iterable[str]]) -> None:
@@ -115,7 +114,7 @@ class _Texts:
         self._rows = tuple(rows_of.values())
         self._joined = BETWEEN_TEXTS.join(self._texts)
         lengths = (len(text) + len(BETWEEN_TEXTS) for text in self._texts)
-        # Where the text after each begins.
+        # The position after each text, where the next one begins.
         self._ends = tuple(accumulate(lengths))
 
     def containing(self, piece: str) -> int:
@@ -129,7 +128,7 @@ class _Texts:
 
     def _indices(self, piece: str) -> Iterator[int]:
         if BETWEEN_TEXTS in piece or not piece:
-            # Neither can be told from where two texts meet.
+            # Such a part could match across the boundary between two texts.
             yield from (i for i, text in enumerate(self._texts) if piece in text)
             return
         place = self._joined.find(piece)
@@ -140,7 +139,7 @@ class _Texts:
 
 
 class _Numbers:
-    """An index of numbers: which rows have one within bounds? A row without number never has."""
+    """An index of numbers that finds rows within bounds; rows without a number never match."""
 
     def __init__(self, numbers: Iterable[float | None]) -> None:
         rows_of: dict[float, int] = {}
@@ -187,7 +186,7 @@ class _Venues:
                     rows &= self._satisfying(slot, value)
         if rows == self._everything:
             return self.entities
-        # The digits of the number, lowest first, choose the entities.
+        # The binary digits of the number, lowest first, select the entities.
         digits = f"{rows:b}"[::-1].encode().translate(_AS_TRUTH)
         return tuple(compress(self.entities, digits))
 
@@ -207,7 +206,7 @@ def _texts(slot: str, entity: Entity) -> Iterable[str]:
     value = entity.name if slot == NAME else entity.record.get(slot)
     if value is None:
         return ()
-    # Two "services" of a hotel of the release are nothing but blanks.
+    # Two "services" of a hotel of the release are only blanks.
     is_list = slot in LIST_SLOTS or slot in SEVERAL_ITEMS
     return [item for item in value if item.strip()] if is_list else [str(value)]
 
@@ -215,7 +214,7 @@ def _texts(slot: str, entity: Entity) -> Iterable[str]:
 class Database:
     """All venues and metro stations; answers queries in the order of the files.
 
-    `tables` are the files' lists of [name, record] by domain; taxis need none.
+    `tables` has the files' lists of [name, record] by domain; taxis have no table.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Sequence[Any]]]) -> None:
@@ -228,17 +227,17 @@ class Database:
             domain: {entity.name: entity for entity in entities[domain]} for domain in VENUE_DOMAINS
         }
         self._stations = entities[METRO]
-        self._station_of = dict(reversed(self._stations))  # of equal names the first counts
+        self._station_of = dict(reversed(self._stations))  # the first of equal names counts
         self._places = _Texts([name] for name, _ in self._stations)
         self._stop = lru_cache(REMEMBERED)(self._first_stop)
         self._answer = lru_cache(REMEMBERED)(self._query)
 
     def query(self, domain: str | None, constraints: Mapping[str, str]) -> tuple[Entity, ...]:
-        """Return what satisfies all constraints of a domain, in the order of the files.
+        """Return the entities of a domain that satisfy all constraints, in file order.
 
-        Without a domain there is nothing. An empty value does not constrain; a name overrides all
-        other constraints and matches every venue whose name contains it. A metro or taxi trip
-        needs both ends.
+        The result is empty without a domain. An empty value is not a constraint. A name overrides
+        all other constraints and matches every venue whose name contains it. A metro or taxi trip
+        requires both ends.
         """
         if domain is None:
             return ()
@@ -249,13 +248,13 @@ class Database:
         return self._venues[domain].entities
 
     def named(self, domain: str, name: str) -> Entity | None:
-        """Return the venue of exactly this name, None when the database has none."""
+        """Return the venue with exactly this name, None if there is none."""
         return self._by_name.get(domain, {}).get(name)
 
     def trip_facts(self, domain: str, ends: Mapping[str, str]) -> dict[str, Any]:
-        """Return what can be asked about a metro or taxi trip, by slot.
+        """Return the facts about a metro or taxi trip that can be requested, by slot.
 
-        A station is None where the database knows none, or an end has no name.
+        A station is None if the database has none, or if an end has no name.
         """
         if domain == TAXI:
             return dict(TAXI_RECORD)
@@ -289,5 +288,5 @@ class Database:
         return {"tables": {**tables, METRO: self._stations}}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        # What is remembered is not sent to other processes.
+        # The cache is not sent to other processes.
         self.__init__(state["tables"])  # type: ignore[misc]

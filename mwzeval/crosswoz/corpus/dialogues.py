@@ -20,16 +20,16 @@ LINE = (
 Kind = TypeVar("Kind")
 Value = str | tuple[str, ...]
 State = dict[str, dict[str, str]]
-"""Domain → slot → value, "" where nothing is asked; several items are joined by one space."""
+"""Domain → slot → value, "" if the slot is not constrained; items are joined by a space."""
 Selected = Mapping[str, tuple[str, ...]]
-"""Domain → the names that the system has chosen among the results of its query."""
+"""Domain → the names that the system has selected from the results of its query."""
 
 
 class SemanticTuple(NamedTuple):
-    """A line of a user's goal or state: what is wanted or asked for in one sub-goal.
+    """A line of a user's goal or state: a constraint or a request of one sub-goal.
 
-    `value` is "" or () for a request that is not answered yet; `expressed` says that the user has
-    chosen it for expression, in this turn or before.
+    `value` is "" or () for an unanswered request. `expressed` is true if the user has expressed the
+    line in this turn or before.
     """
 
     subgoal: int
@@ -40,12 +40,12 @@ class SemanticTuple(NamedTuple):
 
     @property
     def refers(self) -> bool:
-        """Whether the value still stands for something chosen elsewhere (`出现在id=1的周边…`)."""
+        """Whether the value is a reference to another sub-goal (`出现在id=1的周边…`)."""
         return isinstance(self.value, str) and "id" in self.value
 
     @property
     def done(self) -> bool:
-        """Whether it has been expressed and is answered."""
+        """Whether the line was expressed and answered."""
         value = self.value
         return self.expressed and bool(value) and not (isinstance(value, str) and "id" in value)
 
@@ -59,7 +59,7 @@ Goal = tuple[SemanticTuple, ...]
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What the user says, and the user's state after it."""
+    """The user's utterance and acts, and the user's state after it."""
 
     utterance: str
     acts: Acts
@@ -68,11 +68,11 @@ class UserTurn:
 
 @dataclass(frozen=True, slots=True)
 class SystemTurn:
-    """What the system says; its state at the first query of the turn and at the last.
+    """The system's utterance and acts, and its state at the first and last query of the turn.
 
-    `first_query` holds the user's constraints (`sys_state_init`, the target of state tracking),
-    `last_query` may be relaxed (`sys_state`, from which the next turn starts); `first_selected` and
-    `last_selected` are the names chosen from their results.
+    `first_query` has the user's constraints (`sys_state_init`, the target of state tracking).
+    `last_query` may be relaxed (`sys_state`, from which the next turn starts). `first_selected` and
+    `last_selected` are the names selected from their results.
     """
 
     utterance: str
@@ -104,14 +104,14 @@ class Dialogue:
 
 
 def empty_state() -> State:
-    """Return a state in which nothing is asked: all 26 slots are ""."""
+    """Return a state without constraints: all 26 slots are ""."""
     return {domain: dict.fromkeys(slots, "") for domain, slots in STATE_SLOTS.items()}
 
 
 def dialogue_from_json(name: str, plain: Any) -> Dialogue:
     """Return a dialogue of the public files.
 
-    Raises `ShapeError` with the place of what is missing, or is not as it should be.
+    Raises `ShapeError` with the location of a missing or invalid part.
     """
     kind = field(plain, "type", str, "text")
     if kind not in CODE_OF_GOAL_TYPE:
@@ -142,10 +142,10 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
 
 
 def check_characters(dialogues: Iterable[Dialogue]) -> None:
-    """Raise `InputError` when a dialogue has a text that is no Unicode (half a surrogate pair).
+    """Raise `InputError` if a text of a dialogue is not valid Unicode (a lone surrogate).
 
-    Files are refused with such a text. Of dialogues made in Python, models would keep words, and
-    copy them, that no file can have.
+    Files with such texts are rejected when they are read. Models that are trained on dialogues made
+    in Python would copy such words to files, where they cannot be written.
     """
     for dialogue in dialogues:
         for number, exchange in enumerate(dialogue.exchanges):
@@ -159,7 +159,7 @@ def check_characters(dialogues: Iterable[Dialogue]) -> None:
 
 
 def _check_goals(dialogue: Dialogue) -> None:
-    """Check that the user's state and the final goal have the lines of the goal, in its order."""
+    """Check that the user's states and the final goal have the lines of the goal in its order."""
     lines = [line[:3] for line in dialogue.goal]
     if [line[:3] for line in dialogue.final_goal] != lines:
         raise ShapeError("final_goal: expected the lines of the goal, in the same order")
@@ -172,7 +172,7 @@ def _check_goals(dialogue: Dialogue) -> None:
 def goal_from_json(plain: Any) -> Goal:
     """Return a goal or user state from its five-part lists.
 
-    Raises `ShapeError` when it is none.
+    Raises `ShapeError` if it is invalid.
     """
     if not isinstance(plain, list):
         raise ShapeError(f"expected a list of five-part lists, {found(plain)}")
@@ -188,7 +188,7 @@ def goal_to_json(goal: Goal) -> list[list[Any]]:
 
 
 def goal_line(raw: Any) -> SemanticTuple | None:
-    """Return a line of a goal or user state, None when it is none."""
+    """Return a line of a goal or user state, None if it is invalid."""
     if not isinstance(raw, list | tuple) or len(raw) != 5:
         return None
     subgoal, domain, slot, value, expressed = raw
@@ -214,9 +214,10 @@ def _line(raw: Any) -> SemanticTuple:
 
 
 def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
-    """Return the value of the `key` of an object of a file, `plain`.
+    """Return the value of a `key` in a JSON object of a file.
 
-    Raises `ShapeError`, which says what was `expected`, unless it is there and of that `kind`.
+    Raises `ShapeError`, which names what was `expected`, if the value is missing or not of this
+    `kind`.
     """
     if not isinstance(plain, dict):
         raise ShapeError(f"expected an object, {found(plain)}")
@@ -229,7 +230,7 @@ def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
 
 
 def _at(place: str, read: Callable[[Any], Kind], plain: Any) -> Kind:
-    """Return what is read from a value; what is wrong with it is raised with its place."""
+    """Return the result of `read`; errors are raised with the location."""
     try:
         return read(plain)
     except ValueError as error:

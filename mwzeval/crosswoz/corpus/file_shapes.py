@@ -1,7 +1,7 @@
-"""The encoding and shape of CrossWOZ's files, checked once, when they are read.
+"""Checks the encoding and shape of CrossWOZ's files when they are read.
 
-Nothing behind has to ask whether a text is text, or a rating a number. What is missing is unknown,
-and allowed.
+Other modules need not check whether a value is a text or a number. Missing values are allowed and
+mean unknown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mwzeval.scores.findings import found
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 ESCAPED_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-"""How half of a surrogate pair is written, and each half of a whole one."""
+"""The JSON escape of a surrogate, alone or in a pair."""
 
 
 def is_gbk(raw: bytes) -> bool:
@@ -48,7 +48,7 @@ def is_gbk(raw: bytes) -> bool:
 
 
 def gbk_message(name: str) -> str:
-    """Return what to say of a file in GBK."""
+    """Return the message about a file in GBK."""
     return (
         "the file is in GBK (GB 18030), but must be UTF-8: convert it, for example with `iconv "
         f"-f GB18030 -t UTF-8 {name} > utf8-{Path(name).name}`"
@@ -56,16 +56,16 @@ def gbk_message(name: str) -> str:
 
 
 def chinese_text(raw: bytes, name: str) -> str:
-    """Return the text of a file. Raises `InputError` when it is empty or not UTF-8."""
+    """Return the text of a file. Raises `InputError` if it is empty or not UTF-8."""
     if is_gbk(raw):
         raise InputError([Problem("not-utf8", gbk_message(name), file=name)])
     return decoded(raw, name)
 
 
 def chinese_data(raw: bytes, path: Path) -> Any:
-    """Return the value of a JSON file of a corpus, whose texts can all be written again.
+    """Return the value of a JSON file of a corpus; all of its texts can be written again.
 
-    Raises `DataError` when it is not JSON in UTF-8, or has half of a surrogate pair in it.
+    Raises `DataError` if it is not JSON in UTF-8, or has a lone surrogate.
     """
     if is_gbk(raw):
         raise DataError(f"{path}: {gbk_message(path.name)}")
@@ -76,7 +76,7 @@ def chinese_data(raw: bytes, path: Path) -> Any:
 
 
 def check_texts(plain: Any, place: str) -> None:
-    """Raise `DataError` with its place when a text in plain values has half of a surrogate pair."""
+    """Raise `DataError` with the location if a text has a lone surrogate."""
     if isinstance(plain, str):
         try:
             plain.encode()
@@ -95,19 +95,19 @@ def check_texts(plain: Any, place: str) -> None:
 TEXTS = (NAME, ADDRESS, PHONE, STATION, DURATION, OPEN_HOURS, HOTEL_TYPE)
 LISTS = (DISHES, SERVICES, *NEARBY.values())
 LARGEST = 10**9
-"""Of prices in yuan and ratings."""
+"""The upper limit of prices (in yuan) and ratings."""
 Table = list[list[Any]]
-"""The venues of a domain as files have them: [name, record] each."""
+"""The venues of a domain as in the files: a list of [name, record]."""
 
 
 class ShapeError(ValueError):
-    """What stands in a file is not what should; the message begins with the place."""
+    """Content of a file is invalid; the message begins with the location."""
 
 
 def checked_rows(rows: Any) -> Table:
     """Return the rows of a database table, name and record.
 
-    Raises `ShapeError` with venue, field and what was found.
+    Raises `ShapeError` with the venue, the field and the invalid value.
     """
     if not isinstance(rows, list) or not rows:
         raise ShapeError(f"expected a list of [name, record], {found(rows)}")
@@ -127,7 +127,7 @@ def checked_rows(rows: Any) -> Table:
 
 
 def _unmet(slot: str, value: Any) -> str | None:
-    """Return what a slot must have when it has something else."""
+    """Return the requirement that a slot's value violates, None if there is none."""
     if value is None:
         return None
     if slot in TEXTS:
@@ -148,7 +148,7 @@ def is_texts(value: Any) -> bool:
 def checked_acts(plain: Any) -> tuple[str, ...]:
     """Return the acts of a vocabulary, each in its canonical spelling.
 
-    Raises `ShapeError` with the place of what is none, or comes twice.
+    Raises `ShapeError` with the location of an invalid or repeated act.
     """
     if not isinstance(plain, list):
         raise ShapeError(f"expected a list of acts such as Inform+景点+名称+1, {found(plain)}")

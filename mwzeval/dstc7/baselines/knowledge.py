@@ -39,9 +39,7 @@ def _beginning(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ManPage:
-    """A man page: the name of a command or file, its section (`1`, `5`, …) if known, and the
-    text.
-    """
+    """A man page: its command or file name, its section (`1`, `5`, …) if known, and the text."""
 
     name: str
     section: str | None
