@@ -1,8 +1,8 @@
-"""The settings of MultiWOZ's live dialogues, and `Episodes`, for a harness of one's own.
+"""The settings of live MultiWOZ dialogues, and `Episodes` for custom harnesses.
 
-A setting holds the dialogues of a run at the text level or at the act level. In `Episodes` the
-harness asks the agent, and gets users, functions and judgement from here; the frameworks of
-`mwzeval.multiwoz.frameworks` do the same.
+A setting runs the dialogues of a run at text level or act level. With `Episodes`, a harness calls
+the agent itself, and gets users, functions and judgements from this module. The modules in
+`mwzeval.multiwoz.frameworks` are such harnesses.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ A_SYSTEM = "a system that uses acts must be a class whose objects have answer(ac
 
 
 def setting_of(arguments: Namespace) -> RunSetting:
-    """Return the setting of a run. Raises `UsageError` for what makes no sense, `DataError`."""
+    """Return the setting of a run. Raises `UsageError` for invalid options, `DataError`."""
     options = LiveOptions.of(arguments)
     return ActSetting(options) if options.level == ACTS else WordSetting(options)
 
 
 def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], MakeAgent]:
-    """Return what begins the agent of all dialogues in a process; the stack closes what it opens.
+    """Return a function that starts the agent in a process; its stack closes all resources.
 
-    `LiveOptions.check_names` has accepted its name. Raises `DataError` for missing files,
-    `DependencyError` where tools cannot be served; beginning raises `MwzevalError`.
+    `LiveOptions.check_names` must have accepted the name. Raises `DataError` if files are missing,
+    `DependencyError` if tools cannot be served; the returned function raises `MwzevalError`.
     """
     name, rounds = options.agent, options.tool_rounds
     if name == HUMAN:
@@ -129,14 +129,14 @@ def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], Ma
 
 
 def say_nothing(messages: Sequence[Message]) -> Message:
-    """Return a message that says nothing of use: the agent `silent`, the floor of all scores."""
+    """Return a meaningless message: the agent `silent`, which has the lowest possible scores."""
     return {"role": "assistant", "content": "Hm.", "acts": []}
 
 
 def load_user(
     options: LiveOptions, tables: Tables, goals: RunGoals
 ) -> Callable[[ExitStack], MakeUser]:
-    """Return what begins the user of all dialogues in a process, as `load_agent` does."""
+    """Return a function that starts the user in a process, like `load_agent` for the agent."""
     name = options.user
     if name == HUMAN:
         terminal = Terminal(sys.stdin, sys.stderr)
@@ -174,7 +174,7 @@ def load_user(
 
 
 def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveUser:
-    """Return the agenda user of a dialogue; with `values` the public one with its faults."""
+    """Return the agenda user of a dialogue; with `values`, the public one with its errors."""
     draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:
         return AgendaUser(planned.goal, values, draws)
@@ -182,9 +182,9 @@ def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveU
 
 
 class LiveSetting:
-    """Which goals are talked about, with which options.
+    """The goals and options of a run.
 
-    Raises `UsageError` for unknown names, `DataError` for missing files.
+    Raises `UsageError` for unknown names, `DataError` if files are missing.
     """
 
     benchmark = NAME
@@ -196,12 +196,12 @@ class LiveSetting:
         self._options = options
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let each process that is no copy load the database for itself."""
+        """Pickle only the options; a process that is not a fork reads the database itself."""
         return type(self), (self._options,)
 
 
 class TextSetting(LiveSetting):
-    """An agent at the text level that may call functions on the database, before it has a user."""
+    """A text-level agent that may call database functions; subclasses add the user."""
 
     def __init__(self, options: LiveOptions, *users: str) -> None:
         super().__init__(options)
@@ -210,7 +210,7 @@ class TextSetting(LiveSetting):
         self._database = DatabaseTools(self._tables, options.rules)
         self._stack = ExitStack()
         sides = options.agent, *users
-        # People take any time, and have to be where the terminal is.
+        # People have no time limits, and their dialogues must run in the process of the terminal.
         has_person = HUMAN in sides
         self.waits = any(map(is_endpoint, sides)) and not has_person
         self.trusts = has_person or not any(
@@ -218,11 +218,11 @@ class TextSetting(LiveSetting):
         )
 
     def begin(self) -> None:
-        """Import the agent, or be ready to ask a model. Raises `MwzevalError`."""
+        """Import the agent or prepare the client of its model. Raises `MwzevalError`."""
         self._agent = self._begin_agent(self._stack)
 
     def stop(self) -> None:
-        """End all requests, and the server of tools."""
+        """End all requests, and stop the tool server."""
         self._stack.close()
 
     def _tools(self, planned: Planned) -> Tools:
@@ -231,14 +231,14 @@ class TextSetting(LiveSetting):
 
 
 class WordSetting(TextSetting):
-    """A user and an agent talk in words. Without an agent, others drive its `episode`s."""
+    """A text-level user and agent. Without an agent, a harness runs its `episode`s."""
 
     def __init__(self, options: LiveOptions) -> None:
         super().__init__(options, options.user)
         self._judge = Judge(self._tables, options.rules)
         goals = options.select_goals(self._database)
         self._begin_user = load_user(options, self._tables, goals)
-        # The requests of models have limits of their own.
+        # The requests of models have their own limits.
         of_user = (USER_ERROR,) if is_endpoint(options.user) else ()
         of_agent = (AGENT_ERROR, USER_STOP) if is_endpoint(options.agent) else ()
         self.unhurried: frozenset[End] = frozenset((*of_user, *of_agent))
@@ -246,12 +246,12 @@ class WordSetting(TextSetting):
         self.about = options.about(goals)
 
     def begin(self) -> None:
-        """Import agent and user, or be ready to ask models. Raises `MwzevalError`."""
+        """Import agent and user or prepare the clients of their models. Raises `MwzevalError`."""
         super().begin()
         self._user = self._begin_user(self._stack)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
-        """Hold a dialogue in words."""
+        """Run a text-level dialogue."""
         return converse(
             lambda: self._user(planned, record),
             lambda: self._agent(planned, self._tools(planned), record),
@@ -260,7 +260,7 @@ class WordSetting(TextSetting):
         )
 
     def episode(self, planned: Planned) -> Episode:
-        """Return a dialogue with an agent that somebody else asks."""
+        """Return a dialogue for an agent that a harness calls."""
         record = Record()
         return Episode(
             planned,
@@ -272,17 +272,17 @@ class WordSetting(TextSetting):
         )
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether every domain of the goal was a success."""
+        """Return whether every domain of the goal succeeded."""
         return self.judgement(trajectory).success
 
     def judgement(self, trajectory: Trajectory) -> Judgement:
-        """Return what became of a dialogue, domain by domain."""
+        """Return the judgement of a dialogue, by domain."""
         bookings = trajectory.more.get("bookings")
         return self._judge.judge(trajectory.goal, trajectory.talk, bookings)
 
 
 class ActSetting(LiveSetting):
-    """The agenda user talks in acts to the rule system of ConvLab-2 or to a system of one's own."""
+    """The act-level agenda user, with ConvLab-2's rule system or a custom system."""
 
     def __init__(self, options: LiveOptions) -> None:
         super().__init__(options)
@@ -294,7 +294,7 @@ class ActSetting(LiveSetting):
         self._own: Callable[..., ActSystem] | None = None
 
     def begin(self) -> None:
-        """Import the system. Raises `UsageError` when that fails."""
+        """Import the system. Raises `UsageError` if this fails."""
         if not self.trusts:
             name = self._options.agent
             own = imported(name)
@@ -304,7 +304,7 @@ class ActSetting(LiveSetting):
             self._own = own
 
     def hold(self, planned: Planned, record: Record) -> Ending:
-        """Hold a dialogue in acts."""
+        """Run an act-level dialogue."""
         values = self._resources.system_values if self._options.strict_user else None
 
         def make_system() -> ActSystem:
@@ -325,18 +325,18 @@ class ActSetting(LiveSetting):
         )
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the dialogue is a success by corrected rules, or by the public ones."""
+        """Return whether the dialogue succeeded according to the corrected or the public rules."""
         judge = CorrectedEvaluator if self._options.compat is None else PublicEvaluator
         return bool(judged(trajectory, self._resources.database, judge).success)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a dialogue was worth: whether the task succeeded, all venues and bookings were right.
+    """The outcome of a dialogue: task success, and whether all venues and all bookings are right.
 
-    `booking` is None where the user wants nothing booked, `complete` (whether the user believes
-    that it has everything) where the user does not say. `domains` has the success of each;
-    `user_faults` counts the faults of the user. `losses` say why the task failed, a sentence each.
+    `booking` is None if the goal has no booking. `complete` is whether the user believes that it
+    has everything, None if the user does not report it. `domains` has the success of each domain,
+    `user_faults` is the number of user mistakes, `losses` are the failure reasons as sentences.
     """
 
     success: bool
@@ -351,12 +351,12 @@ class Outcome:
 
 
 class Episodes:
-    """Goals and the users who have them; an `episode` is a dialogue about one of them.
+    """Goals and their users; an `episode` is a dialogue about one goal.
 
-    The options are those of `mwzeval live`, by the names of `LiveOptions`: which `goals` of which
-    `corpus`, whose files are in `data` (the corpus `sample` needs none), the `user`, the limits
-    `user_turns` and `tool_rounds`, `fail_book`, and the `seed` of everything random. Loading takes
-    about a second. Raises `UsageError` for unknown names, `DataError` for missing files.
+    The options are those of `mwzeval live`, with the names of `LiveOptions`: `goals` and `corpus`,
+    the folder `data` with the corpus files (not needed for the corpus `sample`), `user`, the limits
+    `user_turns` and `tool_rounds`, `fail_book`, and `seed` for all random choices. Loading takes
+    about one second. Raises `UsageError` for unknown names, `DataError` if files are missing.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")
@@ -376,12 +376,12 @@ class Episodes:
         self._setting = WordSetting(self._options)
         self._setting.begin()
         self.goals: Mapping[str, Goal] = dict(self._setting.items)
-        """What users want, by id, in the order of the corpus."""
+        """The goals by id, in the order of the corpus."""
         self.prompt: str = read_prompt(AGENT_PROMPT).text
-        """The system message for models that `mwzeval live` has; a harness may have another."""
+        """The default system message for models; a harness may use another one."""
 
     def episode(self, goal: str, trial: int = 1, *, trials: int = 1) -> Episode:
-        """Return a dialogue about a goal: the `trial` of so many (numbered where there are more).
+        """Return a dialogue about a goal; its name has the number of the `trial` if `trials` > 1.
 
         Raises `UsageError` for an unknown goal.
         """
@@ -393,7 +393,7 @@ class Episodes:
         return self._setting.episode(planned)
 
     def outcome(self, dialogue: Trajectory) -> Outcome:
-        """Return what a dialogue was worth, in a few numbers, and why it has failed."""
+        """Return the outcome of a dialogue, with the reasons for its failure."""
         judgement = self._setting.judgement(dialogue)
         bookings = [d.booking for d in judgement.domains.values() if d.booking is not None]
         complete = dialogue.report.get("complete")
@@ -413,10 +413,10 @@ class Episodes:
     def write(
         self, path: str | Path, dialogues: Iterable[Trajectory], *, agent: str, trials: int = 1
     ) -> None:
-        """Write dialogues as the file of a run, which all verbs read, in the order of the goals.
+        """Write dialogues to a trajectory file, in the order of the goals.
 
-        `agent` is what the header calls the agent. Raises `MwzevalError` when the file cannot be
-        written.
+        All commands read such files. `agent` is the agent's name in the header. Raises
+        `MwzevalError` if the file cannot be written.
         """
         places = {item: place for place, item in enumerate(self.goals)}
         found = sorted(dialogues, key=lambda dialogue: (places[dialogue.item], dialogue.trial))

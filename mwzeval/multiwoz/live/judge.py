@@ -1,17 +1,17 @@
-"""What became of a live dialogue: did the user get what the goal wants, domain by domain?
+"""The judge of live dialogues: it decides for each domain whether the user's goal was met.
 
-A judgement needs the messages of a dialogue and its goal, and never the agent. For each domain it
-finds, in this order,
+A judgement only needs the goal and the messages of a dialogue. For each domain, the judge
+determines in this order:
 
-* the venue that the user ends with: the one that the user has picked from a list, or asked about,
-  or that the agent named last. Where nothing was picked from a list the first is meant, as it is
-  when users say no more than "yes". A taxi is what its call orders; without calls, places and times
-  count that are said where the dialogue is about the taxi (`inform`);
-* the answers: right are those of the chosen venue, service or booking. Where both right and wrong
-  was said, the last counts, because that is what the user goes away with (`success`);
+* the chosen venue: the one that the user picked from a list or asked about, or that the agent named
+  last. If the user picked none from a list, it is the first one, because users often only say
+  "yes". A taxi is judged by the arguments of its call. Without calls, it is judged by the places
+  and times that are mentioned where the dialogue is about the taxi (`inform`);
+* the answers: they must be values of the chosen venue, service or booking. If the agent gives both
+  right and wrong values, the last one counts, because the user relies on it (`success`);
 * the last booking and its reference (`booking`).
 
-Definitions are in `docs/live_reference.md`, those of the grounded scores in `docs/metrics.md`.
+`docs/live_reference.md` has the definitions; `docs/metrics.md` has those of the grounded scores.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ from mwzeval.scores.score import WHOLE
 
 INFORM, SUCCESS, BOOKING = "inform", "success", "booking"
 TRAIN_DESCRIBED_BY = frozenset({"leaveat", "arriveby", "duration", "price"})
-"""What is said of a train whose id is not."""
+"""The slots that describe a train whose id is not mentioned."""
 ENDED = {"agent_error": "agent-error", "user_error": "user-error", "limit": "limit"}
-"""How a dialogue may end before the user is done → the kind of reason."""
+"""Maps the ending of a dialogue before the user is done to a kind of failure reason."""
 REFERENCE = "reference"
 _REFERENCE_KEYS = (REFERENCE, "ref", "confirmation")
 RIDE_SLOTS = ("departure", "destination", *LONG_SLOTS)
-"""The constraints of a goal that a ride has to meet."""
+"""The constraints of a goal that a taxi ride has to meet."""
 _STILL_ABOUT_TAXI = 2
-"""So many exchanges after one that is about a taxi may be about it, too."""
+"""The number of turns after a turn about a taxi that may also be about it."""
 _ARTICLES = frozenset({"the", "a"})
 _TIME = re.compile(r"\b0?([0-9]{1,2})[:.]?([0-9]{2})\b")
 _NO_SIGN = re.compile(r"[^0-9a-z]+")
@@ -106,7 +106,7 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_NAME = 90
-"""So many characters before a name may say that there is none."""
+"""The number of characters before a name that are searched for a denial."""
 _PLACES = {
     **{word: number for number, word in enumerate(("first", "second", "third", "fourth", "fifth"))},
     **{word: number for number, word in enumerate(("1st", "2nd", "3rd", "4th", "5th"))},
@@ -126,12 +126,12 @@ _ORDERED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DomainJudgement:
-    """What became of one domain of a goal; None where something does not apply.
+    """The judgement of one domain in a goal; None for outcomes that do not apply.
 
-    `inform`: the venue chosen, or the ride, is one that the user wants. `success`: that, and all
-    that the goal asks for was told truly. `booking`: the last booking is right. `reference`: the
-    reference of that booking was told. `venue` is what the chosen venue is called, `answers` are
-    what was told of the slots that the goal asks for, and `reasons` why any of it failed.
+    `inform`: the chosen venue or ride satisfies the goal. `success`: `inform`, and all requested
+    slots have right answers. `booking`: the last booking is right. `reference`: the agent gave its
+    reference. `venue` is the name of the chosen venue, `answers` are the agent's answers for the
+    requested slots, and `reasons` explain the failures.
     """
 
     inform: bool
@@ -144,17 +144,17 @@ class DomainJudgement:
 
     @property
     def done(self) -> bool:
-        """Whether all that applies was reached."""
+        """Whether all outcomes that apply were reached."""
         return self.inform and False not in (self.success, self.booking, self.reference)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of a dialogue, domain by domain.
+    """The judgement of a dialogue, by domain.
 
-    `row` has the counts of the grounded scores and of Booking, as a dialogue of predictions has
-    them, and of slots told and asked for, as one of acts has them; `turns` counts the user's,
-    `calls` the agent's that are understood.
+    `row` has the counts of the grounded scores and of Booking, as for a dialogue of predictions,
+    and the counts of informed and requested slots, as for a dialogue in acts. `turns` is the number
+    of user turns, `calls` the number of the agent's valid calls.
     """
 
     domains: Mapping[str, DomainJudgement]
@@ -164,22 +164,22 @@ class Judgement:
 
     @property
     def success(self) -> bool:
-        """Whether the task succeeded: every domain of the goal, in all that applies to it."""
+        """Whether the task succeeded: all outcomes of all domains of the goal were reached."""
         return all(domain.done for domain in self.domains.values())
 
     @property
     def inform(self) -> bool:
-        """Whether the venue, or the ride, of every domain is right."""
+        """Whether the venue or ride is right in every domain."""
         return all(domain.inform for domain in self.domains.values())
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why anything failed, domain by domain."""
+        """The failure reasons, by domain."""
         return tuple(chain.from_iterable(domain.reasons for domain in self.domains.values()))
 
 
 def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
-    """Return why a dialogue of so many turns ended before the user was done; nothing if not."""
+    """Return the reason if the dialogue ended, after `turns`, before the user was done; else ()."""
     kind = ENDED.get(dialogue.end)
     if kind is None:
         return ()
@@ -189,11 +189,11 @@ def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
 
 
 class Judge:
-    """Judges live dialogues on one database; what it remembers only saves time.
+    """Judges live dialogues on one database; its only state is a cache.
 
-    `tables` are the contents of the corpus' files `<domain>_db.json`, by domain (those of
-    `read_tables`). With `with_log`, rows also have the counts of what is said compared with what
-    the tools returned, which takes nearly half as long again. `tools` are those that agents call.
+    `tables` maps domains to the contents of the corpus files `<domain>_db.json` (see
+    `read_tables`). With `with_log`, rows also count how the agent's statements agree with the
+    results of tools, which takes almost 50 % more time. `tools` are the functions that agents call.
     """
 
     def __init__(
@@ -217,10 +217,10 @@ class Judge:
     def judge(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> Judgement:
-        """Return what became of a dialogue with these messages, whatever is in them.
+        """Return the judgement of a dialogue with these messages, which can have any content.
 
-        `goal` is a `Goal` or the annotation of a corpus; `bookings` are those of an agent
-        that keeps its own tools, `[{"domain": …, "slots": {…}}, …]`.
+        `goal` is a `Goal` or the annotation of a corpus; `bookings` are reported by an agent with
+        its own tools: `[{"domain": …, "slots": {…}}, …]`.
         """
         dialogue = self._read(goal, messages, bookings)
         domains = {d: DomainJudge(self, dialogue, d).judgement() for d in dialogue.goals}
@@ -239,19 +239,19 @@ class Judge:
     def claims(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> tuple[Claim, ...]:
-        """Return what the agent of a dialogue says, and whether it is so; arguments as `judge`."""
+        """Return the agent's claims and whether they are true; arguments as in `judge`."""
         dialogue = self._read(goal, messages, bookings)
         return claims_of(dialogue.grounded, self._log_of(dialogue), self.facts)
 
     @cached_property
     def services(self) -> DatabaseTools:
-        """What answers questions about the police and hospitals; made when first needed."""
+        """The database for police and hospitals, which is created at its first use."""
         return DatabaseTools(self._tables, self.rules)
 
     def _read(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object
     ) -> _Dialogue:
-        """Return a dialogue compared with the database: transcript → venues → bookings → words."""
+        """Compare a dialogue with the database: transcript → venues → bookings → agent messages."""
         goals = goals_of(goal)
         transcript = read_transcript(
             messages, self._delexicalizer, self.rules, bookings, tuple(goals), self._tools
@@ -269,8 +269,8 @@ class Judge:
 class _Dialogue(NamedTuple):
     """A dialogue and its goal, compared with the database.
 
-    `goal` is as it was given; `domain_goals` have the venues that satisfy it, `booked` is the last
-    booking of each domain, and `grounded` what the database says of the agent's words.
+    `goal` is the original goal; `domain_goals` also have the venues that satisfy it. `booked` maps
+    a domain to its last booking. `grounded` compares the agent's messages with the database.
     """
 
     goal: Mapping[str, Any]
@@ -296,7 +296,7 @@ class DomainJudge:
         self._booked = dialogue.booked.get(domain)
 
     def judgement(self) -> DomainJudgement:
-        """Return what became of the domain: venue, answers, booking, and its reference."""
+        """Return the judgement of the domain: venue, answers, booking, and reference."""
         domain = self._domain
         choice = self._chosen() if domain in NAMED_BY else None
         reasons = [*self._inform_reasons(choice)]
@@ -333,7 +333,7 @@ class DomainJudge:
         )
 
     def _chosen(self) -> Choice | None:
-        """Return the venue that is settled on; bookings of unknown exchanges come last."""
+        """Return the chosen venue; bookings without a known turn are applied last."""
         exchanges = self._exchanges
         booked: dict[int, Option] = {}
         if self._domain in BOOKED_BY and exchanges:
@@ -365,7 +365,7 @@ class DomainJudge:
             yield self._wrong_venue("named-wrong", INFORM, *choice)
 
     def _ride_reasons(self) -> Iterator[Reason]:
-        """Yield what of the last taxi ordered, or of what is said of it, is not as wanted."""
+        """Yield the constraints that the last ordered or discussed taxi ride does not meet."""
         goal = self._goal.informable
         constraints = {slot: goal[slot] for slot in RIDE_SLOTS if goal.get(slot)}
         turn: int | None = None
@@ -389,7 +389,7 @@ class DomainJudge:
                 yield self._reason(kind, INFORM, turn, slot, said=given, wanted=value)
 
     def _is_train_described(self) -> bool:
-        """Return whether what is told of a train last is all true of one that is wanted."""
+        """Return whether the last description of a train is true of a train in the goal."""
         for exchange in reversed(self._exchanges):
             last = [
                 mention
@@ -404,7 +404,7 @@ class DomainJudge:
         return False
 
     def _venues_meant(self, choice: Choice | None) -> tuple[str, ...]:
-        """Return the venues that values may be of: those chosen that the user wants."""
+        """Return the venues that answers may be about: the chosen ones that satisfy the goal."""
         if self._domain not in NAMED_BY:
             return ()
         meant = self._venue_booked() or choice
@@ -412,7 +412,7 @@ class DomainJudge:
         return tuple(venue for venue in venues if venue in self._satisfying)
 
     def _answers(self, requested: Sequence[str], venues: Sequence[str]) -> Iterator[Answer]:
-        """Yield what was told of the slots that are asked for; `venues` are those meant."""
+        """Yield the answers for the requested slots; `venues` are those with right answers."""
         domain = self._domain
         if domain in NAMED_BY:
             checked = self._dialogue.grounded.checked
@@ -420,7 +420,7 @@ class DomainJudge:
             for slot in requested:
                 yield self._venue_answer(slot, venues, known)
         elif domain == TAXI:
-            # Only its booking knows; of an agent without calls whatever is said of a taxi counts.
+            # Only the booking has the truth; without calls, any value for a taxi is accepted.
             is_open = bool(self._bookings) or not self._dialogue.transcript.has_calls
             for slot in requested:
                 values = [value for made in self._bookings if (value := _returned(made, slot))]
@@ -432,7 +432,7 @@ class DomainJudge:
                 info = self._dialogue.goal[domain].get("info", {})
                 rows = self._judge.services.query(domain, info.items())
             for slot in requested:
-                # What the database does not have is right whatever is said of it.
+                # If the database has no value, any answer is accepted.
                 right = tuple(dict.fromkeys(str(row[slot]) for row in rows if row.get(slot)))
                 yield spoken_answer(slot, right, self._exchanges)
 
@@ -442,9 +442,9 @@ class DomainJudge:
         venues: Sequence[str],
         checked: Mapping[tuple[int, int, int], CheckedMention],
     ) -> Answer:
-        """Return what was said of a slot of a venue, which may be any of `venues`.
+        """Return the answer for a slot of a venue; values of any of `venues` are right.
 
-        `checked` is what the database says of mentions, by exchange, start and end.
+        `checked` maps (turn, start, end) of mentions to their comparison with the database.
         """
         domain, facts = self._domain, self._facts
         known = [venue for venue in venues if facts.knows(domain, venue, slot)]
@@ -459,7 +459,7 @@ class DomainJudge:
                     continue
                 if self._is_value_of(mention, known):
                     answer = Answer(slot, True, turn, right=right)
-                # In one answer, another value is mostly another venue's.
+                # A different value in the same turn usually belongs to another venue.
                 elif not (answer.given and answer.turn == turn) and mention.domain in (
                     domain,
                     None,
@@ -471,9 +471,10 @@ class DomainJudge:
         return answer
 
     def _is_value_of(self, mention: Mention, venues: Iterable[str]) -> bool:
-        """Return whether a mention says a value that one of the venues has.
+        """Return whether a mention is a value of one of the venues.
 
-        Where no word tells of a train's time which of both it is, it may be either.
+        If it is unclear whether the time of a train is its departure or arrival, either is
+        accepted.
         """
         domain, slot = self._domain, mention.slot
         if mention.domain not in (domain, None) and slot not in OF_ONE_VENUE:
@@ -532,14 +533,14 @@ class DomainJudge:
 
 
 class Option(NamedTuple):
-    """A venue as it was named: its words, and the venues of that name, none where it is none."""
+    """A venue in the dialogue: its text, and the database venues with that name (may be empty)."""
 
     text: str
     venues: tuple[str, ...]
 
 
 class Choice(NamedTuple):
-    """The venue chosen in the end, and the exchange from which on it is."""
+    """The finally chosen venue, and the turn since which it is chosen."""
 
     turn: int
     text: str
@@ -547,11 +548,11 @@ class Choice(NamedTuple):
 
 
 class VenueChoice:
-    """The venue of a domain that the user and the agent settle on, exchange by exchange.
+    """Follows which venue of a domain the user and the agent choose, turn by turn.
 
-    `options` are what is left to choose from after the exchange `turn`, the first of them meant;
-    there are none as long as nothing is chosen. `is_picked` tells that the user named it, and
-    `is_confirmed` that the agent has spoken of it.
+    `options` are the remaining candidates after `turn`, the first of which is assumed; there are
+    none before a venue is named. `is_picked` is true if the user named the venue, `is_confirmed` if
+    the agent has mentioned it.
     """
 
     def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
@@ -561,7 +562,7 @@ class VenueChoice:
         self._set(0, ())
 
     def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:
-        """Return what is chosen in the end, None for nothing; `booked` are venues by exchange."""
+        """Return the final choice, or None; `booked` maps turns to booked venues."""
         for turn, exchange in enumerate(exchanges):
             if exchange.user_mentions or len(self.options) > 1:
                 self._after_user(turn, exchange)
@@ -602,7 +603,7 @@ class VenueChoice:
                     self.turn, self.options, self.is_picked = turn, (options[place],), True
                     return
                 break
-        # Of the options those are left that have the values which the user says, where any has.
+        # Keep only the options with the values in the user's message, unless there are none.
         domain, has = self._domain, self._facts.has
         for mention in exchange.user_mentions:
             slot = mention.slot
@@ -621,12 +622,12 @@ class VenueChoice:
         named = _options(
             mention
             for mention in mentions
-            # Some venues are named only to say that there is none.
+            # Some venues are named only in a denial.
             if not _DENIED.search(text[max(0, mention.start - _BEFORE_NAME) : mention.start])
         )
         if named:
             self._after_names(turn, named, exchange.state.get(domain))
-        elif self.options and mentions:  # all of them denied
+        elif self.options and mentions:  # all of them are denied
             if _share(self.options, _venues(mentions)):
                 self._set(turn, ())
         elif self.is_picked:
@@ -648,7 +649,7 @@ class VenueChoice:
                 self.turn, self.is_confirmed = turn, True
                 return
         if options and len(named) > 1 and self.is_confirmed and constraints:
-            # Nobody takes one of a list that has nothing of what was asked for.
+            # Ignore a list in which no venue meets the constraints.
             found = set(self._database.find(self._domain, constraints))
             if _share(options[:1], found) and not _share(named, found):
                 return
@@ -675,12 +676,12 @@ def _share(options: Iterable[Option], venues: AbstractSet[str]) -> bool:
 
 
 def _options(mentions: Iterable[Mention]) -> tuple[Option, ...]:
-    """Return each venue once, in the order of the text."""
+    """Return each venue once, in text order."""
     return tuple({m.venues or m.text.lower(): Option(m.text, m.venues) for m in mentions}.values())
 
 
 def _texts_about_taxi(exchanges: Iterable[Exchange]) -> Iterator[str]:
-    """Yield what is said about the taxi, answers to questions about its ride among it."""
+    """Yield the texts about the taxi, including replies to questions about the ride."""
     since = _STILL_ABOUT_TAXI + 1
     for exchange in exchanges:
         since = 0 if TAXI in exchange.domains else since + 1
@@ -711,10 +712,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 class Answer(NamedTuple):
-    """What the agent says of a requested slot: right or wrong, None where nobody could tell it.
+    """The agent's answer for a requested slot: right, wrong, or None if there is no true value.
 
-    `text` are the words in `turn` that were wrong, None where nothing was said at all; `right` is
-    what would have been right.
+    `text` is the wrong value in `turn`, None if there was no answer; `right` has the right values.
     """
 
     slot: str
@@ -725,7 +725,7 @@ class Answer(NamedTuple):
 
 
 def mention_slot(requested: str) -> str:
-    """Return the slot of mentions that a requested slot of a goal has: `entrance fee` → …"""
+    """Return the mention slot for a requested slot of a goal: `entrance fee` → …"""
     slot = normalize_slot(requested)
     return "type" if slot == "cartype" else LONG_SLOTS.get(slot, slot)
 
@@ -738,10 +738,10 @@ def spoken_answer(
     *,
     is_open: bool = True,
 ) -> Answer:
-    """Return the first answer that is right, else the last that is wrong.
+    """Return the first right answer, else the last wrong one.
 
-    Where nothing is `right` and it `is_open`, any mention is right: nobody knows better. `domains`
-    are those of mentions that count, None for all.
+    If there are no `right` values and `is_open` is true, any mention is accepted. `domains` are the
+    domains of mentions that count, None for all.
     """
     answer = Answer(slot, False, right=right)
     for turn, exchange in enumerate(exchanges):
@@ -775,11 +775,11 @@ def _signs(text: str) -> str:
 REQUESTABLE: Mapping[str, frozenset[str]] = {
     domain: frozenset(map(mention_slot, slots)) for domain, slots in CORRECTED_SUPERFLUOUS.items()
 }
-"""Domain → slots that count as informed, requested or not, as in acts by corrected rules."""
+"""Maps domains to slots that count as informed, as in the corrected rules for acts."""
 
 
 def requested_slots(part: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a domain of a goal asks for; a reference belongs to its booking."""
+    """Return the requested slots of a domain's goal, without the reference of its booking."""
     slots = dict.fromkeys(map(mention_slot, part.get("reqt") or ()))
     return tuple(slot for slot in slots if slot != REFERENCE)
 
@@ -790,12 +790,12 @@ def inform_counts(
     checked: Iterable[CheckedMention],
     exchanges: Iterable[Exchange],
 ) -> tuple[int, int, int]:
-    """Return slots informed that were requested, informed otherwise, and requested only.
+    """Return the numbers of slots: requested and informed, only informed, only requested.
 
-    `answers` are by domain of the goal; where there is none the slot was not informed. Only what is
-    right counts as an answer; a wrong value was informed otherwise. Informed is what is claimed of
-    venues, and whatever is said of a ride or a service. What the goal itself says of a domain is
-    not counted, and neither is a requested slot of which nobody knows what is right.
+    `answers` is keyed by domain of the goal; a slot without an answer was not informed. Only right
+    values count as answers; wrong ones count as only informed. Informed slots are those in claims
+    about venues, and all mentions about a ride or a service. Slots that the goal itself gives are
+    not counted, nor are requested slots without a known true value.
     """
     found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
     for domain, given in answers.items():

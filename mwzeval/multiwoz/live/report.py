@@ -1,4 +1,4 @@
-"""Files of live dialogues: read, judged and summed up in a report, without any agent."""
+"""Scores of live dialogue files: reading, judging and reporting, without any agent."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ from mwzeval.scores.table import Table
 from mwzeval.version import __version__, library_version
 
 HEADLINE = (SUCCESS, "pass^", "flips^", "agent_usd", "user_usd", "both_usd", "end.")
-"""The scores that come first, in this order, by what their names begin with."""
+"""Prefixes of the scores that come first, in this order."""
 BY_SLOT = ("hallucination", "consistency")
-"""Scores whose parts are slots, which are shown on request."""
+"""Scores that also exist for each slot, which are shown on request."""
 DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
 _OF_SERVER = ("model", "host", "dialogue_seconds")
-"""What a header tells of a model behind an endpoint that is not what the model is."""
+"""Keys in a header that describe the server or the limits of a model, not the model itself."""
 
 
 class KnowledgeBase:
-    """The database of a corpus, and what judges by it; each is made when first needed.
+    """The database of a corpus and the judges that use it; each is created at its first use.
 
-    Raises `DataError` when the files are missing.
+    Raises `DataError` if files are missing.
     """
 
     def __init__(self, root: DataRoot, rules: Rules, tools: Tools) -> None:
@@ -77,7 +77,7 @@ class KnowledgeBase:
 
 
 class LiveRun(NamedTuple):
-    """The dialogues of a file that can be scored, their goals by name, and what judges them."""
+    """The valid dialogues of a file, their goals by name, and their modality."""
 
     header: Mapping[str, Any]
     dialogues: Mapping[str, Trajectory]
@@ -91,11 +91,11 @@ class LiveRun(NamedTuple):
 class LiveScorer:
     """Scores files of live dialogues; each database is read once.
 
-    The first fields are those of an `Evaluator`. With `compat` (`convlab2`) acts are judged by the
-    rules of ConvLab-2's evaluator; without it dialogues in words are judged by their words, and
-    those in acts alone by corrected rules. `refusal` says why they cannot be scored as the options
-    of a command ask for it; None when they can. `prices` are those of the tokens of models;
-    `exclude_user_faults` adds the outcomes of dialogues without faults of the user.
+    The first fields are those of an `Evaluator`. Dialogues in messages are judged by their text,
+    those that only have acts by corrected rules; with `compat` (`convlab2`), acts are judged by the
+    rules of ConvLab-2's evaluator. `refusal` is the reason why the options of a command do not
+    allow scoring, or None. `prices` are token prices of models. `exclude_user_faults` adds the
+    outcomes of dialogues in which the user made no mistake.
 
     Raises `UsageError` for an unknown name.
     """
@@ -118,7 +118,7 @@ class LiveScorer:
         self._rules = known_name("rules", str(self.rules), RULES)
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
-        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        """Score the text of a file. Raises `InputError`, `DataError`, `UsageError`."""
         if self.refusal:
             raise UsageError(f"{file} contains live dialogues: {self.refusal}")
         findings = Findings(file)
@@ -131,16 +131,16 @@ class LiveScorer:
             return self._scored(run, names, shown, findings)
 
     def validate(self, text: str, file: str | None) -> list[Problem]:
-        """Return every problem of a file. Raises `DataError`."""
+        """Return all problems of a file. Raises `DataError`."""
         findings = Findings(file)
         self._checked(text, findings)
         return findings.problems
 
     def _checked(self, text: str, findings: Findings) -> LiveRun | None:
-        """Return the dialogues and what judges them; problems go to `findings`.
+        """Return the dialogues and their modality; problems are added to `findings`.
 
-        Raises `InputError` when they are of another benchmark, and `DataError` when the goals of a
-        corpus are needed and missing.
+        Raises `InputError` if the dialogues belong to another benchmark, and `DataError` if the
+        goals of a corpus are required but missing.
         """
         file = check_live(text, findings)
         header, dialogues = file.header, file.dialogues
@@ -246,7 +246,7 @@ class LiveScorer:
         measures = tuple(modality.measures(table.sums(), lambda name: signature))
         scored = {name: run.dialogues[name] for name in names}
         accounts = Accounts.of(scored, run.header, self.prices, findings)
-        # What was used, for the same dialogues as the rows of the table.
+        # The usage of the dialogues in the table.
         successes: NDArray[Any] = next(
             (table.column(m.outcome) for m in measures if m.key == (SUCCESS, WHOLE) and m.outcome),
             np.zeros(len(names)),
@@ -263,7 +263,7 @@ class LiveScorer:
         if names:
             measures = (*measures, *accounts.measures(used.sums(), lambda name: signature))
         items = {
-            # `MUL0001.json` is called `mul0001` in comparisons.
+            # Comparisons use the name `mul0001` for `MUL0001.json`.
             name: dialogue_id(d.item) if d.item.endswith(".json") else d.item
             for name, d in run.dialogues.items()
         }
@@ -280,12 +280,12 @@ class LiveScorer:
         return corpus_root(corpus, self.data, offline=self.offline)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the databases behind: another process reads them itself."""
+        """Exclude the databases: another process reads them itself."""
         return {**self.__dict__, "_bases": {}}
 
 
 def _corpus_of(file: LiveFile) -> str:
-    """Return the corpus that the file says, or that its ids tell."""
+    """Return the corpus from the header, or else derive it from the ids."""
     corpus = file.header.get("corpus")
     if corpus in CORPUS_NAMES:
         return str(corpus)
@@ -296,9 +296,9 @@ def _corpus_of(file: LiveFile) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredRun:
-    """A run, what judges it, and what came of it, goal by goal (`scored_table`).
+    """A run with its modality and its results (`scored_table`).
 
-    Dialogues that failed for infrastructure are not scored; they are counted and shown.
+    Dialogues with an infrastructure error are not scored; they are counted and shown.
     """
 
     run: LiveRun
@@ -307,7 +307,7 @@ class ScoredRun:
     warnings: Sequence[Problem]
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report, with intervals when it is said how to find them."""
+        """Return the report, with intervals if `resampling` is given."""
         scores = self.scored_table.scores(resampling)
         sums = self.scored_table.table.sums()
         versions = {name: library_version(name) for name in DEPENDENCIES}
@@ -331,11 +331,11 @@ class ScoredRun:
         )
 
     def units(self) -> Sequence[str]:
-        """Return the names of the dialogues, those that are not scored among them."""
+        """Return the names of all dialogues, including those that are not scored."""
         return tuple(self.run.dialogues)
 
     def explain(self, unit: str) -> Explanation:
-        """Return what became of a dialogue. Raises `UsageError` for an unknown one."""
+        """Return the explanation of a dialogue. Raises `UsageError` for an unknown name."""
         if unit not in self.run.dialogues:
             raise UsageError(f'there is no dialogue "{unit}"')
         dialogue = self.run.dialogues[unit]
@@ -348,11 +348,11 @@ class ScoredRun:
         return replace(explained, turns=(*before, last._replace(facts=(*last.facts, *used))))
 
     def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every dialogue."""
+        """Yield the explanations of all dialogues."""
         return map(self.explain, self.units())
 
     def claims(self) -> Iterator[tuple[str, Claim]]:
-        """Yield (dialogue, claim) for all claims of the agent.
+        """Yield pairs (dialogue, claim) for all claims of the agent.
 
         Raises `UsageError` if the dialogues are in acts.
         """
@@ -412,7 +412,7 @@ class ScoredRun:
 
 
 def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> NDArray[np.bool_]:
-    """Return of which dialogues the user has made no fault, and has not failed."""
+    """Return which dialogues have no mistakes or failure of the user."""
     known = [run.modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
     if unknown := known.count(None):
         message = f"for {unknown:,} dialogues in acts it is unknown whether the user makes mistakes"
@@ -433,10 +433,10 @@ def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> N
 def _of_chosen(
     table: Table, measures: Iterable[Measure], chosen: NDArray[np.bool_]
 ) -> tuple[Table, tuple[Measure, ...]]:
-    """Return columns and scores of the 0/1 outcomes of the chosen dialogues, as a further scope.
+    """Return columns and scores for the 0/1 outcomes of the chosen dialogues, as a new scope.
 
-    The columns are 0 in all other dialogues, so that they fit the table, and resamples are of all.
-    Endings, scores of parts, and scores without a chosen case are left out.
+    In all other dialogues the columns are 0, so that they fit into the table and resampling uses
+    all dialogues. Endings, scores of parts, and scores without a chosen case are left out.
     """
     columns: dict[str, NDArray[np.float64]] = {}
     scores = []
@@ -483,11 +483,11 @@ def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
 
 
 def described(about: Any) -> str:
-    """Return how a header calls an agent, a user or goals, with all that is told of it.
+    """Return the text for an agent, a user or goals in a header, with all settings.
 
-    `{"spec": "agenda", "strict": true}` is `agenda,strict`; what is false or empty is left out. Of
-    a model behind an endpoint it is the arguments and the prompt (`prompt=user-1@1f2e3d4c`): where
-    the server is, and how long is waited for it, is not what it is.
+    `{"spec": "agenda", "strict": true}` becomes `agenda,strict`; false and empty values are left
+    out. For a model behind an endpoint, arguments and prompt are included
+    (`prompt=user-1@1f2e3d4c`), but not the server and its time limits.
     """
     if not isinstance(about, Mapping):
         return str(about)
@@ -501,7 +501,7 @@ def described(about: Any) -> str:
         if isinstance(value, Mapping) and {"name", "sha"} == value.keys():
             parts.append(f"{key}={value['name']}@{value['sha']}")
         elif isinstance(value, Mapping):
-            # Arguments of a model, of which 0 says something.
+            # The arguments of a model, for which 0 is a meaningful value.
             for name, raw in value.items():
                 text = raw if isinstance(raw, str) else json.dumps(raw, separators=(",", ":"))
                 parts.append(f"{name}={text}")
@@ -511,9 +511,9 @@ def described(about: Any) -> str:
 
 
 def live_document(report: Report, *, details: bool = False) -> Document:
-    """Return the scores of a live run as tables: task success, pass^k, cost and endings first.
+    """Return the scores of a live run as tables: task success, pass^k, cost and endings come first.
 
-    Hallucination and consistency by slot are among them with `details`.
+    With `details`, the tables include hallucination and consistency by slot.
     """
 
     def order(score: Score) -> int:
