@@ -1,11 +1,11 @@
-"""Dialogue state tracking as additive rows: joint goal accuracy and its relatives.
+"""Score dialogue state tracking as additive rows: joint goal accuracy and related scores.
 
-A slot of a turn is *correct* (predicted and right), *missing* (only in the gold state), *spurious*
-(only in the predicted state) or *wrong* (in both, not right). Joint goal accuracy is the percentage
-of turns in which every slot is correct.
+A slot of a turn is *correct* (predicted with an accepted value), *missing* (only in the gold
+state), *spurious* (only in the predicted state) or *wrong* (in both, with another value). Joint
+goal accuracy is the percentage of turns in which every slot is correct.
 
-Flexible goal accuracy gives a part of a turn's credit where the turn is wrong through errors of
-turns before it alone: 1 − exp(−λ t), t turns after the latest turn that made an error itself.
+Flexible goal accuracy gives partial credit to a turn whose errors all come from earlier turns:
+1 − exp(−λ t), where t is the number of turns since the last turn with a new error.
 
 Sources: Henderson et al., "The Second Dialog State Tracking Challenge", SIGDIAL 2014 (joint goal);
 Wu et al., ACL 2019 (slot accuracy, F1 of a turn); Rastogi et al., AAAI 2020 (average goal
@@ -50,17 +50,17 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import library_version
 
 Agree = Callable[[str, Sequence[str]], bool]
-"""Tells whether a predicted value agrees with the right ones."""
+"""Returns whether a predicted value agrees with the accepted values."""
 States = Iterable[tuple[PredictedState, GoldState]]
 """The predicted and the gold state of each turn of a dialogue."""
 
 EPSILON = 1e-10
-"""Keeps divisions defined; part of the published definition, so it shows in the last digits."""
+"""Prevents division by zero; it is part of the published definition and affects the last digits."""
 DST_COLUMNS = ("dst.turns", "dst.joint", "dst.tp", "dst.fp", "dst.fn")
 
 
 def dst_row(turns: Iterable[tuple[State, State]]) -> dict[str, float]:
-    """Return the counts of a dialogue over (predicted, gold) states under the rule `fuzzy95`."""
+    """Return a dialogue's counts over (predicted, gold) states under the rule `fuzzy95`."""
     counted = joint = true_positive = false_positive = false_negative = 0
     for predicted, gold in turns:
         predicted_slots = sum(map(len, predicted.values()))
@@ -106,9 +106,9 @@ def _smoothed_f1(sums: Sums) -> NDArray[np.float64]:
 
 
 class JudgedDomain:
-    """A domain's slots in a predicted and a gold state, and the number of turns with these.
+    """A domain's slots in a predicted and a gold state, and the number of turns with these states.
 
-    None is a state without the domain.
+    A state without the domain is None.
     """
 
     def __init__(
@@ -136,11 +136,11 @@ class JudgedDomain:
         self.predicted_slots = in_both + len(self.spurious)
 
     def has_new_error(self, before: JudgedDomain | None) -> bool:
-        """Return whether an error was made in this turn; `before` is the domain in the last turn.
+        """Return whether this turn has a new error; `before` is the domain in the previous turn.
 
-        That is so when what the annotation added or changed in this turn is not predicted, or when
-        what the prediction added or changed is not right. Any other error was there before, or is
-        due to slots that are gone.
+        An error is new if a value that the annotation added or changed in this turn is not
+        predicted, or if a value that the prediction added or changed is not accepted. Other errors
+        existed before or result from removed slots.
         """
         if before is self or self.right:
             return False
@@ -152,11 +152,11 @@ class JudgedDomain:
         )
 
     def right_values(self, slot: str) -> str:
-        """Return the values that are right for a slot of the annotated state."""
+        """Return the accepted values of a slot of the annotated state."""
         return " or ".join(value for value in (self.gold or {})[slot] if value != ABSENT)
 
     def errors(self) -> Iterator[tuple[str, str, str]]:
-        """Yield kind, slot and a text of what is predicted or should be."""
+        """Yield kind, slot, and the predicted or missing value as text."""
         predicted = self.predicted or {}
         for slot in self.missing:
             yield MISSING, slot, f"{slot}={self.right_values(slot)}"
@@ -167,7 +167,7 @@ class JudgedDomain:
 
 
 OTHER = "other"
-"""Counts the slots that are not among the known ones."""
+"""The name under which unknown slots are counted."""
 ERRORS = (MISSING, SPURIOUS, WRONG)
 KINDS = ("correct", *ERRORS)
 TOTALS = (
@@ -176,31 +176,31 @@ TOTALS = (
 )
 DOMAIN_COUNTS = ("active", "counted", "right", "dialogues", "only")
 DEPTHS = (*map(str, range(1, 10)), "10+")
-"""Which turn of its dialogue a turn is; the few from the tenth on are counted together."""
+"""The number of a turn in its dialogue; the few turns from the tenth on are counted together."""
 DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
 
 FLEXIBLE = "flexible_goal_accuracy"
-"""The one score whose signature has λ."""
+"""The only score whose signature has λ."""
 BY_SCOPE = ("joint_goal_accuracy", "joint_goal_accuracy_without", "joint_goal_accuracy_at_turn")
 SHOWN_CONFUSIONS = 5
-"""How many of a slot's most frequent confusions are reported."""
+"""Maximum number of confusions reported per slot, most frequent first."""
 
 Confusion = tuple[str, str, str]
-"""A slot, `domain-slot`, with the gold and the predicted value."""
+"""A slot (`domain-slot`), its gold value and its predicted value."""
 
 WHOLE_TURN = 720720
-"""Columns hold whole numbers, so that sums are the same in any order: a turn's mean over slots is
-kept as so many parts of this, which is exact for up to 16 slots and else right to a millionth."""
+"""Unit in which a turn's mean over slots is stored: an integer multiple of 1/720720, so that sums
+do not depend on order. It is exact for up to 16 slots, and otherwise accurate to a millionth."""
 FINE_TURN = WHOLE_TURN * 2**10
-"""The same right to a billionth, for what is no mean over slots."""
+"""Unit for other values of a turn, accurate to a billionth."""
 
 
 class JointGoals:
     """Scores states under a convention; gold states are prepared once.
 
-    Scores are called `dst.CONVENTION.…`, as the columns of rows are. Slots that the convention does
-    not know are counted as `other`; where it is `closed`, states have none, and slot accuracy is
-    defined.
+    Scores and columns of rows have names of the form `dst.CONVENTION.…`. Slots that the convention
+    does not know are counted as `other`; a `closed` convention removes them from states, and slot
+    accuracy is then defined.
     """
 
     def __init__(self, convention: Convention, rules: Rules) -> None:
@@ -227,9 +227,9 @@ class JointGoals:
         self._gold: dict[str, Sequence[GoldState]] = {}
 
     def states(self, name: str, gold: GoldDialogue, turns: Sequence[Turn]) -> States:
-        """Return the states of a dialogue in the spelling that is compared.
+        """Return the predicted and gold states of a dialogue in the convention's spelling.
 
-        The gold states are remembered by the dialogue's `name`.
+        The gold states are cached under the dialogue's `name`.
         """
         if name not in self._gold:
             self._gold[name] = self._reader.gold(gold)
@@ -239,8 +239,8 @@ class JointGoals:
     def row(self, turns: States, confusions: Counter[Confusion] | None = None) -> dict[str, float]:
         """Return the counts of a dialogue.
 
-        Wrong values are added to `confusions`, once for each turn. Domains that have not changed
-        since the turn before should be the same objects: they are judged once.
+        Wrong values are added to `confusions`, once per turn. A domain that has not changed since
+        the previous turn should be the same object; it is then judged only once.
         """
         counts = defaultdict(int, dict.fromkeys(TOTALS, 0))
         latest: dict[str, JudgedDomain] = {}
@@ -274,7 +274,7 @@ class JointGoals:
             if all_slots := gold_slots + spurious:
                 counts["filled_turns"] += 1
                 counts["relative_accuracy"] += round(WHOLE_TURN * correct / all_slots)
-            # Two states without slots agree.
+            # Two empty states agree.
             in_both = gold_slots + predicted_slots
             counts["turn_f1"] += round(FINE_TURN * 2 * correct / in_both) if in_both else FINE_TURN
             if is_right:
@@ -337,7 +337,7 @@ class JointGoals:
                 counts[f"dialogues.{domain}"] = 1
 
     def choices(self, score: str) -> dict[str, object]:
-        """Return the part of a score's signature that depends on the convention."""
+        """Return the choices of a score's signature that depend on the convention."""
         chosen: dict[str, object] = {"rule": self.name, **dict(self._convention.choices)}
         if score != FLEXIBLE:
             del chosen[LAMBDA]
@@ -351,7 +351,7 @@ class JointGoals:
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield the scores that docs/metrics.md defines, all in percent.
 
-        Scores of a domain are only of those that any state has.
+        A domain has scores only if it occurs in some state.
         """
         prefix = self.prefix
 
@@ -403,10 +403,10 @@ class JointGoals:
         sums: Mapping[str, float],
         confusions: Counter[Confusion],
     ) -> dict[str, Any]:
-        """Return the scores as JSON reports have them, with the errors of each slot.
+        """Return the scores in the form of JSON reports, with the errors of each slot.
 
-        `values` are all scores, name → scope → number; those in `BY_SCOPE` come by scope, the
-        others as they are, all in percent. Slots that no state has are left out.
+        `values` are all scores, name → scope → percentage; those in `BY_SCOPE` are listed by scope,
+        the others without. Slots that occur in no state are omitted.
         """
         prefix = f"{self.prefix}."
         own = {n.removeprefix(prefix): v for n, v in values.items() if n.startswith(prefix)}
@@ -431,9 +431,9 @@ def _mean(part: str, turns: str, whole: int, sums: Sums) -> NDArray[np.float64]:
 
 
 def _share(prefix: str, error: str, sums: Sums) -> NDArray[np.float64]:
-    """Return correct slots in percent of those predicted (`spurious`) or annotated (`missing`).
+    """Return correct slots in percent of predicted (`spurious`) or annotated (`missing`) slots.
 
-    Without any of these it is 0, but 100 when the other side has none either.
+    Without such slots the result is 0, or 100 if the other state has no slots either.
     """
     correct, missing, spurious, wrong = (sums[f"{prefix}.{kind}"] for kind in KINDS)
     perfect = correct + missing + spurious + wrong == 0
@@ -449,7 +449,7 @@ def _f1(prefix: str, sums: Sums) -> NDArray[np.float64]:
 def _over(
     part: NDArray[np.float64], whole: NDArray[np.float64], perfect: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return 100 × part / whole; 100 or 0 where there is no whole."""
+    """Return 100 × part / whole; if the whole is 0, 100 where `perfect`, else 0."""
     empty = np.where(perfect, 100.0, 0.0)
     return np.where(whole > 0, 100 * part / np.where(whole > 0, whole, 1), empty)
 
@@ -462,10 +462,10 @@ def _slot_accuracy(prefix: str, slots: int, sums: Sums) -> NDArray[np.float64]:
 def with_state_errors(
     explanation: Explanation, outcome: str, agree: Agree, states: States, *, alone: bool
 ) -> Explanation:
-    """Return an explanation whose turns have annotated states, and errors of predicted ones.
+    """Return an explanation with the annotated state and the state errors of each turn.
 
-    `outcome` is the joint accuracy that counts turns without errors. With `alone`, outcomes and
-    reasons are those of the states and no others.
+    `outcome` names the joint accuracy of turns without errors. With `alone`, the explanation has
+    only outcomes and failure reasons of states.
     """
     turns = [
         [
@@ -494,7 +494,7 @@ def with_state_errors(
 
 
 def _with_facts(view: TurnView, domains: list[JudgedDomain]) -> TurnView:
-    """Return a turn with the facts of errors behind its state."""
+    """Return a turn with facts about the errors in its state."""
     places = [place for place, fact in enumerate(view.facts) if fact.label in ("active", "state")]
     behind = places[-1] + 1 if places else 0
     facts = []

@@ -1,13 +1,13 @@
-"""The conventions of joint goal accuracy, and states in the spelling that each compares.
+"""The conventions of joint goal accuracy, and states in the spelling of each convention.
 
-Papers that report "joint goal accuracy on MultiWOZ" differ in everything that `CHOICES` lists. A
-convention is a preset, or a preset with choices changed: `trade`, `exact+dontcare=absent`. That
-spelling is used on the command line, in Python, in reports and signatures. `docs/metrics.md`
-explains presets and choices, and what of the published code they leave out.
+Papers that report "joint goal accuracy on MultiWOZ" differ in all choices that `CHOICES` lists. A
+convention is a preset, or a preset with changed choices: `trade`, `exact+dontcare=absent`. The
+command line, Python, reports and signatures use this spelling. `docs/metrics.md` explains presets
+and choices, and lists parts of the published code that are not reproduced.
 
-For all conventions alike: slot names are normalized; booking slots are called so with or without
-`book` in front; values are compared in lower case with single blanks; an empty value and
-"not mentioned" mean that a slot is not filled; spellings of "dontcare" are one.
+Rules of all conventions: slot names are normalized; `book` is optional in the names of booking
+slots; values are compared in lower case with single spaces; an empty value and "not mentioned"
+mean that a slot is not filled; all spellings of "dontcare" are equal.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mwzeval.multiwoz.schema import (
 )
 
 FUZZY95 = "fuzzy95"
-"""The rule of `--dst`: no convention, because nothing of it can be chosen."""
+"""The rule of `--dst`. It is not a convention, because it has no choices."""
 
 CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -50,9 +50,9 @@ CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
         "domain-turns": ("active", "all", "dialogue"),
     }
 )
-"""What may be chosen, in the order of signatures: choice → values, the first that of `exact`."""
+"""Choice → possible values, in the order of signatures; the preset `exact` uses the first ones."""
 LAMBDA = "lambda"
-"""A further choice, any number from 0 up: the rate of flexible goal accuracy."""
+"""An additional choice, any number of at least 0: the rate λ of flexible goal accuracy."""
 KNOWN_CHOICES = (*CHOICES, LAMBDA)
 
 _EXACT = {**{choice: values[0] for choice, values in CHOICES.items()}, LAMBDA: "0.5"}
@@ -69,13 +69,13 @@ PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "mwz22": {**_EXACT, "values": "literal"},
     }
 )
-"""Conventions by name, each naming all choices."""
+"""Preset → value of each choice."""
 RULES = (FUZZY95, *PRESETS)
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A preset with its choices, changed ones in place of the preset's."""
+    """A preset with its choices, some of which may be changed."""
 
     preset: str
     choices: tuple[tuple[str, str], ...]
@@ -90,17 +90,17 @@ class Convention:
 
     @property
     def name(self) -> str:
-        """The one spelling of the convention, `trade+booking=out`."""
+        """The canonical spelling of the convention, such as `trade+booking=out`."""
         usual = PRESETS[self.preset]
         changed = (f"+{key}={value}" for key, value in self.choices if usual[key] != value)
         return self.preset + "".join(changed)
 
 
 def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...]]:
-    """Return whether `fuzzy95` is named, and the conventions, each once and in order.
+    """Return whether `fuzzy95` is named, and the conventions in order, without duplicates.
 
-    `names` are spellings, in items or with commas between. Raises `UsageError` with everything
-    that is wrong with them: unknown names, choices or values, and choices that contradict another.
+    `names` are spellings in a list or separated by commas. Raises `UsageError` with all problems:
+    unknown names, choices or values, and contradictory choices.
     """
     texts = [names] if isinstance(names, str) else names
     spelled = [name.strip() for text in texts for name in text.split(",")]
@@ -112,7 +112,7 @@ def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...
 
 
 def _parse(text: str, problems: list[str]) -> Convention | None:
-    """Return the convention of a spelling, or None and add what is wrong with it."""
+    """Return the convention of a spelling; if it is invalid, add the problem and return None."""
     preset, *changes = text.split("+")
     chosen: dict[str, str] = {}
     wrong = []
@@ -144,7 +144,7 @@ def _parse(text: str, problems: list[str]) -> Convention | None:
 
 
 def _number(text: str) -> str | None:
-    """Return the one spelling of a number from 0 up; None for anything else."""
+    """Return the canonical spelling of a number of at least 0; None for other text."""
     try:
         number = float(text)
     except ValueError:
@@ -157,7 +157,7 @@ ANY_SLOT = "*"
 
 @lru_cache(maxsize=1)
 def trade_labels() -> Mapping[str, Mapping[str, str]]:
-    """Return TRADE's corrections: `domain-slot`, or `*` for any → label → what it should be."""
+    """Return TRADE's corrections: `domain-slot`, or `*` for any slot → label → corrected label."""
     labels: dict[str, dict[str, str]] = {ANY_SLOT: {}}
     for slot, label, correction in table_rows(embedded("trade_labels.tsv"), 3):
         labels.setdefault(slot, {})[label] = correction
@@ -165,20 +165,20 @@ def trade_labels() -> Mapping[str, Mapping[str, str]]:
 
 
 ABSENT = ""
-"""The value of a slot that is not filled; among the right values of a gold slot that may be so."""
+"""The value of a slot that is not filled, also among accepted values if a slot may be empty."""
 DST_THRESHOLD = 95
-"""`--dst` and `values=fuzzy95`: two values agree when their `partial_ratio` is above this."""
+"""`--dst` and `values=fuzzy95`: two values agree if their `partial_ratio` is above this."""
 BOOK = "book"
 
 Raw = TypeVar("Raw")
 Read = TypeVar("Read")
 PredictedState = Mapping[str, Mapping[str, str]]
 GoldState = Mapping[str, Mapping[str, Sequence[str]]]
-"""Domain → slot → the right values, the first of them the one to show."""
+"""Domain → slot → accepted values; the first one is shown in reports."""
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
-    """Return the slots that a convention knows, by domain; others may count as well."""
+    """Return the slots that a convention knows, by domain; other slots may also be scored."""
     others = [domain for domain in SEARCH_SLOTS if domain not in FIVE_DOMAINS]
     domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *others)
     booking = STATE_BOOKING_SLOTS if convention["booking"] == "in" else {}
@@ -186,21 +186,21 @@ def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
 
 
 def any_equal(value: str, accepted: Sequence[str]) -> bool:
-    """Return whether a value is among the right ones."""
+    """Return whether a value is one of the accepted values."""
     return value in accepted
 
 
 def any_similar(value: str, accepted: Sequence[str]) -> bool:
-    """Return whether a value is close to one of the right ones."""
+    """Return whether a value is similar to one of the accepted values."""
     return value in accepted or any(
         partial_ratio(value, other) > DST_THRESHOLD for other in accepted
     )
 
 
 class StateReader:
-    """Brings states into the spelling of one convention, under one set of normalization rules.
+    """Normalizes states for one convention, under one set of normalization rules.
 
-    Domains that stand as in the turn before are the same objects as before.
+    A domain that has not changed since the previous turn is the same object.
     """
 
     def __init__(self, convention: Convention, rules: Rules) -> None:
@@ -209,9 +209,9 @@ class StateReader:
         self._known = slots_of(convention)
 
     def predicted(self, states: Iterable[State]) -> Sequence[PredictedState]:
-        """Return the predicted states of consecutive turns; slots that are not filled are gone.
+        """Return the predicted states of consecutive turns, without slots that are not filled.
 
-        Where two slots have become one, the later one counts.
+        If two slots get the same name, the later one is used.
         """
 
         def read(domain: str, slots: Mapping[str, str]) -> dict[str, str]:
@@ -221,7 +221,7 @@ class StateReader:
         return _turn_by_turn(states, read)
 
     def gold(self, dialogue: GoldDialogue) -> Sequence[GoldState]:
-        """Return the annotated states, each slot with the values that are right for it."""
+        """Return the annotated states; each slot has a list of accepted values."""
         counted = 1 if self._chosen["alternatives"] == "first" else None
 
         def read(domain: str, slots: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -235,7 +235,7 @@ class StateReader:
         return _turn_by_turn(dialogue.slot_values(), read)
 
     def slot(self, domain: str, name: str) -> str | None:
-        """Return the slot's name; None for one that the convention leaves out."""
+        """Return the slot's normalized name; None if the convention does not score it."""
         slot = normalize_slot(name)
         if f"{BOOK}{slot}" in STATE_BOOKING_SLOTS.get(domain, ()):
             slot = f"{BOOK}{slot}"
@@ -244,7 +244,7 @@ class StateReader:
         return None if self._chosen["booking"] == "out" and slot.startswith(BOOK) else slot
 
     def value(self, domain: str, slot: str, text: str, *, annotated: bool) -> str:
-        """Return the value as it is compared; `ABSENT` when the slot is not filled."""
+        """Return the normalized value; `ABSENT` if the slot is not filled."""
         value, values = " ".join(text.lower().split()), self._chosen["values"]
         if value in ("", NOT_MENTIONED):
             return ABSENT
@@ -258,7 +258,7 @@ class StateReader:
             none = self._chosen["none"]
             return NONE if none == "value" or (annotated and none == "annotated") else ABSENT
         if values in ("exact", FUZZY95):
-            # Booking slots are normalized as the slots that they are called after.
+            # Booking slots are normalized like the search slots of the same name.
             return normalize_value(slot.removeprefix(BOOK), value, self._rules)
         return value
 
@@ -267,7 +267,7 @@ class StateReader:
 def _read(
     reader: StateReader, domain: str, name: str, text: str, annotated: bool = False
 ) -> tuple[str, str]:
-    """Return a slot and its value as they are compared."""
+    """Return a normalized slot and its normalized value."""
     slot = reader.slot(domain, name)
     value = ABSENT if slot is None else reader.value(domain, slot, text, annotated=annotated)
     return slot or "", value
@@ -277,7 +277,7 @@ def _turn_by_turn(
     states: Iterable[Mapping[str, Mapping[str, Raw]]],
     read: Callable[[str, Mapping[str, Raw]], dict[str, Read]],
 ) -> list[dict[str, dict[str, Read]]]:
-    """Return the states with each domain's slots read, where these have changed."""
+    """Return the states with `read` applied to each domain that has changed."""
     turns: list[dict[str, dict[str, Read]]] = []
     before: Mapping[str, Mapping[str, Raw]] = {}
     known: dict[str, dict[str, Read]] = {}
@@ -285,7 +285,7 @@ def _turn_by_turn(
         now = {}
         for domain, slots in state.items():
             old = before.get(domain)
-            # Equal slots in another order may be read otherwise, when two of them become one.
+            # The order of slots matters if two of them get the same name.
             same = old is not None and slots == old and list(slots) == list(old)
             now[domain] = known[domain] if same else read(domain, slots)
         before, known = state, now

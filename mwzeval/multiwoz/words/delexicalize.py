@@ -1,10 +1,10 @@
-"""Delexicalization grounded in the database: responses in words become responses in placeholders.
+"""Delexicalize responses with the database: replace values by placeholders.
 
-A response is read once. At each word the longest value of the database that begins there is taken,
-in any of its usual spellings; phone numbers, postcodes, references, train ids, times and prices are
-told by their form, counts by the words next to them. What a value is read as, where there is a
-choice, depends on the domains the turn is about, the state and what was named before; slots that
-share their values (times, places, prices, days) are distinguished by the same.
+A response is read once. At each word, the longest value of the database that begins there is used,
+in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
+recognized by their form, and counts by adjacent words. The domain of an ambiguous value depends on
+the active domains, the state and earlier mentions; so does the choice between slots with the same
+values (times, places, prices, days).
 """
 
 from __future__ import annotations
@@ -51,27 +51,27 @@ DOMAINS_OF = {
     **dict.fromkeys(("roomprice", "internet", "parking"), ("hotel",)),
     "openhours": ("attraction",),
 }
-"""Slot → the domains it can be of."""
+"""Slot → its possible domains."""
 BY_FORM = frozenset(
     {
         *("day", "departure", "destination", "leaveat", "arriveby", "duration", "price"),
         *("entrancefee", "roomprice", "internet", "parking", "openhours"),
     }
 )
-"""Slots whose values are said of much else: claims only where the dialogue is about the domain."""
+"""Slots whose values are common words: they are claims only if the domain is discussed."""
 CLAIMS_ONLY = frozenset(
     {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
 )
-"""What is compared with the database, but stays as it is in delexicalized responses."""
+"""Values that are compared with the database but not replaced by placeholders."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
-"""Slots that, after a name in the same response, are of that venue's domain."""
+"""Slots that, after a venue's name in the same response, belong to the domain of that venue."""
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 
 
 class Context:
-    """What is known of a dialogue so far: the turn's state and domains, and what was named.
+    """The context of a response: the turn's state and active domains, and earlier names.
 
-    Names of states count as named by the user.
+    Names in states count as named by the user.
     """
 
     def __init__(self, gazetteer: Gazetteer) -> None:
@@ -84,7 +84,7 @@ class Context:
         self._named_last: str | None = None
 
     def turn(self, state: State, active: tuple[str, ...]) -> None:
-        """Go on to the next turn."""
+        """Start the next turn."""
         self.state = state
         self.active = active
         self.named_here = None
@@ -93,19 +93,19 @@ class Context:
                 self.names.add(slots["name"])
 
     def name(self, names: Iterable[str], mention: Mention) -> None:
-        """Remember what is named."""
+        """Add the names in a mention to the context."""
         self.names.update(names)
         self.named_here = self._named_last = mention.domain
         if mention.domain is not None:
             self._venues[mention.domain] = frozenset(mention.venues)
 
     def is_about(self, name: str) -> bool:
-        """Return whether a turn may be about a venue of this name, by its active domains."""
+        """Return whether a venue with this name fits the active domains of the turn."""
         venues = self.gazetteer.venues("name", name)
         return not self.active or any(domain in venues for domain in self.active)
 
     def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
-        """Return those of several values that what was named has; all of them if none has."""
+        """Return the values that the named venues have; all values if they have none of them."""
         if slot == "name":
             return [value for value in values if value in self.names] or values
         kept = [
@@ -119,11 +119,11 @@ class Context:
         return kept or values
 
     def domain(self, slot: str, found: Found) -> tuple[str | None, bool]:
-        """Return the domain that a slot is read as, and whether that is sure.
+        """Return the domain of a slot, and whether it is certain.
 
-        `found` are the venues that have its value: only their domains are possible, if there are
-        any. Then count, in this order, what was named before in the same response, the active
-        domains, what was named last, and the state.
+        `found` are the venues that have its value; if there are any, only their domains are
+        possible. The choice depends, in this order, on earlier names in the same response, the
+        active domains, the last name, and the state.
         """
         possible: Sequence[str] = DOMAINS_OF.get(slot, ())
         if found:
@@ -139,7 +139,7 @@ class Context:
         return (possible[0], False) if found and possible else (None, True)
 
     def _is_about_others(self, domains: Collection[str]) -> bool:
-        """Return whether the dialogue is about something, and about none of these domains."""
+        """Return whether the dialogue has active domains, but none of these."""
         about = {*self.active, *self.state, self._named_last} - {None}
         return bool(about) and about.isdisjoint(domains)
 
@@ -153,13 +153,13 @@ SLOT_OF = {
     "people": "bookpeople",
     "stay": "bookstay",
 }
-"""Slots of the recognizer that no placeholder stands for, and what they are of."""
+"""Slots of the recognizer without a placeholder → the slots to which their values belong."""
 CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
-"""Slots of which the words next to a value tell whether it is claimed."""
+"""Slots for which adjacent words determine whether a value is claimed."""
 
 
 class _TurnReader:
-    """Reads the candidates of a response as mentions."""
+    """Converts the candidates of a response to mentions."""
 
     def __init__(self, response: Shown, tokens: Tokens, context: Context) -> None:
         self._text = response.text
@@ -168,7 +168,7 @@ class _TurnReader:
         self._journeys = Journeys(response, tokens)
 
     def mentions(self, candidates: Sequence[Candidate]) -> Iterator[Mention]:
-        """Yield the candidates as mentions; what is no value in this dialogue is left out."""
+        """Yield the candidates as mentions, without those that are not values in this context."""
         tokens, context, journeys = self._tokens, self._context, self._journeys
         landmark = -1
         for candidate in candidates:
@@ -207,7 +207,7 @@ class _TurnReader:
             yield mention
 
     def _is_landmark(self, candidate: Candidate, before: int) -> bool:
-        """Return whether a place is a landmark; `before` is the token after the last one."""
+        """Return whether a place is a landmark; `before` is the token after the previous one."""
         tokens, first = self._tokens, candidate.first
         if in_landmark_phrase(tokens, first, street=candidate.slot == "address"):
             return True
@@ -216,9 +216,9 @@ class _TurnReader:
         return tokens.words[before:first] in LINKS and following not in WORDS["predicates"]
 
     def _named(self, candidate: Candidate, text: str) -> Candidate | None:
-        """Return a short name as the name it stands for; None if it is no name here.
+        """Return the full name for a short name; None if it is not a name in this context.
 
-        Either its venue was named before, or it is written like a name and can be nothing else.
+        It is a name if its venue was named before, or if it is written like a name and unambiguous.
         """
         context = self._context
         options = [value for _, value in candidate.meanings]
@@ -258,17 +258,17 @@ class _TurnReader:
         if venues:
             if len(values) > 1:
                 values = [value for value in values if domain in gazetteer.venues(slot, value)]
-            # Of several addresses with all that is said the shortest has the least besides.
+            # Of several addresses with all these parts, the shortest has the fewest other parts.
             chosen = min(values, key=len) if slot == "address" else values[0]
             spelling = gazetteer.spelling(slot, chosen)
-        # `King's Parade` and `kings parade` are one.
+        # `King's Parade` and `kings parade` are the same.
         sure = sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1)
         slot = "price" if slot == "roomprice" else slot
         start, end = candidate[:2]
         return Mention(start, end, text, slot, domain, spelling, venues, sure, written)
 
     def _slot(self, slot: str, first: int, after: int) -> str:
-        """Return the slot of the tokens of a candidate, whose form alone may not tell it."""
+        """Return the slot of a candidate, which may depend on the context of its tokens."""
         active, words = self._context.active, self._tokens.words
         if slot in ("place", "station"):
             return self._journeys.way(first, after)
@@ -288,7 +288,7 @@ class _TurnReader:
         return SLOT_OF.get(slot, slot)
 
     def _price(self, first: int, after: int) -> str:
-        """Return whether a price is of a room, a visit or a ticket, by the words next to it."""
+        """Return whether a price is that of a room, a visit or a ticket, from adjacent words."""
         words = self._tokens.words
         earlier = dropwhile(
             WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1]
@@ -328,7 +328,7 @@ def _is_opening(earlier: Sequence[str]) -> bool:
 
 
 def _is_claim(slot: str, words: list[str], first: int) -> bool:
-    """Return whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
+    """Return whether a value is claimed, unlike `after 18:00` and `a more expensive one`."""
     if slot not in CLAIMS_BY_WORDS:
         return True
     before = words[max(0, first - 3) : first]
@@ -341,10 +341,10 @@ def _is_claim(slot: str, words: list[str], first: int) -> bool:
 
 
 class Delexicalizer:
-    """Writes placeholders for what responses mention; one for each database.
+    """Replaces the values in responses by placeholders, with one database.
 
-    `tables` are the database's rows by domain, as they stand in its files. What it remembers only
-    saves time, so threads may share it and copies may be pickled.
+    `tables` are the unmodified rows of the database files, by domain. Its caches do not affect
+    results, so threads may share it and it may be pickled.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -367,10 +367,10 @@ class Delexicalizer:
         states: Sequence[State],
         active_domains: Sequence[tuple[str, ...]],
     ) -> Iterator[list[Mention]]:
-        """Yield what the responses of a dialogue's system turns mention, in order.
+        """Yield the mentions in each response of a dialogue's system turns, in order.
 
-        `states` are the (normalized) states after the user turns before, `active_domains` what
-        the turns are about; all three have one item a turn.
+        `states` are the (normalized) states after the preceding user turns, and `active_domains`
+        the active domains of the turns; all three have one item per turn.
         """
         context = Context(self.gazetteer)
         for response, state, active in zip(responses, states, active_domains, strict=True):
@@ -378,7 +378,7 @@ class Delexicalizer:
             yield self.read(response, context)
 
     def read(self, response: str, context: Context) -> list[Mention]:
-        """Return what a response mentions, in its order; the context goes on to what it names."""
+        """Return the mentions of a response in order, and add its names to the context."""
         text = shown(response)
         tokens = Tokens(text.text)
         candidates = self._recognizer.candidates(tokens)
@@ -398,7 +398,7 @@ class Delexicalizer:
     def _with_stations(
         self, text: str, tokens: Tokens, candidates: list[Candidate]
     ) -> list[Candidate]:
-        """Return the candidates and the stations that the database does not have."""
+        """Return the candidates and the stations that are not in the database."""
         places = [(place.start, place.end) for place in candidates if place.slot == "place"]
         taken = {token for known in candidates for token in range(known.first, known.after)}
         stations = [
@@ -410,7 +410,7 @@ class Delexicalizer:
 
 
 def placeholder(mention: Mention) -> str:
-    """Return what is written for a mention: `hotel_name` where the domain is known, or `name`."""
+    """Return the placeholder of a mention: `hotel_name` if the domain is known, else `name`."""
     return _placeholder(mention.domain, mention.slot)
 
 
@@ -421,9 +421,9 @@ def _placeholder(domain: str | None, slot: str) -> str:
 
 
 def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
-    """Return start and end of each stretch of a mention that a placeholder stands for.
+    """Return start and end of each part of a mention that gets a placeholder.
 
-    Each part of an address has one, as in the published references; a landmark has none.
+    Each part of an address gets one, as in the published references; a landmark gets none.
     """
     if mention.slot == LANDMARK:
         return []
@@ -448,9 +448,9 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
 
 
 def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
-    """Yield mentions, a number that no venue has as the taxi's.
+    """Yield the mentions, with phone numbers that no venue has assigned to the taxi.
 
-    Behind the name of a venue it is that venue's, unless the response speaks of a taxi.
+    A number after the name of a venue belongs to that venue, unless the response is about a taxi.
     """
     speaks_of_taxi = PATTERNS["taxi"].search(response) or any(
         mention.domain == "taxi" for mention in said

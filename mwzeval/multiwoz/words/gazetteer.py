@@ -1,12 +1,12 @@
-"""What can be said about the venues of a database: every value in its usual spellings.
+"""The usual spellings of all values of the database, and search for them in texts.
 
-Names and addresses are spelled as people do, in folded words. A trie of these finds the longest
-value that begins at a word in as many steps as the value has words, so that a text is read once.
+Spellings of names and addresses are stored as normalized words in a trie. The search for the
+longest value at a word takes as many steps as the value has words, so a text is read once.
 
-Some names are nearly those of venues (`the Lenfield`, `Huntington Marriott hotel`): a word that no
-name has is replaced by the closest word of a name, and if a name can then be read there, the text
-must be close to it as a whole. Closeness is rapidfuzz's `ratio`, 0 to 100: twice the letters in
-common, in order, of those of both texts.
+Some names are misspelled (`the Lenfield`, `Huntington Marriott hotel`): a word that occurs in no
+name is replaced by the most similar word of a name. If the text then contains a name, the original
+text must be similar to the whole name. Similarity is rapidfuzz's `ratio`, 0 to 100: 200 times the
+number of letters in common, in order, divided by the number of letters of both texts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
 
 
 def name_forms(name: str, domain: str) -> set[Words]:
-    """Return the ways to say a venue's name, each a tuple of folded words."""
+    """Return the usual forms of a venue's name, each a tuple of normalized words."""
     whole = fold(name)
     stem = _stem(whole, domain)
     forms = {whole, *(stem + tail for tail in phrases(f"added tails of {domain}s"))}
@@ -35,7 +35,7 @@ def name_forms(name: str, domain: str) -> set[Words]:
             forms.add((whole[0], "".join(whole[1:])))
             forms.discard(whole[1:])
     if domain == "hotel" and stem[-1] == "house" and len(stem) > 1:
-        # Archway House is the Archway guesthouse.
+        # Archway House may be called Archway guesthouse.
         tails = phrases("added tails of hotels")
         forms |= {stem[:-1] + tail for tail in tails if tail[0].startswith("guest")}
     if _is_telling(stem):
@@ -49,7 +49,7 @@ def name_forms(name: str, domain: str) -> set[Words]:
 
 
 def _short_forms(name: str, domain: str) -> Iterator[Words]:
-    """Yield beginnings of a name, by which people call a venue that was named before."""
+    """Yield beginnings of a name that are used as short forms after the full name."""
     stem = _stem(fold(name), domain)
     stem = stem[1:] if stem[0] == "the" else stem
     for end in range(1, len(stem)):
@@ -69,7 +69,7 @@ def _stem(name: Words, domain: str) -> Words:
 
 
 def _is_telling(form: Words) -> bool:
-    """Return whether words cannot but be a name: `avalon` and `river bar`, but not `the place`."""
+    """Return whether words are certainly a name: `avalon` and `river bar`, but not `the place`."""
     form = form[1:] if form[:1] == ("the",) else form
     return len(form) > 1 or (
         bool(form) and len(form[0]) > 2 and form[0] not in WORDS["ordinary words"]
@@ -77,22 +77,22 @@ def _is_telling(form: Words) -> bool:
 
 
 OFF = "off"
-"""Stands between a street and the street that it leaves."""
+"""Separates a street from the street that it branches off."""
 TOWN = ("cambridge",)
-"""What may follow each address."""
+"""Words that may follow every address."""
 TOWN_PARTS = {TOWN, ("city", "centre"), ("town", "centre")}
-"""What may follow addresses, besides the parts of the town that the database's addresses have."""
+"""Words that may follow addresses, in addition to the parts of the town in the database."""
 SAINT = "saint"
-"""How texts read `St`, wherever it stands; it may be a street."""
+"""The normalized form of `St` in all contexts; it may also mean street."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address of the database in folded words.
+    """An address of the database in normalized words.
 
-    `streets` are its streets and buildings, each without its number; `tail` is the part of the
-    town, empty where it has none. People say as much of an address as they like, so that each of
-    these is compared by itself: streets and numbers must be the venue's if they are mentioned.
+    `streets` are its streets and buildings without numbers; `tail` is the part of the town, or
+    empty. Responses may give only parts of an address, so each part is compared separately: all
+    streets and numbers in a response must belong to the venue.
     """
 
     streets: tuple[Words, ...]
@@ -101,7 +101,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Return an address as the database spells it, read."""
+        """Return the parsed form of an address in the database's spelling."""
         parts = [part for part in map(fold, text.split(",")) if part]
         streets: list[Words] = []
         tail: Words = ()
@@ -120,14 +120,14 @@ class Address:
         return cls(tuple(dict.fromkeys(streets)), numbers, tail)
 
     def allows(self, numbers: Iterable[str], tails: Iterable[str]) -> bool:
-        """Return whether mentioned house numbers and parts of the town may be of this address."""
+        """Return whether house numbers and parts of the town are compatible with this address."""
         return self.numbers.issuperset(numbers) and (
             not self.tail or all(fold(tail) in (self.tail, TOWN) for tail in tails)
         )
 
 
 def _stretches(part: Words) -> list[tuple[Words, bool]]:
-    """Return words cut at numbers and after each street; the flag tells a number before it."""
+    """Return words split at numbers and after each street; the flag is True after a number."""
     if "and" in part:
         # Between Victoria Road and the river
         return [(part, False)]
@@ -169,7 +169,7 @@ def has_digit(word: str) -> bool:
 Meaning = tuple[str, str]
 """Slot and value, in the database's spelling."""
 Found = Mapping[str, tuple[str, ...]]
-"""Domain → ids of the venues with a value."""
+"""Domain → ids of the venues that have a value."""
 NOWHERE: Found = {}
 SKIPPED_SIGNS = frozenset(".-'’`´\"")
 """Signs that may stand between the words of a value."""
@@ -192,13 +192,13 @@ _SLOT_OF_TRAIN_COLUMN = {
 
 
 WORD_THRESHOLD = 80
-"""How close a word must be to that of a name."""
+"""Minimum similarity of a word and the word of a name."""
 STREET_THRESHOLD = 83
-"""How close the name of a street must be to that of another `Road` of the database."""
+"""Minimum similarity of a street's name and a street of the same kind in the database."""
 NAME_THRESHOLD = 87
-"""How close the text must be to the name as a whole."""
+"""Minimum similarity of the text and the whole name."""
 SHORTEST, LONGEST = 5, 24
-"""Letters of a word that is tried: too short ones are close to anything, names have no longer."""
+"""Minimum and maximum length of a word that is compared: short words are similar to many others."""
 
 
 class Longest(NamedTuple):
@@ -212,9 +212,9 @@ class Longest(NamedTuple):
 class Gazetteer:
     """Finds values in tokens, and the venues that have them.
 
-    `names` are the words of each name, `places` those of each place that trains connect,
-    `town_parts` those that may follow addresses. `begins` and `words` are the first and all words
-    of the values. What it remembers only saves time.
+    `names` are the words of each name, `places` those of each train station, `town_parts` those
+    that may follow addresses. `begins` and `words` are the first words and all words of the values.
+    Its caches do not affect results.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -249,7 +249,7 @@ class Gazetteer:
         return self._venues.get((slot, value), NOWHERE)
 
     def spelling(self, slot: str, value: str) -> str:
-        """Return a value that venues have as the database spells it."""
+        """Return the database's spelling of a value that venues have."""
         return self._spellings.get((slot, value), value)
 
     def longest(self, tokens: Tokens, index: int) -> Longest | None:
@@ -259,7 +259,7 @@ class Gazetteer:
         found = None
         position, last = index, len(words)
         if index + 1 < last and kinds[index] != POSSESSIVE:
-            # Nearly always this is the end: `the` and `a` begin much, but not with what follows.
+            # The search usually ends here: `the` and `a` begin many values, but rarely this one.
             first, after = node.get(words[index], _NO_NODE), words[index + 1]
             if (
                 None not in first
@@ -290,7 +290,7 @@ class Gazetteer:
         return found
 
     def closest(self, word: str) -> str | None:
-        """Return the word of a name that an unknown word is close to; None if there is none."""
+        """Return the word of a name that is similar to an unknown word; None if there is none."""
         return self._closest[word]
 
     def _find(self, word: str) -> str | None:
@@ -302,13 +302,13 @@ class Gazetteer:
         return best[0] if best else None
 
     def near_miss(self, tokens: Tokens, index: int) -> tuple[int, Longest] | None:
-        """Return the misspelt name around a word: its first token, and what it is close to."""
+        """Return the misspelled name around a word: its first token and the intended value."""
         words = tokens.words
         written = words[index]
         meant = self._closest[written]
         if meant is None:
             return None
-        words[index] = meant  # until the end; a copy takes longer
+        words[index] = meant  # restored below; a copy would be slower
         try:
             for first in range(max(0, index - 3), index + 1):
                 longest = self.longest(tokens, first)
@@ -325,7 +325,7 @@ class Gazetteer:
         return None
 
     def near_street(self, tokens: Tokens, first: int, last: int) -> tuple[Meaning, ...]:
-        """Return what a misspelt street means; nothing if it is none."""
+        """Return the meanings of a misspelled street; empty if it is not similar to any street."""
         name, kind = " ".join(tokens.words[first:last]), tokens.words[last]
         streets = self._streets.get(SAINT if kind == "street" else kind, {})
         best = process.extractOne(
@@ -335,7 +335,7 @@ class Gazetteer:
 
 
 def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> bool:
-    """Return whether a sign is a dash behind a name: `Pembroke – college`, but `alpha - milton`."""
+    """Return whether a sign is a dash after a name: `Pembroke – college`, not `alpha - milton`."""
     return (
         found is not None
         and found.after == position
@@ -348,7 +348,7 @@ def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> boo
 def _venues_by_value(
     tables: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> tuple[dict[Meaning, Found], dict[Meaning, str]]:
-    """Return the venues with a value, and the database's spelling of each value."""
+    """Return the venues that have each value, and the database's spelling of each value."""
     venues: dict[Meaning, dict[str, list[str]]] = {}
     spellings: dict[Meaning, str] = {}
     for domain in (*VENUE_DOMAINS, "train"):
@@ -373,7 +373,7 @@ def _venues_by_value(
 
 
 class _Meanings(dict[Words, dict[Meaning, None]]):
-    """The meanings of folded words; the first is that of words that can mean several things."""
+    """The meanings of normalized words; the first meaning of ambiguous words is preferred."""
 
     def add(self, form: Words, slot: str, value: str) -> None:
         if form:
@@ -429,7 +429,7 @@ class _Meanings(dict[Words, dict[Meaning, None]]):
                 if all(slot == "short" for slot, _ in known):
                     self.add(form, "short", str(row["name"]))
                 elif all(slot == "name" and fold(name) != form for slot, name in known):
-                    # The short name of another venue is that of this one, too.
+                    # The short form of one venue may be the full name of another.
                     self.add(form, "name", str(row["name"]))
 
     def forms(self, slot: str) -> frozenset[Words]:

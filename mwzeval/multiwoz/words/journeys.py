@@ -1,8 +1,8 @@
-"""Of which end of a journey a time or a place is: where one leaves, or where one arrives.
+"""Assign times and places to the departure or the arrival of a journey.
 
-The head of its column tells, or the nearest word that speaks of leaving or arriving; of two times
-with nothing but an arrow, a dash or `to` between them the first is of the departure. Where nothing
-tells, a time is taken for one of departure, and that is not sure.
+The table header or the nearest word for leaving or arriving decides. Of two times that are
+separated only by an arrow, a dash or `to`, the first is the departure. Without any evidence, a time
+is read as a departure time and marked as uncertain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.text import Shown, Tokens, fold
 from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, WORDS, has_any
 
-# How words begin, as `str.startswith` takes it.
+# Beginnings of words, as arguments of `str.startswith`
 OF_STATIONS, BEGINNING = tuple(LISTS["of stations"]), tuple(LISTS["beginning"])
 ARRIVING = tuple(LISTS["arriving"])
 LEAVING_AT, ARRIVING_AT = ("leav", "depart"), ("arriv", "reach", "terminat", "pull")
@@ -21,16 +21,16 @@ NOUNS = {
     **dict.fromkeys(("departure", "departures", "dep", "etd"), "leaveat"),
     **dict.fromkeys(("arrival", "arr", "eta"), "arriveby"),
 }
-"""Words behind a time that tell what it is: `a 05:51 arrival`."""
+"""Words after a time that determine its meaning: `a 05:51 arrival`."""
 
 
 def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
-    """Return whether a response is about a ride from venue to venue."""
+    """Return whether a response is about a taxi ride between venues."""
     return "taxi" in active or has_any("taxi words", words)
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
-    """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
+    """Return whether a ride begins or ends at a named venue; None if the name has another role."""
     position = first - 2 if tokens.word(first - 1) == "the" else first - 1
     before = tokens.word(position)
     if before in WORDS["away"]:
@@ -47,7 +47,7 @@ def way_to_name(tokens: Tokens, first: int) -> str | None:
 
 
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Return whether a place is one to travel from or to; only the town itself may not be."""
+    """Return whether a place is the start or end of a journey, which the town may not be."""
     words = tokens.words
     before, following = tokens.word(first - 1), tokens.word(after)
     if before in WORDS["enjoyed"]:
@@ -76,7 +76,7 @@ def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> 
 
 
 def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Return whether nothing but a dash is between a place and another: `Ely-Cambridge`."""
+    """Return whether only a dash separates a place from another one: `Ely-Cambridge`."""
 
     def end(index: int) -> int | None:
         other = gazetteer.longest(tokens, index)
@@ -92,10 +92,10 @@ def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: in
 def unknown_stations(
     text: str, tokens: Tokens, known: Container[str], places: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the tokens, from one to another, of stations that the database does not have.
+    """Yield the first and last tokens of stations that are not in the database.
 
-    They are in capitals, behind words of a journey or linked with a station of the database, which
-    are at `places` of the text; one of their words at least is not in `known`.
+    They are capitalized, and they follow words about a journey or are connected with a station of
+    the database, which are at `places` of the text. At least one word is not in `known`.
     """
     found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:
@@ -115,7 +115,7 @@ def unknown_stations(
 
 
 class Journeys:
-    """Reads the times and places of a response in their order."""
+    """Reads the times and places of a response in order."""
 
     def __init__(self, text: Shown, tokens: Tokens) -> None:
         self._text = text
@@ -123,18 +123,18 @@ class Journeys:
         self._place = (0, 0)
         self._time: tuple[int, str | None] = (0, None)
         self.with_train = False
-        """Whether a train's id was read before."""
+        """Whether a train id was read before."""
         self.is_sure = True
-        """Whether a word tells of which end the time read last is."""
+        """Whether words determined the meaning of the last time."""
 
     def way(self, first: int, after: int) -> str:
-        """Return `departure` or `destination` for the place from one token to another."""
+        """Return `departure` or `destination` for the place between two tokens."""
         way = self._way(first, after)
         self._place = first, after
         return way
 
     def time(self, first: int, after: int) -> str | None:
-        """Return `leaveat` or `arriveby` for a time, None where nothing tells."""
+        """Return `leaveat` or `arriveby` for a time, None without evidence."""
         self.is_sure = True
         slot = self._ending(first) or self._noun(after) or self._cue(first)
         self.is_sure &= slot is not None
@@ -165,7 +165,7 @@ class Journeys:
         return "departure" if goes_on and "in" not in before else "destination"
 
     def _ending(self, first: int) -> str | None:
-        """Return `arriveby` for the second of two times that belong together."""
+        """Return `arriveby` for the second time of a pair."""
         words = self._tokens.words
         slots = {_time_of(word) for word in self._heading(first)} - {None}
         if len(slots) == 1:
@@ -194,7 +194,7 @@ class Journeys:
         slot = NOUNS.get(following[0]) if following else None
         rest = [word for word in following[1:] if word != "time"]
         if rest and rest[0] in (":", "at", "by", "is", "-", "|"):
-            # `Leaves 05:00, arrival at 05:51`: of the next time.
+            # `Leaves 05:00, arrival at 05:51`: the word belongs to the next time.
             rest = rest[1:]
         return None if rest and rest[0][0].isdigit() else slot
 
@@ -214,7 +214,7 @@ class Journeys:
                 return None
             slot = self._time_at(index)
             if slot is not None:
-                # One that told what another time is may tell of this, or not.
+                # A word that belongs to another time may also apply to this one.
                 self.is_sure = not index < self._time[0] <= first
                 return slot
             if index == first - 2 and at and word in ("there", "in", "home"):
@@ -224,7 +224,7 @@ class Journeys:
         return None
 
     def _time_at(self, index: int) -> str | None:
-        """Return the slot of a time that a token tells."""
+        """Return the slot of a time according to a token."""
         word = self._tokens.words[index]
         if word in WORDS["getting"]:
             following = self._tokens.word(index + 1)

@@ -1,9 +1,9 @@
-"""Names of venues in a response that the database does not have.
+"""Find names of venues in a response that are not in the database.
 
-Where a name is due is told by the layout (a list item, the first cell of a row, emphasis, quotes)
-and by the words next to it (`recommend`, `booked at`, `the phone number of`, `… is in the north`).
-What stands there in capitals is a name. The database has it when all of its words are of one venue;
-one word in common with a venue (`Riverside Lodge`, `Riverside Brasserie`) makes it none.
+The layout (a list item, the first cell of a row, emphasis, quotes) and adjacent words (`recommend`,
+`booked at`, `the phone number of`, `… is in the north`) show where a name is expected. Capitalized
+words at such a position are a name. It is known if all its words belong to one venue; a single
+common word is not enough (`Riverside Lodge`, `Riverside Brasserie`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mwzeval.multiwoz.words.text import LANDMARK, Cache, Mention, Shown, fold, s
 from mwzeval.multiwoz.words.vocabulary import KINDS, PATTERNS, SPELLINGS, WORDS
 
 DOMAIN_OF = {f"{kind}{end}": domain for kind, domain in KINDS.items() for end in ("", "s")}
-"""Words that say which domain a venue is of."""
+"""Word for a kind of venue → its domain."""
 NO_NAMES = frozenset(
     {
         *WORDS["labels"],
@@ -39,11 +39,11 @@ NO_NAMES = frozenset(
         ),
     }
 )
-"""Words in capitals that are no names by themselves, and that no name begins with."""
+"""Capitalized words that are not names and do not begin a name."""
 
 
 def is_ordinary(word: str) -> bool:
-    """Return whether a word in lower case is no name by itself and begins none."""
+    """Return whether a word in lower case is neither a name nor the beginning of one."""
     return (
         word in NO_NAMES
         or word in WORDS["openings"]
@@ -52,7 +52,7 @@ def is_ordinary(word: str) -> bool:
 
 
 def is_heading(words: Iterable[str]) -> bool:
-    """Return whether words in lower case that a layout sets apart are a label: `Dress code`."""
+    """Return whether words in lower case that the layout emphasizes are a label: `Dress code`."""
     return all(
         is_ordinary(word) or word in WORDS["headings"] or PATTERNS["heading"].fullmatch(word)
         for word in words
@@ -70,20 +70,20 @@ VALUES = {
     "postcode": None,
     "address": None,
 }
-"""Slots whose values, in the line of a name, say that a venue is named; and of which domain."""
+"""Slots whose values, in the line of a name, show that it is a venue, and the venue's domain."""
 
 
 LONGEST = 2**12
-"""Of longer responses only the beginning is read: nobody says so much in a turn."""
+"""Maximum number of characters that are read; longer responses are truncated."""
 
 SHORT_NAME = 2
-"""Words of a name of which one is its own."""
+"""Number of words in a short name, of which one is distinctive."""
 MISSPELT = 80
-"""How close a single word may not be to one that is no name."""
+"""Minimum similarity at which a single word is read as a misspelled ordinary word."""
 NEARLY = 90
-"""How close a name must be to that of a venue to be the same, misspelt."""
+"""Minimum similarity at which a name is read as a misspelled name of a venue."""
 AS_WRITTEN = 85
-"""How close a word must be to one of a venue's name to be the same, misspelt."""
+"""Minimum similarity at which a word is read as a misspelled word of a venue's name."""
 
 
 _IS_TELLING = Cache(
@@ -91,14 +91,14 @@ _IS_TELLING = Cache(
         word not in DOMAIN_OF and word not in WORDS["neutral words"] and not is_ordinary(word)
     )
 )
-"""Word in lower case → whether it is more than a word of small talk or the kind of a venue."""
+"""Word in lower case → whether it is neither small talk nor a kind of venue."""
 
 
 class _Phrase(NamedTuple):
-    """A stretch of the shown text where a name may stand.
+    """A part of the displayed text that may contain a name.
 
-    `strong`: its layout says so; `heads`: a line begins with it. Its own words begin at `own`,
-    behind an article and words of small talk.
+    `strong`: the layout marks it as a name; `heads`: it begins a line. Its distinctive words begin
+    at `own`, after an article and words of small talk.
     """
 
     start: int
@@ -111,10 +111,10 @@ class _Phrase(NamedTuple):
 def with_unknown_names(
     response: str, mentions: Sequence[Mention], active: Sequence[str], gazetteer: Gazetteer
 ) -> tuple[Mention, ...]:
-    """Return the mentions of a response, with names among them that the database does not have.
+    """Return the mentions of a response, including names that are not in the database.
 
-    What was read inside such a name is part of the name, and left out. `active` are the domains
-    that the turn is about, which tell what is named where nothing else does.
+    Mentions inside such a name are removed. `active` are the active domains of the turn, which
+    determine the domain of a name if there is no other evidence.
     """
     text = shown(response[:LONGEST])
     has_layout = text.places is not None or '"' in text.text
@@ -150,7 +150,7 @@ class _Names:
         self._response = response
         self._shown = text
         self._text = text.text
-        # Where they stand in the shown text.
+        # Their positions in the displayed text
         self._mentions = [mention for mention in mentions if mention.end <= LONGEST]
         if text.places is not None:
             places = [text.shown_at(mention.start, mention.end) for mention in self._mentions]
@@ -161,7 +161,7 @@ class _Names:
         self._active = active
 
     def unknown(self) -> Iterator[Mention]:
-        """Yield names that are in no database, as mentions without a value."""
+        """Yield names that are not in the database, as mentions without a value."""
         done = -1
         landmarks = {mention.end for mention in self._mentions if mention.slot == LANDMARK}
         for phrase in self._phrases():
@@ -187,7 +187,7 @@ class _Names:
                 yield Mention(start, end, self._response[start:end], "name", domain)
 
     def _phrases(self) -> list[_Phrase]:
-        """Return where names may stand, in the order of the text, the surest reading first."""
+        """Return possible names in the order of the text, the most likely reading first."""
         text = self._text
         found = [
             phrase for match in PATTERNS["capitals"].finditer(text) for phrase in self._prose(match)
@@ -209,13 +209,13 @@ class _Names:
 
     @cached_property
     def _is_titled(self) -> bool:
-        """Whether nearly all words begin with capitals, so that these tell nothing."""
+        """Whether nearly all words are capitalized, so that case carries no information."""
         words = re.findall(r"[^\W\d_]{2,}", self._text)
         capitals = sum(word[0].isupper() for word in words)
         return len(words) >= 8 and capitals > 0.6 * len(words)
 
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
-        """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
+        """Yield a capitalized part of the text; if it contains a venue, the parts around `and`."""
         start, end = match.span()
         if any(m.start <= start and end <= m.end and m.value for m in self._mentions):
             return
@@ -239,7 +239,7 @@ class _Names:
                 yield _Phrase(*match.span("name"), True, True)
 
     def _own_words(self, phrase: _Phrase) -> _Phrase | None:
-        """Return a phrase with the place of its own words; None when too little of it is own."""
+        """Return a phrase with the position of its distinctive words; None if it has too few."""
         words = list(PATTERNS["single word"].finditer(self._text, phrase.start, phrase.end))
         first = 0
         while first < len(words) and is_ordinary(
@@ -256,17 +256,17 @@ class _Names:
         if not phrase.strong and joined.isupper() and not joined.isalpha():
             return None
         end = words[-1].end()
-        # A possessive ending is of the sentence: "Purple Frog's number is …".
+        # A possessive ending is not part of the name: "Purple Frog's number is …".
         ending = PATTERNS["possessive"].search(self._text, words[-1].start(), end)
         if ending and not phrase.strong:
             end = ending.start()
-        # An article begins a name, whatever the sentence says before it: "If the Purple Frog …".
+        # A name may begin with an article in the middle of a sentence: "If the Purple Frog …".
         behind_article = first and words[first - 1][0].lower() == "the"
         start = words[first - 1].start() if behind_article else phrase.start
         return phrase._replace(start=start, end=end, own=words[first].start())
 
     def _is_named(self, name: _Phrase) -> bool:
-        """Return whether the words next to it, or the layout, say that it is a name."""
+        """Return whether adjacent words or the layout show that the phrase is a name."""
         text = self._text
         before = text[max(0, name.start - 40) : name.start]
         behind = text[name.end : name.end + 60]
@@ -293,13 +293,13 @@ class _Names:
         return bool(is_within) and not self._is_titled
 
     def _is_within(self, name: _Phrase) -> bool:
-        """Return whether own words in capitals stand behind the first word of a sentence."""
+        """Return whether distinctive capitalized words follow the first word of a sentence."""
         own = PATTERNS["single word"].findall(self._text, name.own, name.end)
         later = own if name.own > name.start else own[1:]
         return any(word[0].isupper() and _IS_TELLING[word.lower()] for word in later)
 
     def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
-        """Return whether a name only says where another place is; others end at `landmarks`."""
+        """Return whether a name only locates another place; other landmarks end at `landmarks`."""
         before = self._text[max(0, name.own - 40) : name.own]
         linked = PATTERNS["linked"].search(before)
         return bool(PATTERNS["before a landmark"].search(before)) or (
@@ -307,7 +307,7 @@ class _Names:
         )
 
     def _begins_item(self, name: _Phrase) -> bool:
-        """Return whether a line is about a venue and stands below no other one."""
+        """Return whether a line describes a venue and does not belong to another line."""
         blocks = self._shown.blocks
         number = self._shown.block_at(name.start)
         block = blocks[number]
@@ -323,7 +323,7 @@ class _Names:
         return True
 
     def _is_label(self, name: _Phrase) -> bool:
-        """Return whether a line has only a value of the database behind a colon: `Vibe: cheap`."""
+        """Return whether a line consists of a label and a value of the database: `Vibe: cheap`."""
         colon = PATTERNS["colon"].match(self._text, name.end)
         if colon is None:
             return False
@@ -342,7 +342,7 @@ class _Names:
         return [m for m in self._mentions if m.start < end and start < m.end]
 
     def _is_unknown(self, name: _Phrase) -> bool:
-        """Return whether no venue is called so, and nothing else either."""
+        """Return whether neither a venue nor any other value of the database has this name."""
         if tuple(fold(self._text[name.own : name.end])) in self._gazetteer.places:
             return False
         inside = self._mentions_in(name.own, name.end)
@@ -369,7 +369,7 @@ class _Names:
             self._text[max(0, name.start - 40) : name.start]
         )
         if known and begins_sentence and known[-1] >= name.end:
-            # What is left are the first words of the sentence: "Compare Riverside Brasserie".
+            # The other words are the beginning of the sentence: "Compare Riverside Brasserie".
             return False
         words = [
             w for w in fold(self._text[name.start : name.end]) if w not in WORDS["neutral words"]
@@ -386,18 +386,18 @@ class _Names:
         )
 
     def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
-        """Return whether a name is short for a venue of a domain that is not spoken of."""
+        """Return whether a name is the short form of a venue in a domain that is not active."""
         whole = set(fold(mention.value or "")) - WORDS["neutral words"]
         if whole.issubset(fold(self._text[name.start : name.end])):
             return False
         return self._told_domain(name) not in (None, mention.domain)
 
     def _is_of_another_kind(self, name: _Phrase, venues: AbstractSet[str]) -> bool:
-        """Return whether a name ends with a kind that the venue is not of: `Magdalene Theatre`."""
+        """Return whether a name ends with a kind other than the venue's: `Magdalene Theatre`."""
         words = fold(self._text[name.own : name.end])
         kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
         last = words[-1]
-        # A hotel may be called a guesthouse, but a theatre is no museum.
+        # A hotel may be called a guesthouse, but a theater is not a museum.
         return (
             len(words) == SHORT_NAME
             and last in DOMAIN_OF
@@ -407,13 +407,13 @@ class _Names:
         )
 
     def _domain(self, name: _Phrase) -> str | None:
-        """Return the domain of a name: what is told by the line, or else by the turn."""
+        """Return the domain of a name according to its line, or else to the turn."""
         told = self._told_domain(name)
         venues = [domain for domain in self._active if domain in VENUE_DOMAINS]
         return told or (venues[0] if len(venues) == 1 else None)
 
     def _told_domain(self, name: _Phrase) -> str | None:
-        """Return the domain that a name's words, or what follows in its line, tell."""
+        """Return the domain according to the words of a name or the text after it in the line."""
         for word in reversed(self._text[name.own : name.end].lower().split()):
             if word in DOMAIN_OF:
                 return DOMAIN_OF[word]
@@ -431,7 +431,7 @@ class _Names:
 
 @lru_cache(maxsize=2**12)
 def _is_known(gazetteer: Gazetteer, text: str) -> bool:
-    """Return whether a word is one of small talk or of the database, perhaps misspelt."""
+    """Return whether a word is small talk or in the database, possibly misspelled."""
     word = PATTERNS["possessive"].sub("", text.lower()).removeprefix("the ")
     words = (*NO_NAMES, *DOMAIN_OF, *gazetteer.words)
     return (
@@ -442,7 +442,7 @@ def _is_known(gazetteer: Gazetteer, text: str) -> bool:
 
 @lru_cache(maxsize=2**3)
 def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
-    """Return the names of the venues without the words that make no other venue of a name."""
+    """Return the names of venues without words that do not distinguish venues."""
     return tuple(
         " ".join(word for word in name if word not in WORDS["neutral words"])
         for name in gazetteer.names
@@ -450,7 +450,7 @@ def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
 
 
 def _is_of(word: str, called: Collection[str]) -> bool:
-    """Return whether a word is one of a name, perhaps misspelt."""
+    """Return whether a word is in a name, possibly misspelled."""
     return word in called or (
         len(word) >= 4 and any(ratio(word, other) >= AS_WRITTEN for other in called)
     )

@@ -1,8 +1,8 @@
-"""Numbers and identifiers in texts and in the database: how they look, mean and are spelled.
+"""Read numbers and identifiers in texts and in the database: their forms, meanings and spellings.
 
-Phone numbers, postcodes, train ids and booking references have a form of their own. What another
-number means (a price, a time, how long a train takes, stars, people, choices, …) is known by the
-words next to it. Whether the database has a value is another question.
+Phone numbers, postcodes, train ids and booking references are recognized by their form. The meaning
+of other numbers (price, time, duration of a ride, stars, people, choices, …) is inferred from
+adjacent words. This module does not check whether the database has a value.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORDS, has_any, phrases
 
 AMOUNTS = frozenset({"stars", "entrancefee", "price", "duration"})
-"""Slots whose values are the same when their numbers are."""
+"""Slots whose values are equal if their numbers are equal."""
 MOST_TICKETS = 8
-"""A price for this many people at most is known as a multiple of a ticket's: goals have no more."""
+"""Maximum number of people for which a price may be a multiple of a ticket's price, as in goals."""
 PENCE = 0.05
-"""Totals may differ by this: prices of single tickets are rounded."""
+"""Maximum difference of totals, because prices of single tickets are rounded."""
 REFERENCE_LENGTH = 8
 LONGEST_RIDE = 12 * 60
-"""Minutes: what is longer is an opening time or a notice."""
+"""Maximum duration of a ride in minutes; longer durations are opening hours or notice periods."""
 TABLE_HELD = 15
-"""Minutes for which a table is held."""
+"""Minutes for which restaurants hold a table."""
 STARS = WORDS["star signs"]
 NUMBER_STARTS = STARS | {"an", "half"}
-"""With what else than figures a number begins: `an hour and a half`, ⭐⭐⭐."""
+"""Words and signs that may begin a number: `an hour and a half`, ⭐⭐⭐."""
 
 
 def _minutes(duration: re.Match[str]) -> float:
@@ -45,7 +45,7 @@ def _minutes(duration: re.Match[str]) -> float:
 
 
 def _number(text: str) -> float:
-    """Return the number of figures or of words: `fifty-one`; `an` is 1."""
+    """Return the value of a number in digits or words: `fifty-one` is 51, `an` is 1."""
     if text[0].isdigit():
         return float(text)
     return float(sum(int(NUMBER_WORDS.get(word, 1)) for word in re.split(r"[\s-]", text)))
@@ -53,7 +53,7 @@ def _number(text: str) -> float:
 
 @lru_cache(maxsize=2**12)
 def amount(text: str) -> float | None:
-    """Return the number in a text (`free` is 0, hours are in minutes), None when there is none."""
+    """Return the number in a text (`free` is 0, hours are converted to minutes), None if none."""
     text = text.lower()
     if duration := PATTERNS["duration"].search(text):
         return _minutes(duration)
@@ -72,7 +72,7 @@ def amount(text: str) -> float | None:
 
 
 def is_total(total: float, ticket: float) -> bool:
-    """Return whether a price is that of one to so many tickets, but for rounding."""
+    """Return whether a price is that of 1 to `MOST_TICKETS` tickets, apart from rounding."""
     if ticket <= 0:
         return False
     tickets = round(total / ticket)
@@ -80,7 +80,7 @@ def is_total(total: float, ticket: float) -> bool:
 
 
 def clock(text: str) -> str:
-    """Return a time as HH:MM of a day of 24 hours: 24:08 is 00:08, and so is 12:08 am."""
+    """Return a time as HH:MM in 24-hour notation: 24:08 and 12:08 am are 00:08."""
     low = text.lower()
     if spoken := PATTERNS["spoken clock"].search(low):
         return "00:00" if spoken[1] else "12:00"
@@ -98,7 +98,7 @@ def clock(text: str) -> str:
 
 
 def _phone(text: str) -> str:
-    """Return a phone number's digits, with 0 for the country's code."""
+    """Return the digits of a phone number, with 0 in place of the country code."""
     digits = "".join(filter(str.isdigit, text))
     abroad = digits.removeprefix("00")
     return f"0{abroad[2:].removeprefix('0')}" if abroad.startswith("44") else digits
@@ -114,13 +114,13 @@ def _train(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number, also in words or of so many stars, as digits."""
+    """Return a number in digits; the text may contain digits, words or stars."""
     value = amount(text)
     return text if value is None else f"{value:g}"
 
 
 def _written(form: str) -> Callable[[str], str]:
-    """Return what writes the amount in a text in a form; a text without any in lower case."""
+    """Return a function that formats the amount in a text; text without amount is lowered."""
 
     def write(text: str) -> str:
         value = amount(text)
@@ -141,16 +141,16 @@ SPELLED: Mapping[str, Callable[[str], str]] = {
     "duration": _written("{:g} minutes"),
     "stars": number,
 }
-"""Slot → how its values are spelled to be compared."""
+"""Slot → function that normalizes its values for comparison."""
 
 
 def has_identifier(response: str) -> bool:
-    """Tell cheaply whether a response has a phone number, postcode, train id or reference."""
+    """Return quickly whether a response has a phone number, postcode, train id or reference."""
     return PATTERNS["identifier"].search(response) is not None
 
 
 def phone_at(tokens: Tokens, index: int) -> int | None:
-    """Return the end of the phone number whose first token this is; None if it is none."""
+    """Return the end of the phone number that begins at a token; None if there is none."""
     word = tokens.words[index]
     if PATTERNS["bare phone"].fullmatch(word):
         return tokens.end(index)
@@ -161,7 +161,7 @@ def phone_at(tokens: Tokens, index: int) -> int | None:
 
 
 def postcode_at(tokens: Tokens, index: int) -> int | None:
-    """Return the end of the postcode whose first token this is; None if it is none."""
+    """Return the end of the postcode that begins at a token; None if there is none."""
     word = tokens.words[index]
     if PATTERNS["postcode"].fullmatch(word):
         return tokens.end(index)
@@ -175,7 +175,7 @@ def postcode_at(tokens: Tokens, index: int) -> int | None:
 
 
 def train_at(tokens: Tokens, index: int) -> tuple[int, int] | None:
-    """Return start and end of the train id at a token; None if it is none."""
+    """Return start and end of the train id at a token; None if there is none."""
     word = tokens.words[index]
     if word == "tr" and tokens.word(index + 1).isdigit():
         return tokens.start(index), tokens.end(index + 1)
@@ -208,7 +208,7 @@ def is_reference(tokens: Tokens, index: int) -> bool:
 
 
 class Number(NamedTuple):
-    """A number with a meaning: where it ends in the text and the tokens, and its slot."""
+    """A number with a meaning: its end in the text and in the tokens, and its slot."""
 
     end: int
     token_end: int
@@ -216,7 +216,7 @@ class Number(NamedTuple):
 
 
 def number_at(tokens: Tokens, index: int) -> Number | None:
-    """Return what the number at a token means, None when it cannot be told or means nothing."""
+    """Return the number at a token; None if its meaning is unknown or irrelevant."""
     word, before, after = tokens.words[index], tokens.word(index - 1), tokens.word(index + 1)
 
     def through(last: int, slot: str) -> Number:
@@ -281,9 +281,9 @@ def _price(tokens: Tokens, index: int) -> Number | None:
 
 
 def _duration(tokens: Tokens, index: int) -> tuple[bool, Number | None]:
-    """Return whether a duration begins at a token, and the duration if a train takes it.
+    """Return whether a duration begins at a token, and the duration if it is that of a train.
 
-    A train takes none that says how often, how far or how long before something is.
+    Durations that state a frequency, a distance or a notice period are not those of a train.
     """
     match = PATTERNS["duration"].match(tokens.low, tokens.start(index))
     if match is None:
@@ -305,7 +305,7 @@ def _duration(tokens: Tokens, index: int) -> tuple[bool, Number | None]:
 
 
 def _star_run(tokens: Tokens, index: int) -> Number | None:
-    """Return a run of stars that is a hotel's rating; a single star may be an ornament."""
+    """Return a series of stars that is a hotel's rating; a single star may be decoration."""
     after = index
     while tokens.word(after) in STARS or tokens.word(after) == "☆":
         after += 1
@@ -313,7 +313,7 @@ def _star_run(tokens: Tokens, index: int) -> Number | None:
 
 
 def _last_of_stars(tokens: Tokens, index: int) -> int | None:
-    """Return the last token of a hotel's rating that begins at a token; None if it is none."""
+    """Return the last token of a hotel's rating that begins at a token; None if there is none."""
     first, second, third, *_ = (*tokens.words[index + 1 : index + 4], "", "", "")
     if (first, second) == ("/", "5") or (first == "-" and second in WORDS["star words"]):
         return index + 2
@@ -344,7 +344,7 @@ QUANTITY_STARTS = _QUANTITIES.keys()
 
 
 def quantity_at(tokens: Tokens, index: int) -> int | None:
-    """Return the token after a vague count of choices (`quite a few`) that begins at a token."""
+    """Return the token after a vague number of choices (`quite a few`) that begins at a token."""
     for phrase in _QUANTITIES.get(tokens.words[index], ()):
         after = index + len(phrase)
         if tokens.words[index:after] == phrase:

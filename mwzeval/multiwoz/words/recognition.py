@@ -1,9 +1,9 @@
-"""One pass over a response: which stretches of it may be values, and of which slots.
+"""Find candidates in one pass over a response: parts of the text that may be values of slots.
 
-Words that may be values of the database are so by those next to them: `a hotel`, `free entry` and
-`in central Cambridge`, but neither `the hotel` nor `free parking` nor `the central station`. A
-hotel has parking by `has free parking`, `parking: no`, `3 stars, parking, wifi` and `✅ Parking`;
-`parking needed?`, `if you want parking` and `parking nearby` claim nothing.
+Common words are values of the database only in certain contexts: `a hotel`, `free entry` and
+`in central Cambridge`, but not `the hotel`, `free parking` or `the central station`. The texts
+`has free parking`, `parking: no`, `3 stars, parking, wifi` and `✅ Parking` claim whether a hotel
+has parking; `parking needed?`, `if you want parking` and `parking nearby` do not.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ MOST_DULL = 2**14
 
 
 class Candidate(NamedTuple):
-    """A stretch of the text (characters `start` to `end`, tokens `first` to `after`).
+    """A part of the text (characters `start` to `end`, tokens `first` to `after`).
 
-    `meanings` are (slot, value) in the database's spelling; the value is "" where the text alone
-    tells the slot, and where the database has no such value. `sure` is False for near misses.
+    `meanings` are (slot, value) in the database's spelling; the value is "" if only the slot is
+    known, or if the database has no such value. `sure` is False for misspelled values.
     """
 
     start: int
@@ -63,14 +63,14 @@ class Candidate(NamedTuple):
 
     @property
     def slot(self) -> str:
-        """The slot of its (first) meaning."""
+        """The slot of its first meaning."""
         return self.meanings[0][0]
 
     @classmethod
     def of_tokens(
         cls, tokens: Tokens, first: int, after: int, slot: str, end: int | None = None
     ) -> Candidate:
-        """Return tokens that are of a slot by themselves; `end` is that of the last one."""
+        """Return a candidate whose tokens identify its slot; `end` is the end of the last token."""
         end = tokens.end(after - 1) if end is None else end
         return cls(tokens.start(first), end, first, after, ((slot, ""),))
 
@@ -87,22 +87,22 @@ BEGINNINGS = frozenset(
         *WORDS["dishes"],
     }
 )
-"""Words with which something begins, or ends, that is not in the database."""
+"""Words at the beginning or end of candidates that are not in the database."""
 
 
 class Recognizer:
-    """Finds candidates in texts; what it remembers only saves time."""
+    """Finds candidates in texts; its caches do not affect results."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer
         self._dull: set[str] = set()
-        # Words that mean nothing unless they begin a value of the database.
+        # Words that have a meaning only at the beginning of a value of the database.
         self._quiet = frozenset(
             word for word in gazetteer.begins if word.isalpha() and self._is_dull(word, WORD)
         )
 
     def candidates(self, tokens: Tokens) -> list[Candidate]:
-        """Return the candidates of a text in its order, none overlapping."""
+        """Return the candidates of a text in order, without overlaps."""
         words, kinds = tokens.words, tokens.kinds
         begins, dull, quiet = self._gazetteer.begins, self._dull, self._quiet
         found: list[Candidate] = []
@@ -125,7 +125,7 @@ class Recognizer:
                 continue
             if read is None and kind != PLACEHOLDER:
                 read = self._unknown(tokens, index, found)
-                # What is read backwards may begin before what was found last.
+                # A candidate found backward may begin before the end of the previous one.
                 while read is not None and found and found[-1].after > read.first:
                     found.pop()
             if read is not None:
@@ -134,7 +134,7 @@ class Recognizer:
         return found
 
     def _is_dull(self, word: str, kind: int) -> bool:
-        """Return whether a word that begins no value never means anything by itself."""
+        """Return whether a word that begins no value never has a meaning of its own."""
         if kind in (SIGN, PLACEHOLDER):
             return word not in NUMBER_STARTS
         return (
@@ -146,7 +146,7 @@ class Recognizer:
         )
 
     def _unknown(self, tokens: Tokens, index: int, found: list[Candidate]) -> Candidate | None:
-        """Return what can be told without the database, or is nearly in it."""
+        """Return a candidate that needs no database, or that is similar to a value of it."""
         kind, word = tokens.kinds[index], tokens.words[index]
         if kind == NUMERIC or word in WORDS["split identifiers"]:
             identifier = _identifier(tokens, index)
@@ -200,10 +200,10 @@ class Recognizer:
     def _known(
         self, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
     ) -> Candidate | None:
-        """Return a value of the database as it is meant here; None if no value is meant."""
+        """Return a candidate for a value of the database; None if the context excludes it."""
         after, meanings = longest.after, longest.meanings
         if meanings[-1][0] == "tail":
-            # A part of the town is a value only as the end of an address.
+            # A part of the town is a value only at the end of an address.
             meanings = meanings[:-1]
             if not meanings:
                 return None
@@ -225,7 +225,7 @@ class Recognizer:
     def _meant(
         self, tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
     ) -> tuple[int, tuple[Meaning, ...]] | None:
-        """Return the end and meanings of a value as they are here; None if it is no value here."""
+        """Return the end and meanings of a value in its context; None if it is not a value."""
         slot, value = meanings[0]
         word = tokens.words[index]
         before, following = tokens.word(index - 1), tokens.word(after)
@@ -242,7 +242,7 @@ class Recognizer:
         elif slot == "type":
             is_value = following not in WORDS["not behind types"]
             if before in WORDS["not before types"]:
-                # No placeholder stands for `the museum`, but `the museum X` says what X is.
+                # `the museum` has no placeholder, but `the museum X` states the type of X.
                 is_value = is_value and value not in WORDS["hotel types"]
                 meanings = (("thetype", value),)
         elif slot == "pricerange":
@@ -266,9 +266,9 @@ class Recognizer:
     def _address(
         self, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
     ) -> Candidate:
-        """Return the whole address of which a street or building begins at a token.
+        """Return the whole address that contains a street or building at a token.
 
-        Its meanings are the addresses of the database with all that is said.
+        Its meanings are the addresses of the database that agree with all its parts.
         """
         addresses = [value for slot, value in longest.meanings if slot == "address"]
         first, numbers = _numbers_before(tokens, index)
@@ -319,9 +319,9 @@ class Recognizer:
 def _is_where(
     tokens: Tokens, index: int, meanings: tuple[Meaning, ...], found: list[Candidate]
 ) -> bool:
-    """Return whether a name may begin an address here: `Milton Country Park, Milton`.
+    """Return whether a name may begin an address: `Milton Country Park, Milton`.
 
-    That of a venue that is named for the first time is its name.
+    The first occurrence of a venue's name is always read as a name.
     """
     return meanings[-1][0] == "address" and (
         has_any("address cues", tokens.words[max(0, index - 4) : index])
@@ -330,13 +330,13 @@ def _is_where(
 
 
 def _first_word(tokens: Tokens, index: int, after: int) -> int:
-    """Return the first token of a value; only a capital makes an article part of it."""
+    """Return the first token of a value; an article belongs to it only if it has a capital."""
     is_article = tokens.words[index] == "the" and tokens.text[tokens.start(index)] == "t"
     return index + 1 if is_article and after > index + 1 else index
 
 
 def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
-    """Return the end of a value in the text, without the s of a possessive."""
+    """Return the end position of a value in the text, without the s of a possessive."""
     if longest.owner:
         return tokens.start(after - 1) + len(tokens.words[after - 1]) - 1
     return tokens.end(after - 1)
@@ -379,10 +379,10 @@ def _is_area(tokens: Tokens, index: int, after: int) -> bool:
 
 
 def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
-    """Return the token of a cuisine that nobody has, said before this one or as a label's value.
+    """Return the token of a cuisine that no venue has, before this token or after a label.
 
-    It is the adjective of a people by its form, has a capital, and does not begin a sentence:
-    `serves Martian food`, `Cuisine: Martian`, but neither `Great food` nor `Sunday dishes`.
+    It has the form of an adjective of nationality and a capital, and does not begin a sentence:
+    `serves Martian food`, `Cuisine: Martian`, but not `Great food` or `Sunday dishes`.
     """
     kinds = tokens.kinds
     if tokens.word(index + 1) == ":" and kinds[index + 2 : index + 3] == [WORD]:
@@ -400,10 +400,10 @@ def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | 
 
 
 def _first_of_name(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
-    """Return the first token of a name that ends with this one; None if it does not look like one.
+    """Return the first token of a name that ends with this token; None if it is not a name.
 
-    All of its words have capitals, and one that is not the first of a sentence is no word of the
-    database: neither `Indian Restaurant` nor `Restaurants` is a name.
+    All words of a name have capitals, and at least one word that does not begin a sentence is not
+    in the database: `Indian Restaurant` and `Restaurants` are not names.
     """
     if not tokens.is_capital(index):
         return None
@@ -427,7 +427,7 @@ def _begins_sentence(tokens: Tokens, index: int) -> bool:
 
 
 def _is_house_number(tokens: Tokens, index: int) -> bool:
-    """Return whether a word can be the number of a house: `12`, `517a`, `g4`, unit `su43`."""
+    """Return whether a word can be a house number: `12`, `517a`, `g4`, unit `su43`."""
     if index < 0 or index >= len(tokens.words) or tokens.kinds[index] != NUMERIC:
         return False
     word, after_unit = tokens.words[index], tokens.word(index - 1) in WORDS["house words"]
@@ -469,7 +469,7 @@ def _numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
 
 
 def _numbers_from(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
-    """Return the token after the house numbers that may begin at a token, and the numbers."""
+    """Return the token after the house numbers that begin at a token, and the numbers."""
     after = index
     if tokens.word(after) in WORDS["house words"]:
         after += 2 if tokens.word(after + 1) == "." else 1
@@ -483,7 +483,7 @@ def _numbers_from(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
 
 
 def _next_part(tokens: Tokens, index: int) -> int:
-    """Return the token with which an address goes on that has been said up to a token."""
+    """Return the token at which the next part of an address begins."""
     if tokens.word(index) == "." and tokens.word(index + 1) == ",":
         # 23 High St., Fen Ditton
         index += 2
@@ -493,9 +493,9 @@ def _next_part(tokens: Tokens, index: int) -> int:
 
 
 def _first_of_other_street(tokens: Tokens, index: int) -> int | None:
-    """Return the first token of the longer street that one of the database ends: `Old Mill Road`.
+    """Return the first token of a street that ends with a street of the database: `Old Mill Road`.
 
-    It has the number of a house, or begins with a word such as `Old`. None if there is none.
+    It has a house number, or begins with a word such as `Old`. Returns None if there is none.
     """
     before = index - 1
     if (
@@ -512,7 +512,7 @@ def _first_of_other_street(tokens: Tokens, index: int) -> int | None:
 def _first_of_street(tokens: Tokens, index: int, begin: int) -> int | None:
     """Return the first token of a street that ends with a token; None if there is none.
 
-    It has the number of a house before it, or capitals; it begins at or after the token `begin`.
+    It follows a house number or has capitals, and it begins at or after the token `begin`.
     """
     words, kinds = tokens.words, tokens.kinds
     capital = tokens.is_capital(index)
@@ -548,12 +548,12 @@ for _phrase in phrases("landmarks"):
 
 
 def in_landmark_phrase(tokens: Tokens, index: int, *, street: bool) -> bool:
-    """Return whether a place that begins at a token is said only for where another one is."""
+    """Return whether a place that begins at a token only describes another place's location."""
     last = index - 2 if tokens.word(index - 1) == "the" and index > 1 else index - 1
     if last < 0:
         return False
     if street and tokens.words[last] == OFF:
-        # Taxis drop off at hotels.
+        # Hotels are the destinations of taxis.
         return True
     return any(
         tuple(tokens.words[max(0, last + 1 - len(phrase)) : last + 1]) == phrase
@@ -565,13 +565,13 @@ def in_landmark_phrase(tokens: Tokens, index: int, *, street: bool) -> bool:
 
 YES, NO = "yes", "no"
 FARTHEST = 14
-"""So many words before and behind an amenity tell."""
+"""Maximum distance in words between an amenity and the words that state whether it exists."""
 
 
 def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str] | None:
-    """Return the token after what is said of an amenity, and yes or no.
+    """Return the token after the statement about an amenity, and yes or no.
 
-    The amenity stands from `index` to `after`. Returns None where it is asked for, wished or open.
+    The amenity is from `index` to `after`. Returns None if it is only requested or wished for.
     """
     later = words[after : after + FARTHEST]
     earlier = words[max(0, index - FARTHEST) : index][::-1]
@@ -604,7 +604,7 @@ def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str]
 
 
 def _behind_amenity(later: Sequence[str]) -> tuple[int, str] | None:
-    """Return how many words behind an amenity say whether there is any, and what they say."""
+    """Return the number of words after an amenity that state whether it exists, and yes or no."""
     if later[:3] in (["isn", "'", "t"], ["aren", "'", "t"]):
         return None if has_any("open", later[3:4]) else (4, NO)
     link = later[0] if has_any("links to amenities", later[:1]) else ""
@@ -626,9 +626,9 @@ def _behind_amenity(later: Sequence[str]) -> tuple[int, str] | None:
 def _before_amenity(
     before: Sequence[str], qualities: int, sign: str, later: Sequence[str], is_free: bool
 ) -> str | None:
-    """Return whether there is any by what stands before; None where that is open.
+    """Return whether an amenity exists according to the words before it; None if unknown.
 
-    `sign` stands before `qualities` such as `free`.
+    `sign` is the token before `qualities` such as `free`.
     """
     verb = next((at for at, word in enumerate(before) if word in WORDS["having"]), None)
     if verb is not None:
@@ -637,7 +637,7 @@ def _before_amenity(
             return None if has_any("none", between) else NO
         if not has_any("denied", between):
             return None if has_any("denied", earlier) else YES
-        # Neither `no parking, wifi` nor `not parking` tells more; `no parking or wifi` does.
+        # `no parking, wifi` and `not parking` are ambiguous; `no parking or wifi` is not.
         if between[0] in ("or", "nor") and has_any("without", between):
             return NO
         return YES if is_free else None

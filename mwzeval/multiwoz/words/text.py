@@ -1,9 +1,9 @@
-"""A response as it is shown, its tokens folded to one spelling, and what it mentions.
+"""A response as displayed, its normalized tokens, and its mentions.
 
-Chat models write Markdown: emphasis, links, headings, lists, tables, and HTML now and then. What is
-read is the text as it is shown: signs of markup are left out, entities are what they stand for, a
-line break is a sign of its own. Lines are kept as blocks, so that a value can be told to be of the
-list item or the table row that it stands in.
+Language models write Markdown: emphasis, links, headings, lists, tables, and sometimes HTML. This
+module reads the displayed text: markup is removed, entities are decoded, and a line break is a
+separate token. Lines are kept as blocks, so that a value can be assigned to the list item or the
+table row in which it occurs.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from mwzeval.multiwoz.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORD_SPELLINGS, Words
 
 LANDMARK = "landmark"
-"""Slot of a place that is named only to say where another one is; it stays in words."""
+"""Slot of a place that only describes the location of another one; it is not delexicalized."""
 
 
 class Mention(NamedTuple):
-    """A stretch of a response that names a venue or gives a value.
+    """A part of a response that names a venue or states a value.
 
-    `start` and `end` count characters of the response. `slot` is the placeholder's plain name
-    (`name`, `phone`, `postcode`, …); `domain` the domain it was read as, None where no domain
-    could be told. `value` is the database's own spelling of what is said, None when the database
-    does not have it. `venues` are the ids of all rows of the domain that have this value, in table
-    order; empty when there are none. `sure` is False where another reading was as good. `written`
-    is False for claims that no placeholder stands for.
+    `start` and `end` are character positions in the response. `slot` is the placeholder's plain
+    name (`name`, `phone`, `postcode`, …); `domain` is the domain of the slot, None if unknown.
+    `value` is the value in the database's spelling, None if the database does not have it. `venues`
+    are the ids of all rows of the domain with this value, in table order. `sure` is False if
+    another reading was equally likely. `written` is False for claims that have no placeholder.
     """
 
     start: int
@@ -49,7 +48,7 @@ class Mention(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Delexicalized:
-    """A response with placeholders for what it mentions, in the order of the text."""
+    """A response with placeholders for its mentions, in the order of the text."""
 
     response: str
     mentions: tuple[Mention, ...]
@@ -57,29 +56,29 @@ class Delexicalized:
 
 _FIGURES = r"[^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*"
 _OWNER = r"\s?['’`´]\s?s\b"
-# A known placeholder (all else in brackets is words); something with a digit (13:15, 5pm, cb2.1ab,
-# tr1234); a word with a possessive s, also as tokenizers set it apart (king 's); any other sign.
-# Nearly all are the first alternative: letters with a blank or the end of a clause behind them.
+# A known placeholder (other text in brackets is words); text with a digit (13:15, 5pm, cb2.1ab,
+# tr1234); a word with a possessive s, also if tokenized (king 's); any other sign. The first
+# alternative, letters before a space or the end of a clause, matches nearly all tokens.
 _TOKEN = re.compile(
     r"[a-z]+(?=[.,!?]|\s(?!['’`´])|$)"
     rf"|{KNOWN_PLACEHOLDER}|{_FIGURES}|[^\W_]+(?:{_OWNER})?|[^\w\s]"
 )
 _KIND = re.compile(rf"({KNOWN_PLACEHOLDER})|({_FIGURES})|([^\W_]+)({_OWNER})?")
 SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
-"""Kinds of tokens: the last group of `_KIND` that matches."""
+"""Kinds of tokens: the number of the last group of `_KIND` that matches."""
 
 
 def _plain_signs() -> dict[int, str]:
-    """Return what letters with accents, dashes and full-width signs are on a plain keyboard.
+    """Return the ASCII equivalents of accented letters, dashes and full-width characters.
 
-    Chat models write `Café` and `01223‑302330`; the database has neither accents nor dashes. One
-    character stands for one, so that places in a text stay what they are.
+    Language models write `Café` and `01223‑302330`; the database has neither accents nor such
+    dashes. Each character is replaced by one character, so positions do not change.
     """
     plain = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
     for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00), *range(0xFF01, 0xFF5F)):
         letters = unicodedata.normalize("NFKD", chr(code)).lower()
         sign, marks = letters[0], letters[1:]
-        # Brackets of another kind make no placeholder.
+        # Brackets of another kind do not mark placeholders.
         if sign.isascii() and sign not in "[]" and all(map(unicodedata.combining, marks)):
             plain[code] = sign
     return plain
@@ -90,7 +89,7 @@ _Value = TypeVar("_Value")
 
 
 class Cache(dict[str, _Value]):
-    """The results of a function of words; a dictionary is faster than `lru_cache`."""
+    """A cache of a function of words; a dictionary is faster than `lru_cache`."""
 
     def __init__(self, function: Callable[[str], _Value]) -> None:
         super().__init__()
@@ -98,7 +97,7 @@ class Cache(dict[str, _Value]):
 
     def __missing__(self, token: str) -> _Value:
         value = self._function(token)
-        if len(token) <= 32:  # words of people, not of attackers
+        if len(token) <= 32:  # longer words do not occur in normal text
             if len(self) >= 2**14:
                 self.clear()
             self[token] = value
@@ -125,10 +124,10 @@ _kinds, _words = Cache(_kind), Cache(_folded)
 
 
 class Tokens:
-    """The tokens of a text: item i of each list is about the i-th.
+    """The tokens of a text; item i of each list describes token i.
 
-    `low` is the text in lower case. `words` are folded (lower case, no apostrophes, numbers as
-    digits, one spelling); `kinds` are those above. Takes time linear in the text's length.
+    `low` is the text in lower case. `words` are normalized (lower case, no apostrophes, numbers as
+    digits, one spelling); `kinds` are the constants above. Run time is linear in the text's length.
     """
 
     def __init__(self, text: str) -> None:
@@ -140,11 +139,11 @@ class Tokens:
         self._starts: list[int] = []
 
     def _places(self) -> list[int]:
-        """Return where tokens begin; found when first needed, as most texts have no values."""
+        """Return the start positions of tokens, computed only if a text has values."""
         starts = self._starts = []
         position, find = 0, self.low.find
         for token in self._tokens:
-            # Nothing but blanks and `_` is between tokens, and neither begins one.
+            # Only spaces and `_` are between tokens, and neither begins a token.
             position = find(token, position)
             starts.append(position)
             position += len(token)
@@ -152,12 +151,12 @@ class Tokens:
 
     @cached_property
     def without_capitals(self) -> bool:
-        """Whether the text has no capitals, so that they tell nothing."""
+        """Whether the text has no capitals, so that case carries no information."""
         return self.text.islower()
 
     @cached_property
     def only_capitals(self) -> bool:
-        """Whether the text has nothing but capitals, so that they tell nothing."""
+        """Whether the text has only capitals, so that case carries no information."""
         return self.text.isupper()
 
     def is_capital(self, index: int) -> bool:
@@ -165,22 +164,22 @@ class Tokens:
         return self.text[self.start(index)].isupper()
 
     def word(self, index: int) -> str:
-        """Return a word; "" before the first and behind the last."""
+        """Return a word; "" before the first and after the last one."""
         try:
             return self.words[index] if index >= 0 else ""
         except IndexError:
             return ""
 
     def start(self, index: int) -> int:
-        """Return the place in the text where a token begins."""
+        """Return the start position of a token in the text."""
         return (self._starts or self._places())[index]
 
     def end(self, index: int) -> int:
-        """Return the place in the text where a token ends."""
+        """Return the end position of a token in the text."""
         return (self._starts or self._places())[index] + len(self._tokens[index])
 
     def after(self, place: int, index: int) -> int:
-        """Return the first token, from `index` on, that begins at or behind a place of the text."""
+        """Return the first token from `index` on that begins at or after a position."""
         starts = self._starts or self._places()
         while index < len(starts) and starts[index] < place:
             index += 1
@@ -188,22 +187,22 @@ class Tokens:
 
 
 def lowered(text: str) -> str:
-    """Return the text in lower case and without accents, as long as it was."""
+    """Return the text in lower case and without accents, with unchanged length."""
     low = text.lower()
     if len(low) != len(text):
-        # A few letters become two: İ → i̇.
+        # In lower case, a few letters become two characters: İ → i̇.
         low = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
     return low if low.isascii() else low.translate(_PLAIN)
 
 
 def fold(text: str) -> Words:
-    """Return the folded words of a text without its signs: the form that values are matched in."""
+    """Return the normalized words of a text without punctuation, the form used for matching."""
     tokens = Tokens(text)
     return tuple(word for word, kind in zip(tokens.words, tokens.kinds, strict=True) if kind)
 
 
 BREAK = "¶"
-"""What stands for the end of a line in a shown text; a sign, which no value goes across."""
+"""The sign for the end of a line in a displayed text; values do not cross it."""
 
 _REPLACED = str.maketrans(
     {
@@ -216,11 +215,11 @@ _REPLACED = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A line of the shown text, from `start` to `end`.
+    """A line of the displayed text, from `start` to `end`.
 
-    `depth` is the smaller the more stands below the line: headings, text, list items. `parent` is
-    the number of the line that this one stands below, None for the outermost. `cells` are where the
-    cells of a table row begin and end.
+    `depth` is smallest for headings, larger for text, and largest for list items. `parent` is the
+    index of the line to which this one belongs, None at the top level. `cells` are the start and
+    end positions of the cells of a table row.
     """
 
     start: int
@@ -232,27 +231,27 @@ class Block:
 
 @dataclass(eq=False)
 class Shown:
-    """A response as it is shown.
+    """A response as displayed.
 
-    `text` is without markup; `places` are where in the response each of its characters stands, None
-    where nothing was changed. `emphasized` are the stretches of the text that are emphasised,
-    linked or set as code.
+    `text` is without markup; `places` are the positions of its characters in the response, None if
+    the text is unchanged. `emphasized` are the parts of the text that are emphasized, linked or
+    code.
     """
 
     text: str
     places: Sequence[int] | None = None
     emphasized: tuple[tuple[int, int], ...] = ()
     lines: tuple[tuple[int, int, bool], ...] = ()
-    """Where each line begins, how deep it is, and whether it is of a table."""
+    """The start and the depth of each line, and whether it is a table row."""
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Return where in the response a stretch of the text stands."""
+        """Return the position in the response of a part of the text."""
         if self.places is None:
             return start, end
         return self.places[start], self.places[end - 1] + 1
 
     def shown_at(self, start: int, end: int) -> tuple[int, int]:
-        """Return where in the text a stretch of the response stands."""
+        """Return the position in the text of a part of the response."""
         if self.places is None:
             return start, end
         return bisect_left(self.places, start), bisect_left(self.places, end)
@@ -274,11 +273,11 @@ class Shown:
         return tuple(blocks)
 
     def block_at(self, position: int) -> int:
-        """Return the number of the line that a place of the text is in."""
+        """Return the index of the line that contains a position."""
         return max(0, bisect_right(self.blocks, position, key=lambda block: block.start) - 1)
 
     def heading(self, position: int) -> str:
-        """Return the head of the column that a place of the text is in; "" where there is none."""
+        """Return the header of the table column that contains a position; "" if there is none."""
         if not self.heads:
             return ""
         number = self.block_at(position)
@@ -291,7 +290,7 @@ class Shown:
 
     @cached_property
     def heads(self) -> dict[int, int]:
-        """The number of each row of a table, and that of the first row."""
+        """The index of each table row → the index of the first row of its table."""
         heads: dict[int, int] = {}
         if any(is_row for _, _, is_row in self.lines):
             for number, block in enumerate(self.blocks):
@@ -310,13 +309,13 @@ class Shown:
 
 
 def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
-    """Return the number of the cell of a row that a place of the text is in."""
+    """Return the index of the cell that contains a position."""
     return sum(end <= position for _, end in cells)
 
 
 @lru_cache(maxsize=2**8)
 def shown(response: str) -> Shown:
-    """Return a response as it is shown, in time linear in its length; a turn is read repeatedly."""
+    """Return the displayed text of a response, in linear time; cached because turns are reread."""
     if response.isascii() and not PATTERNS["needs to be stripped"].search(response):
         return Shown(response)
     plain = response.translate(_REPLACED)
@@ -326,8 +325,8 @@ def shown(response: str) -> Shown:
 
 
 def _stripped(text: str) -> Shown:
-    """Return a text without its markup."""
-    edits: dict[int, tuple[int, str]] = {}  # start → end, what stands there instead
+    """Return the displayed text without markup."""
+    edits: dict[int, tuple[int, str]] = {}  # start → end, replacement
     spans: list[tuple[int, int]] = []
 
     def mark(match: re.Match[str]) -> None:
@@ -340,7 +339,7 @@ def _stripped(text: str) -> Shown:
         for match in PATTERNS["emphasis"].finditer(text, start, end):
             if match.start() not in edits and match.end("inside") not in edits:
                 mark(match)
-                # Emphasis in emphasis, `***a** b*`.
+                # Nested emphasis, `***a** b*`
                 emphasize(*match.span("inside"))
 
     for fence in PATTERNS["whole line"].finditer(text):
@@ -360,7 +359,7 @@ def _stripped(text: str) -> Shown:
     for line in re.finditer(r"[^\r\n]+", text):
         start = line.start()
         beginning = PATTERNS["line beginning"].match(text, start, line.end())
-        assert beginning is not None  # it matches nothing, too
+        assert beginning is not None  # the pattern also matches an empty text
         depth = 3 * len(beginning["indent"]) + bool(beginning["number"])
         if beginning["heading"]:
             depth = len(beginning["heading"]) - 8
@@ -368,14 +367,14 @@ def _stripped(text: str) -> Shown:
             depth += 2
         lines.append((start, depth, text.count("|", start, line.end()) > 1))
         if beginning.end() > start:
-            # What emphasis begins here ends behind the mark of the item.
+            # Emphasis that begins here ends after the marker of the list item.
             edits[start] = max(beginning.end(), edits.get(start, (0, ""))[0]), ""
     pieces: list[str] = []
     places: list[int] = []
     position = 0
     for start, (end, instead) in sorted(edits.items()):
         if start < position:
-            # Something that has been taken out begins before this.
+            # A part that has been removed begins before this one.
             if end > position and not instead:
                 position = end
             continue
@@ -393,6 +392,6 @@ def _stripped(text: str) -> Shown:
     for start, depth, is_row in lines:
         begin = at(start)
         if begin < len(plain) and plain[begin] != BREAK:
-            # The first line begins where the text does.
+            # The first line begins at the start of the text.
             begun.setdefault(begin, (begin if begun else 0, depth, is_row))
     return Shown(plain, [*places, len(text)], tuple(sorted(emphasized)), tuple(begun.values()))

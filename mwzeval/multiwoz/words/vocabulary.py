@@ -1,4 +1,4 @@
-"""How people write the values of the database, and the words by which values are recognized.
+"""The usual spellings of the database's values, and the words with which values are recognized.
 
 `data/words/` has the spellings of values, named lists of words, and regular expressions.
 """
@@ -19,7 +19,7 @@ Words = tuple[str, ...]
 def _read_lists() -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {}
     for key, text in table_rows(embedded("words", "lists.tsv"), 2):
-        # Phrases have commas between them, words have none.
+        # Phrases contain commas as separators, words do not.
         lists.setdefault(key, []).extend(text.split(", ") if ", " in text else text.split())
     return lists
 
@@ -34,10 +34,10 @@ def _read_spellings() -> dict[str, dict[str, list[str]]]:
 
 
 class _Patterns(dict[str, re.Pattern[str]]):
-    """Regular expressions by name, compiled when they are needed.
+    """Regular expressions by name, compiled on demand.
 
-    Several rows of a name are alternatives. `%name%` stands for another expression or for the
-    entries of a list.
+    Several rows with the same name are alternatives. `%name%` refers to another expression or to
+    the entries of a list.
     """
 
     def __init__(self) -> None:
@@ -59,22 +59,22 @@ class _Patterns(dict[str, re.Pattern[str]]):
 
 
 LISTS: Mapping[str, list[str]] = _read_lists()
-"""Name of a list → its words or phrases, in their order."""
+"""Name of a list → its words or phrases, in order."""
 WORDS: Mapping[str, frozenset[str]] = {key: frozenset(words) for key, words in LISTS.items()}
 SPELLINGS: Mapping[str, Mapping[str, list[str]]] = _read_spellings()
-"""Slot → value as the database spells it → its spellings."""
+"""Slot → value in the database's spelling → its other spellings."""
 PATTERNS: Mapping[str, re.Pattern[str]] = _Patterns()
-"""Name → regular expression. Those without `(?i)` are for texts in lower case or for capitals."""
+"""Name → regular expression. Without `(?i)`, it applies to text in lower case or to capitals."""
 
 
 def has_any(key: str, words: Iterable[str]) -> bool:
-    """Return whether any of some words is in a list."""
+    """Return whether any of the words is in a list."""
     return not WORDS[key].isdisjoint(words)
 
 
 @lru_cache(maxsize=256)
 def phrases(key: str) -> tuple[Words, ...]:
-    """Return the words of each phrase of a list, in its order."""
+    """Return the words of each phrase of a list, in order."""
     return tuple(tuple(phrase.split()) for phrase in LISTS[key])
 
 
@@ -88,8 +88,8 @@ NUMBER_WORDS = {word: str(number) for number, word in enumerate(LISTS["numbers"]
 WORD_SPELLINGS = {
     spelling: word for word, spellings in SPELLINGS["word"].items() for spelling in spellings
 }
-"""Word → the word that it is read as wherever it stands."""
+"""Word → the word that replaces it in all contexts."""
 KINDS = _domains_of_words("kinds")
 """Word for a kind of venue → its domain."""
 TAILS = _domains_of_words("last words")
-"""Last words of names that are in no database → their domain."""
+"""Last words of names that are not in the database → their domain."""
