@@ -52,23 +52,23 @@ STANDARD: Mapping[str, Range] = {
 }
 """The ranges of the probabilities that a user does the following, in the order of their codes:
 
-* `inform_combination`, `affirm_combination`: combine the next agenda item with the current act;
+* `inform_combination`, `affirm_combination`: add the next inform act to the user act;
 * `comb_affirm_with_agenda_item`: answer "anything else?" with "yes" and the next agenda item;
 * `greeting`: return a greeting;
 * `constraint_relax`: drop a constraint instead of changing its value;
 * `tell_about_change`: inform the system about a changed constraint;
-* `bye_or_start_over`: end the dialogue when no constraint can be changed;
-* `deal_with_pending`: inform about pending constraints before requesting slots;
+* `bye_or_start_over`: leave instead of starting over if the goal cannot be changed;
+* `deal_with_pending`: say pending acts before requesting slots;
 * `add_venue_name_to_request`, `add_slot_to_request`: add the name or another slot to a request;
 * `inform_to_confirm`: replace pending inform acts with confirm acts;
-* `overrule_correction`: postpone a correction;
+* `overrule_correction`: confirm an omitted constraint instead of correcting an item;
 * `thank_ack_1`, `thank_ack_2`: thank or acknowledge instead of requesting more;
 * `no_slot_with_dontcare`: say "I don't care" without the slot;
 * `confirm_random_constraint`: ask the system to confirm a constraint;
 * `request_alternatives_1`, `request_alternatives_2`: after the first offer, request an
   alternative, or change the goal;
 * `new_request_response_1`, `new_request_response_2`: if the system requests a slot without a
-  constraint, inform about another slot, or say "I don't care" untruthfully;
+  constraint, inform about another slot, or say "I don't care" without changing the goal;
 * `correcting_act_1`, `correcting_act_2`: correct with negate, or with deny (otherwise: inform);
 * `no_after_reqmore`, `yes_after_reqmore`: answer "anything else?" with "no" or "yes";
 * `repeat`, `null_response`: ask for repetition, or say nothing (never in the benchmark).

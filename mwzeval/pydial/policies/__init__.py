@@ -1,1 +1,1 @@
-"""Policies for dialogue management, a file each."""
+"""Policies for dialogue management, with one file per policy."""

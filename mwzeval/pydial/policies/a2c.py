@@ -1,8 +1,7 @@
-"""A2C: advantage actor-critic, learned from whole dialogues that were kept.
+"""A2C: advantage actor-critic with a replay memory of whole dialogues.
 
-Source: Casanueva et al. (2017) and its published program. The update is off-policy and not
-corrected for it, and in `PAPER` actions are never drawn from the policy: that is how it was
-published.
+Source: Casanueva et al. (2017) and its published program. As in that program, the off-policy update
+has no correction, and with the settings `PAPER`, actions are never sampled from the policy.
 """
 
 from __future__ import annotations
@@ -43,33 +42,33 @@ class A2CSettings:
     """Hyperparameters; the defaults are those of the published program."""
 
     shared: int = 200
-    """Size of the hidden layer that actor and critic share (Table 5)…"""
+    """Size of the hidden layer that actor and critic share (Table 5)."""
     own: int = 75
-    """… and of the one that each has for itself."""
+    """Size of the separate hidden layers of actor and critic."""
     deviation: float | None = SMALL
-    """Standard deviation of initial weights; None: that of He et al."""
+    """Standard deviation of initial weights; None selects He initialization."""
     discount: float = 0.99
     learning_rate: float = 0.001
     replay: int = 1000
-    """Dialogues kept, the oldest are forgotten first."""
+    """Maximum number of dialogues in the replay memory; the oldest are removed first."""
     warm_up: int = 192
-    """Exchanges before learning begins."""
+    """Number of turns before learning begins."""
     batch: int = 64
-    """Dialogues drawn…"""
+    """Number of dialogues per update."""
     every: int = 2
-    """… after so many new ones each time."""
+    """Number of new dialogues between updates."""
     exploration: Exploration = Exploration(start=0.5)  # noqa: RUF009
     value_weight: float = 0.5
     entropy_weight: float = 0.1
     most_value_loss: float = 2.0
     most_policy_loss: float = 20.0
     most_gradient: float = 3.0
-    """Where the losses of an exchange, and each number of the gradient, are cut off."""
+    """Limits for the losses of a turn and for each component of the gradient."""
     drop_last: bool = True
-    """The last exchange of a dialogue is not learned from (see `NeuralPolicy`)."""
+    """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     draws: Draws = "never"
-    """When actions are drawn from the policy, where the likeliest would be taken otherwise. Beliefs
-    that are alike make a policy that takes the likeliest repeat what did not help."""
+    """When actions are sampled from the policy; otherwise, it chooses the most probable action,
+    which may repeat unsuccessful actions in similar beliefs."""
 
 
 PAPER = A2CSettings()
@@ -77,7 +76,7 @@ MODERN = A2CSettings(draws="always")
 
 
 class Played(NamedTuple):
-    """A recorded dialogue with its `targets`, arrays of shape (exchanges,)."""
+    """A recorded dialogue with its `targets`, arrays of shape (turns,)."""
 
     exchanges: tuple[Exchange, ...]
     returns: NDArray[np.float64]
@@ -85,7 +84,7 @@ class Played(NamedTuple):
 
 
 class A2C(NeuralPolicy):
-    """The policy."""
+    """The A2C policy."""
 
     def __init__(
         self, size: int, actions: int, *, settings: A2CSettings = PAPER, seed: int = 0
@@ -170,10 +169,10 @@ class A2C(NeuralPolicy):
 def targets(
     dialogue: Sequence[Exchange], values: NDArray[np.float64], discount: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return discounted returns and advantages of a dialogue, each of shape (exchanges,).
+    """Return discounted returns and advantages of a dialogue, each of shape (turns,).
 
-    An advantage is the discounted sum of r + γV' - V with the values that the critic gave when the
-    dialogue was played; behind the end there is no value.
+    An advantage is the discounted sum of r + γV' - V. V is the critic's value at the time of the
+    dialogue, and V' is 0 after the last turn.
     """
     rewards = np.array([exchange.reward for exchange in dialogue])
     following = np.append(values[1:], 0.0)

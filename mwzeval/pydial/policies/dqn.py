@@ -1,7 +1,7 @@
-"""DQN: a network that estimates Q, learned from transitions that were kept.
+"""DQN: a network that estimates Q, with a replay memory of transitions.
 
 Source: Casanueva et al. (2017) and its published program; Mnih et al., Nature 2015; `modern` adds
-double Q-learning (van Hasselt et al., AAAI 2016) and returns over several steps.
+double Q-learning (van Hasselt et al., AAAI 2016) and multi-step returns.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ class DQNSettings:
     hidden: tuple[int, ...] = (300, 100)
     """Sizes of the hidden layers (Table 5)."""
     deviation: float | None = SMALL
-    """Standard deviation of initial weights; None: that of He et al."""
+    """Standard deviation of initial weights; None selects He initialization."""
     discount: float = 0.99
     learning_rate: float = 0.001
     replay: int = 6000
-    """Transitions kept, the oldest are forgotten first."""
+    """Maximum number of transitions in the replay memory; the oldest are removed first."""
     warm_up: int = 640
-    """Transitions before learning begins…"""
+    """Number of transitions before learning begins."""
     batch: int = 64
     every: int = 2
-    """… then after so many dialogues each time…"""
+    """Number of dialogues between updates."""
     updates: int = 1
-    """… so many batches."""
+    """Number of batches per update."""
     target_rate: float = 0.02
-    """τ: how far the target network follows with every batch."""
+    """τ: the step of the target network toward the online network after every batch."""
     exploration: Exploration = Exploration()  # noqa: RUF009
     double: bool = False
-    """The online network chooses the next action, the target network only tells its value."""
+    """If True, the online network chooses the next action, and the target network evaluates it."""
     steps: int = 1
-    """After so many exchanges the value of the next state stands for the rest of the return."""
+    """Number of turns before the value of the next state replaces the rest of the return."""
     drop_last: bool = True
-    """The last exchange of a dialogue is not learned from (see `NeuralPolicy`)."""
+    """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     next_mask: Literal["next", "final"] = "next"
-    """Which actions are open in the next state: its own, or those open when the dialogue ended, as
-    in the program of 2018, where all transitions of a dialogue shared one belief."""
+    """The mask of the next state: its own, or the mask at the end of the dialogue, as in the
+    program of 2018, where all transitions of a dialogue shared one belief."""
 
 
 PAPER = DQNSettings()
@@ -72,7 +72,7 @@ MODERN = DQNSettings(
 
 
 class Transitions:
-    """A ring of transitions: `columns` of equal length, of which `number` places are filled."""
+    """A ring buffer of transitions: `columns` of equal length with `number` used rows."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -81,13 +81,13 @@ class Transitions:
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of stored transitions."""
         return min(self.added, self.capacity)
 
     def add(self, **values: Any) -> None:
-        """Add a transition, in the place of the oldest where there is no room."""
+        """Add a transition; a full buffer overwrites the oldest one."""
         if not self.columns:
-            # Pages are only taken from the system when they are written to.
+            # The system allocates memory pages only when they are written to.
             self.columns = {
                 name: np.zeros((self.capacity, *np.shape(value)), np.asarray(value).dtype)
                 for name, value in values.items()
@@ -97,13 +97,13 @@ class Transitions:
         self.added += 1
 
     def draw(self, generator: np.random.Generator, batch: int) -> Arrays:
-        """Return `batch` transitions drawn with replacement, each column of shape (batch, …)."""
+        """Return `batch` transitions, sampled with replacement; columns have shape (batch, …)."""
         places = generator.integers(0, self.number, batch)
         return {name: column[places] for name, column in self.columns.items()}
 
 
 class DQN(NeuralPolicy):
-    """The policy."""
+    """The DQN policy."""
 
     def __init__(
         self, size: int, actions: int, *, settings: DQNSettings = PAPER, seed: int = 0
@@ -118,7 +118,7 @@ class DQN(NeuralPolicy):
         self.settings = settings
         generator = seeded(seed)
         sizes = (size, *settings.hidden, actions)
-        # The target network starts from weights of its own, as the published one does.
+        # The target network has separate initial weights, as in the published program.
         self.network = layers(sizes, generator, deviation=settings.deviation)
         self.target = layers(sizes, generator, deviation=settings.deviation)
         self.optimizer = adam(self.network.parameters(), settings.learning_rate)
@@ -150,7 +150,7 @@ class DQN(NeuralPolicy):
                 reward=np.float32(sum(s * e.reward for s, e in zip(shares, window, strict=False))),
                 next_state=np.zeros_like(then.state) if ended else then.state,
                 next_mask=mask,
-                # What is left of the value of the next state: nothing, if there is none.
+                # Weight of the next state's value, which is 0 after the last turn.
                 left=np.float32(0.0 if ended else settings.discount**settings.steps),
             )
 

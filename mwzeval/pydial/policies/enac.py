@@ -3,10 +3,10 @@
 Source: Casanueva et al. (2017) and its published program; Peters and Schaal, "Natural
 Actor-Critic", 2008.
 
-The natural gradient needs the pseudo-inverse of a matrix with a row for each dialogue and a column
-for each weight: it comes from that of the 64 × 64 matrix of products of rows, pinv(G) =
-Gᵀ pinv(GGᵀ). A dialogue's row is a sum over its exchanges of outer products (what goes into a layer
-× what comes back to it), so that one forward and one backward pass give all rows.
+The natural gradient needs the pseudo-inverse of a matrix G with a row for each dialogue and a
+column for each weight. It is computed from the 64 × 64 matrix GGᵀ: pinv(G) = Gᵀ pinv(GGᵀ). The row
+of a dialogue is a sum over its turns of outer products (input of a layer × gradient at its output),
+so one forward and one backward pass give all rows.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ class ENACSettings:
     hidden: tuple[int, ...] = (130, 50)
     """Sizes of the hidden layers (Table 5)."""
     deviation: float | None = SMALL
-    """Standard deviation of initial weights; None: that of He et al."""
+    """Standard deviation of initial weights; None selects He initialization."""
     discount: float = 0.99
     learning_rate: float = 0.001
     replay: int = 1000
-    """Dialogues kept, the oldest are forgotten first."""
+    """Maximum number of dialogues in the replay memory; the oldest are removed first."""
     warm_up: int = 64
-    """Exchanges before learning begins."""
+    """Number of turns before learning begins."""
     batch: int = 64
-    """Dialogues drawn…"""
+    """Number of dialogues per update."""
     every: int = 2
-    """… after so many new ones each time."""
+    """Number of new dialogues between updates."""
     exploration: Exploration = Exploration()  # noqa: RUF009
     importance: tuple[float, float] = (0.5, 1.0)
-    """Limits of the importance weight of a reward: the ratio of the probabilities of its actions
-    now and when they were chosen."""
+    """Limits of the importance weight of a reward: the ratio between the present probability of its
+    actions and their probability when they were chosen."""
     credit: Literal["last", "return"] = "last"
     """The value of a dialogue: its last reward (as in the published program), or its return."""
     cutoff: float = 1e-10
-    """Eigenvalues of GGᵀ below this share of the largest count as 0."""
+    """Eigenvalues of GGᵀ below this fraction of the largest eigenvalue count as 0."""
     drop_last: bool = True
-    """The last exchange of a dialogue is not learned from (see `NeuralPolicy`)."""
+    """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
 
 
 PAPER = ENACSettings()
@@ -72,14 +72,14 @@ PAPER = ENACSettings()
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A dialogue in the replay memory, with the probability of each action when it was chosen."""
+    """A dialogue in the replay memory with the probability of each action at its choice."""
 
     exchanges: tuple[Exchange, ...]
     probabilities: NDArray[np.float64]
 
 
 class ENAC(NeuralPolicy):
-    """The policy."""
+    """The eNAC policy."""
 
     def __init__(
         self, size: int, actions: int, *, settings: ENACSettings = PAPER, seed: int = 0
@@ -117,7 +117,7 @@ class ENAC(NeuralPolicy):
         self._update([self.replay[index] for index in drawn.tolist()])
 
     def _probabilities(self, dialogue: Sequence[Exchange]) -> NDArray[np.float64]:
-        """Return the probabilities of the actions; exploration counts masked actions as well."""
+        """Return the probabilities of the actions; exploration includes masked actions."""
         share = self.exploring
         scores = self.scores(np.stack([exchange.state for exchange in dialogue]))
         probabilities = np.full(len(dialogue), share / self.actions)
@@ -151,7 +151,7 @@ class ENAC(NeuralPolicy):
             self.losses(loss=losses.detach().mean())
 
     def _forward(self, states: Any, actions: Any) -> tuple[list[Any], list[Any], Any, Any]:
-        """Return what goes into each layer and comes out, the losses and logs of what was done."""
+        """Return inputs and outputs of each layer, losses and log-probabilities of actions."""
         inputs, outputs = [], []
         value = states
         for module in self.network:
@@ -190,13 +190,13 @@ def natural_gradient(
     values: NDArray[np.float64],
     cutoff: float,
 ) -> list[NDArray[np.float64]]:
-    """Return pinv(G) R without the baseline: for each linear layer the part of weights and biases.
+    """Return pinv(G) R without the baseline: for each linear layer, weights and biases.
 
-    The row of a dialogue in G is its gradient and a 1 (the column of the baseline). `inputs` and
-    `returned` hold for each linear layer what went in, shape (exchanges, in), and the gradient that
-    came back, shape (exchanges, out). Dialogues have `lengths` of these exchanges; `values` is R,
-    shape (dialogues,); eigenvalues of GGᵀ below the share `cutoff` of the largest count as 0.
-    Raises `LinAlgError` where eigenvalues cannot be found.
+    The row of a dialogue in G is its gradient, followed by a 1 (the column of the baseline). For
+    each linear layer, `inputs` has its inputs, shape (turns, in), and `returned` the gradients at
+    its outputs, shape (turns, out). `lengths` has the number of turns of each dialogue; `values` is
+    R, shape (dialogues,); eigenvalues of GGᵀ below the fraction `cutoff` of the largest count as 0.
+    Raises `LinAlgError` if the eigenvalues cannot be computed.
     """
     number = len(lengths)
     starts = np.cumsum([0, *lengths[:-1]])

@@ -1,13 +1,13 @@
-"""GP-SARSA: Q as a Gaussian process over beliefs; its uncertainty is what explores.
+"""GP-SARSA: Q as a Gaussian process over beliefs, whose variance drives exploration.
 
 Source: Casanueva et al. (2017); Gašić and Young, "Gaussian Processes for POMDP-Based Dialogue
 Manager Optimization", 2014; Engel, Algorithms and Representations for Reinforcement Learning, 2005,
 chapter 4. NumPy only.
 
-The process is kept on a sparse dictionary of points, for a kernel ⟨b, b'⟩·[a = a']. Points of
-different actions are independent: the inverse of the kernel matrix is a block for each action, and
-a kernel vector is zero outside one block. What a dialogue adds to the large matrix is added at the
-end of the dialogue, in one product, since nothing reads it earlier.
+The process has a sparse dictionary of points and the kernel ⟨b, b'⟩·[a = a']. Points of different
+actions are independent: the inverse of the kernel matrix has a block for each action, and a kernel
+vector is zero outside one block. The covariance matrix is updated once at the end of a dialogue,
+in one product, because it is not read earlier.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ class GPSarsaSettings:
     """Hyperparameters; the defaults are those of the published program."""
 
     discount: float = 1.0
-    """γ; the paper says 0.99, its program used 1."""
+    """γ, which is 0.99 in the paper and 1 in its program."""
     noise: float = 5.0
     """Standard deviation σ of returns."""
     threshold: float = 0.001
-    """ν: how far a pair must be from its projection on the dictionary to enter it."""
+    """ν: the minimum distance between a new point and its projection on the dictionary."""
     training_scale: float = 3.0
-    """Q is drawn from a normal distribution of so many times its standard deviation…"""
+    """In training, Q is sampled with its standard deviation multiplied by this factor."""
     test_scale: float = 1.0
-    """… and of so many times in tests; 0 takes the mean."""
+    """The corresponding factor in tests; 0 selects the mean."""
 
 
 PAPER = GPSarsaSettings()
 
 
 class GPSarsa:
-    """The policy. All of the reward is given in the last exchange, as the return."""
+    """The GP-SARSA policy. The last turn gets the whole return as its reward."""
 
     view: ClassVar[View] = "kernel"
 
@@ -66,15 +66,15 @@ class GPSarsa:
         self.begin()
 
     def begin(self) -> None:
-        """Start a dialogue to learn from."""
+        """Start a training dialogue."""
         self._beliefs: list[State] = []
         self._actions: list[int] = []
         self._return = 0.0
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the allowed action with the highest drawn Q.
+        """Return the allowed action with the highest sampled Q.
 
-        `state` has shape (size,), `mask` (actions,); in `training` Q varies more.
+        `state` has shape (size,), `mask` (actions,); in `training`, the variance of Q is larger.
         """
         scale = self.settings.training_scale if training else self.settings.test_scale
         best, highest = -1, -np.inf
@@ -86,13 +86,13 @@ class GPSarsa:
         return best
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Keep an exchange."""
+        """Store a turn."""
         self._beliefs.append(np.asarray(state, dtype=np.float64))
         self._actions.append(action)
         self._return += reward
 
     def end(self) -> None:
-        """Learn from the dialogue."""
+        """Learn from the dialogue that has ended."""
         rewards = [0.0] * len(self._actions)
         if rewards:
             rewards[-1] = self._return
@@ -112,7 +112,7 @@ class GPSarsa:
 
 
 class Block:
-    """The points of one action: `points` (n, size), `inverse` of their kernel matrix (n, n)."""
+    """The points of one action (n, size) and the `inverse` of their kernel matrix (n, n)."""
 
     def __init__(self, size: int) -> None:
         self.number = 0
@@ -127,19 +127,19 @@ class Block:
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """Where the points are among those of all actions, shape (n,)."""
+        """The indices of the points among the points of all actions, shape (n,)."""
         return self._places[: self.number]
 
     def restore(self, points: Vector, places: NDArray[np.intp]) -> None:
-        """Replace the points, for predictions only."""
+        """Replace the points; afterwards, the block can only predict."""
         self.number, self._points, self._places = len(points), points, places
 
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
         """Add a point.
 
-        `belief` has shape (size,); `place` is its number among the points of all actions;
-        `coefficients`, shape (n,), are its projection on the points of this action, and `novelty`
-        is how far it is from that.
+        `belief` has shape (size,); `place` is its index among the points of all actions;
+        `coefficients`, shape (n,), are its projection on the points of this action; `novelty` is
+        the distance from this projection.
         """
         if self.number == len(self._points):
             capacity = 2 * self.number
@@ -157,7 +157,7 @@ class Block:
 
 
 class _Pair:
-    """A belief and an action, seen from the dictionary as it is now."""
+    """A belief and an action with their relation to the present dictionary."""
 
     __slots__ = ("action", "belief", "coefficients", "kernel", "norm", "novelty")
 
@@ -170,7 +170,7 @@ class _Pair:
 
 
 class SparseTemporalDifference:
-    """The posterior of Q after dialogues, given one after the other."""
+    """The posterior distribution of Q, updated after each dialogue."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class SparseTemporalDifference:
 
     @property
     def points(self) -> tuple[Vector, NDArray[np.intp]]:
-        """The points in the order in which they came, shape (n, size), and the action of each."""
+        """The points in the order of their insertion, shape (n, size), and the action of each."""
         points = np.empty((self.number, self.size))
         owners = np.empty(self.number, dtype=np.intp)
         for action, block in enumerate(self.blocks):
@@ -210,7 +210,7 @@ class SparseTemporalDifference:
         return points, owners
 
     def squares(self) -> Vector:
-        """Return the parts of C̃ that predictions need, one action after the other, shape (m,)."""
+        """Return the parts of C̃ that predictions need, ordered by action, shape (m,)."""
         parts = [self._square(action).ravel() for action in range(self.actions)]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -222,7 +222,7 @@ class SparseTemporalDifference:
         return square
 
     def predict(self, belief: Vector, action: int) -> tuple[float, float]:
-        """Return mean and variance of Q, given a belief of shape (size,)."""
+        """Return mean and variance of Q for a belief of shape (size,)."""
         block = self.blocks[action]
         norm = float(belief @ belief)
         if not block.number:
@@ -233,10 +233,10 @@ class SparseTemporalDifference:
         return mean, max(0.0, norm - float(kernel @ (square @ kernel)))
 
     def learn(self, beliefs: list[Vector], actions: list[int], rewards: list[float]) -> None:
-        """Take in a dialogue that ended: one reward for each pair of belief and action."""
+        """Learn from a finished dialogue with one reward for each pair of belief and action."""
         if not beliefs:
             return
-        # Every pair may become a point, and every step adds a vector to the large matrix.
+        # Every pair may become a point, and every step adds a vector to the covariance matrix.
         capacity = self.number + len(beliefs)
         self._reserve(capacity)
         added = np.zeros((len(beliefs), capacity))
@@ -298,7 +298,7 @@ class SparseTemporalDifference:
         self._take_in(added, weights)
 
     def _entered(self, pair: _Pair, capacity: int) -> Vector:
-        """Return the projection of a pair on the points, to which it is added if it is new."""
+        """Return the projection of a pair on the points; a new pair becomes a point first."""
         projection = np.zeros(capacity)
         block = self.blocks[pair.action]
         if pair.novelty > self.threshold:
@@ -310,7 +310,7 @@ class SparseTemporalDifference:
         return projection
 
     def _times(self, change: Vector, capacity: int) -> Vector:
-        """Return the product of the large matrix with a vector that is 0 in most places."""
+        """Return the product of the covariance matrix with a sparse vector."""
         at = np.flatnonzero(change)
         return np.asarray(change[at] @ self._covariance[at, :capacity])
 
@@ -339,11 +339,10 @@ class SparseTemporalDifference:
         means: Vector,
         squares: Vector,
     ) -> None:
-        """Replace the posterior by one that predicts, and cannot learn.
+        """Replace the posterior; afterwards, it can predict but not learn.
 
         `points` have shape (n, size), their actions `owners` and their weights `means` (n,);
-        `squares` are those of the method of this name. Raises `ValueError` for arrays that do not
-        fit each other.
+        `squares` come from the method of this name. Raises `ValueError` for inconsistent shapes.
         """
         number = len(points)
         sizes = np.array([np.count_nonzero(owners == action) for action in range(self.actions)])

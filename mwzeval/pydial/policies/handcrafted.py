@@ -1,4 +1,4 @@
-"""The policies that learn nothing: the handcrafted one, and random actions.
+"""The policies that do not learn: the handcrafted policy and random actions.
 
 Source: Casanueva et al. (2017), column "Handcrafted"; rules as in the published program.
 """
@@ -35,15 +35,15 @@ from mwzeval.pydial.simulator.system import (
 from mwzeval.pydial.simulator.view import Belief
 
 KNOWN, UNSURE, HEARD, CLOSE = 0.8, 0.6, 0.3, 0.2
-"""A value is known from there on; down to `UNSURE` it is confirmed, down to `HEARD` it is confirmed
-or, if the runner-up is nearer than `CLOSE`, the user is let choose."""
+"""Probabilities: a value is known from `KNOWN`; from `HEARD` it is confirmed, or the user selects
+one of two values if it is at most `UNSURE` and the second is less than `CLOSE` below."""
 UNDECIDED = -2
 ENOUGH = 3
-"""More accepted slots make an offer at once."""
+"""With more accepted slots, the policy makes an offer immediately."""
 
 
 def say_handcrafted(t: Shared, d: Dialogue) -> int:
-    """Make the act that the policy chooses; return the summary action that it is, -1 if none."""
+    """Create the act of the policy; return its summary action, -1 if there is none."""
     action = _what_the_method_asks(t, d)
     if action == UNDECIDED:
         action = _make_sure(t, d)
@@ -81,7 +81,7 @@ def _what_the_method_asks(t: Shared, d: Dialogue) -> int:
 
 
 def _answer(t: Shared, d: Dialogue) -> bool:
-    """Answer about the entity that was named, or else about the last one offered."""
+    """Answer about the named entity, otherwise about the last offer; return False without both."""
     name = d.best[t.name]
     if d.best_mass[t.name] < KNOWN or name == c.DONTCARE:
         name = d.last_offered
@@ -125,16 +125,16 @@ class RandomPolicy:
     name = "random"
 
     def act(self, state: Any, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the number of an action, drawn with `rng` from those that `mask` allows.
+        """Return the index of a random action that `mask` allows; `rng` makes the choice.
 
-        `mask` has shape (actions,); `state` and `training` are not looked at.
+        `mask` has shape (actions,); `state` and `training` are ignored.
         """
         allowed: list[int] = np.flatnonzero(mask).tolist()
         return rng.choose(allowed)
 
 
 class HandcraftedPolicy:
-    """Chooses acts, not summary actions.
+    """Chooses dialogue acts instead of summary actions.
 
     Source: Casanueva et al. (2017), column "Handcrafted"; rules as in the published program.
     """
@@ -142,12 +142,12 @@ class HandcraftedPolicy:
     name = "handcrafted"
 
     def act(self, belief: Belief, rng: Rng) -> Act:
-        """Return the system act for a belief; `legacy` is as in its simulation."""
+        """Return the system act for a belief; `legacy` comes from the belief's simulation."""
         self.action(belief, rng)
         return belief.view.next_act
 
     def action(self, belief: Belief, rng: Rng) -> int:
-        """Return the number of the summary action of the act for a belief, -1 if there is none."""
+        """Return the index of the summary action for a belief, -1 if the act has none."""
         d = belief.view.d
         before, d.rng = d.rng, rng
         try:

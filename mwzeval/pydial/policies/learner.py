@@ -1,4 +1,4 @@
-"""What every policy that learns has in common: its protocol and its exploration."""
+"""The protocol and the exploration of all policies that learn."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.simulator.rng import Rng
 
 State = NDArray[Any]
-"""A belief as a vector, shape (size,): see `DecisionProcess`."""
+"""A belief as a vector, shape (size,); see `DecisionProcess`."""
 Arrays = dict[str, NDArray[Any]]
 View = Literal["neural", "kernel"]
 
 
 class DivergedError(MwzevalError):
-    """A policy has weights from which no action follows: scores are infinite or no numbers."""
+    """The weights of a policy do not determine an action: scores are infinite or NaN."""
 
     def __init__(self) -> None:
         super().__init__("the policy's scores of actions are not finite")
 
 
 class Exchange(NamedTuple):
-    """What a policy saw and did in one exchange, and the reward of just that (see `Learner`)."""
+    """The state, mask and action of one turn, and the reward of that turn (see `Learner`)."""
 
     state: State
     mask: Mask
@@ -38,13 +38,12 @@ class Exchange(NamedTuple):
 
 
 class ActionPolicy(Protocol):
-    """A policy that chooses the number of an action."""
+    """A policy that chooses the index of an action."""
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the number of an action that `mask`, shape (actions,), allows.
+        """Return the index of an action that `mask`, shape (actions,), allows.
 
-        `state` has shape (size,). Random choices are drawn with `rng`; in `training` the policy
-        may explore.
+        `state` has shape (size,). Random choices use `rng`; in `training`, the policy may explore.
         """
         ...
 
@@ -52,40 +51,40 @@ class ActionPolicy(Protocol):
 class Learner(ActionPolicy, Protocol):
     """A policy that learns from dialogues.
 
-    For each dialogue: `begin`; then for each exchange `act`, and `record` of what was done with its
-    reward, the last of which contains that of success; then `end`, when it learns. In tests only
-    `act` is called. `view` says which vector it looks at.
+    Each dialogue starts with `begin`. For each turn, `act` is called, then `record` with the action
+    and its reward; the last reward includes the reward for success. Finally, `end` starts learning.
+    Tests only call `act`. `view` selects the observed vector.
     """
 
     view: ClassVar[View]
 
     def begin(self) -> None:
-        """Start a dialogue to learn from."""
+        """Start a training dialogue."""
         ...
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Keep an exchange: what was seen, shape (size,), allowed, done, and the reward of that."""
+        """Store a turn: state, shape (size,), mask, action and reward."""
         ...
 
     def end(self) -> None:
-        """Learn from the dialogue that is over, or from those that were kept."""
+        """Learn from the finished dialogue or from stored ones."""
         ...
 
     def weights(self) -> Arrays:
-        """Return what the policy has learned, as far as acting needs it."""
+        """Return the weights that `act` needs."""
         ...
 
     def load(self, arrays: Arrays) -> None:
-        """Replace the weights. Raises `ValueError` for those of another kind of policy."""
+        """Replace the weights. Raises `ValueError` for the weights of another kind of policy."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """The share of random actions, which falls in a straight line over training dialogues.
+    """The fraction of random actions, which decreases linearly over training dialogues.
 
-    `restart` is after how many dialogues it starts again: the published program did so with every
-    batch of 1,000, since it counted anew. None: never.
+    After `restart` dialogues, it starts again. The published program restarted it with every batch
+    of 1,000 dialogues, because it counted each batch from 0. None: no restart.
     """
 
     start: float = 0.3
@@ -94,7 +93,7 @@ class Exploration:
     restart: int | None = 1000
 
     def share(self, dialogue: int) -> float:
-        """Return the share in a dialogue, counted from 0."""
+        """Return the fraction in a dialogue; dialogues are counted from 0."""
         if self.restart is not None:
             dialogue %= self.restart
         done = min(1.0, dialogue / self.dialogues)
@@ -102,14 +101,14 @@ class Exploration:
 
 
 def reaches(lengths: Iterable[int], least: int) -> bool:
-    """Return whether lengths add up to `least` or more."""
+    """Return whether the sum of lengths is at least `least`."""
     return any(total >= least for total in accumulate(lengths, initial=0))
 
 
 def best_allowed(values: NDArray[Any], mask: Mask) -> int:
-    """Return the allowed action of the highest value (the first of several).
+    """Return the allowed action with the highest value (the first of several).
 
-    Raises `DivergedError` where that is not finite.
+    Raises `DivergedError` if this value is not finite.
     """
     best = int(np.where(mask, values, -np.inf).argmax())
     if not math.isfinite(values[best]):

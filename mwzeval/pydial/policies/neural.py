@@ -1,6 +1,6 @@
-"""What the neural policies have in common: networks, recorded dialogues, exploration.
+"""The common parts of neural policies: networks, recorded dialogues and exploration.
 
-Networks are small and in PyTorch (extra `neural`).
+The networks are small and use PyTorch (extra `neural`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ IN_NUMPY: Mapping[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "ReLU6": _relu6,
     "Tanh": _tanh,
 }
-"""Activations, by the names of PyTorch's modules; they change what they are given."""
+"""Activations, by the names of PyTorch's modules; they modify their argument."""
 
 
 @cache
@@ -61,7 +61,7 @@ def layers_class() -> type[nn.Sequential]:
     base: Any = torch.nn.Sequential
 
     class Layers(base):  # type: ignore[misc]
-        """Layers that can be called with a tensor or with an array (see `layers`)."""
+        """Layers that accept a tensor or an array (see `layers`)."""
 
         def __call__(self, values: Any) -> Any:
             if isinstance(values, np.ndarray):
@@ -77,14 +77,14 @@ def layers_class() -> type[nn.Sequential]:
             return steps
 
         def __getstate__(self) -> dict[str, Any]:
-            # A copy has parameters of its own.
+            # A copy has separate parameters.
             return {key: value for key, value in self.__dict__.items() if key != "in_numpy"}
 
     return Layers
 
 
 def _in_numpy(module: Any) -> Callable[[Any], Any]:
-    """Return what a layer does, as a function of an array; it sees all changes of weights."""
+    """Return the function of a layer for arrays; it uses the current weights."""
     name = type(module).__name__
     if name in IN_NUMPY:
         return IN_NUMPY[name]
@@ -110,17 +110,17 @@ def layers(
     deviation: float | None = SMALL,
     open_end: bool = True,
 ) -> nn.Sequential:
-    """Return linear layers with activations between them (and behind, unless `open_end`).
+    """Return linear layers with activations between them (and a last one, unless `open_end`).
 
-    `sizes` are those of the input, of the hidden layers and of the output; `activation` is the name
-    of a module of PyTorch. Raises `DependencyError` without PyTorch.
+    `sizes` are the sizes of the input, the hidden layers and the output; `activation` is the name
+    of a PyTorch module. Raises `DependencyError` without PyTorch.
 
-    Weights are drawn with `generator` from a normal distribution cut off at two standard
-    deviations, biases are 0; `deviation` None takes that of He et al. (2015), except for the last
-    open layer: SMALL.
+    `generator` draws the weights from a normal distribution truncated at two standard deviations;
+    biases are 0. `deviation` None selects He initialization (He et al., 2015), except for the last
+    layer with `open_end`, which has the deviation SMALL.
 
-    Called with a tensor they are modules of PyTorch; with an array of one vector, shape (size,),
-    they compute in NumPy, which has less to prepare.
+    Called with a tensor, the layers are PyTorch modules; called with one vector as an array, shape
+    (size,), they compute with NumPy, which has less overhead.
     """
     torch = required("torch")
     modules: list[Any] = []
@@ -149,18 +149,18 @@ def adam(parameters: Iterable[nn.Parameter], learning_rate: float) -> torch.opti
 
 
 def seeded(seed: int) -> torch.Generator:
-    """Return a generator of PyTorch. Raises `DependencyError` without PyTorch."""
+    """Return a seeded PyTorch generator. Raises `DependencyError` without PyTorch."""
     generator: torch.Generator = required("torch").Generator().manual_seed(seed)
     return generator
 
 
 def allowed_logits(logits: Tensor, masks: Tensor) -> Tensor:
-    """Return logits that make actions impossible that are not allowed."""
+    """Return logits that give masked actions a probability of 0."""
     return logits.masked_fill(~masks, -1e9)
 
 
 def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
-    """Return states, masks and actions of n exchanges as tensors.
+    """Return states, masks and actions of n turns as tensors.
 
     Shapes are (n, size), (n, actions) and (n,). Raises `DependencyError` without PyTorch.
     """
@@ -173,7 +173,7 @@ def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
 
 
 def discounted(rewards: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
-    """Return from each place on the discounted sum of what follows, shape (n,)."""
+    """Return the discounted sum of rewards from each turn to the end, shape (n,)."""
     sums = np.zeros(len(rewards))
     total = 0.0
     for index in range(len(rewards) - 1, -1, -1):
@@ -183,10 +183,10 @@ def discounted(rewards: NDArray[np.float64], discount: float) -> NDArray[np.floa
 
 
 def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
-    """Return an allowed action, drawn with the probabilities that logits, shape (actions,), give.
+    """Return an allowed action, sampled with the probabilities from logits, shape (actions,).
 
-    Those of actions that are not allowed are shared out among the others. Raises `DivergedError`
-    where logits of allowed actions are not finite.
+    The probability of masked actions is distributed among the other actions. Raises
+    `DivergedError` if logits of allowed actions are not finite.
     """
     allowed = np.where(mask, logits.astype(np.float64), -np.inf)
     most = allowed.max()
@@ -197,22 +197,22 @@ def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
 
 
 Losses = Callable[..., object]
-"""Takes the losses of an update by name: tensors of one number."""
+"""Receives the losses of an update by name, as tensors with one element."""
 
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""
 
 
 class NeuralPolicy(ABC):
-    """A policy that takes the allowed action of the highest score, or any with some probability.
+    """A policy that chooses the allowed action with the highest score, or explores at random.
 
-    A policy defines `_scores` (a score of each action), `_choice` (if it draws actions), `_learn`
-    (called after each dialogue) and `network`, the module that acts.
+    Subclasses define `_scores` (a score for each action), `_choice` (if actions are sampled),
+    `_learn` (called after each dialogue) and `network`, the module that chooses actions.
     """
 
     view: ClassVar[View] = "neural"
     network: Any
-    """The module that acts."""
+    """The module that chooses actions."""
 
     def __init__(
         self,
@@ -230,20 +230,20 @@ class NeuralPolicy(ABC):
         self.generator = np.random.default_rng(seed)
         self.torch: Any = required("torch")
         self.losses: Losses | None = None
-        """Takes the losses of updates, where somebody wants them."""
+        """Receives the losses of updates if it is set."""
         self.begin()
 
     def begin(self) -> None:
-        """Start a dialogue to learn from."""
+        """Start a training dialogue."""
         self._exchanges: list[Exchange] = []
 
     @property
     def exploring(self) -> float:
-        """The share of random actions in this training dialogue."""
+        """The fraction of random actions in the current training dialogue."""
         return self.exploration.share(self.dialogues)
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the best allowed action, or one that is drawn; in training sometimes any.
+        """Return the best or a sampled allowed action; training includes random actions.
 
         `state` has shape (size,), `mask` (actions,).
         """
@@ -252,13 +252,13 @@ class NeuralPolicy(ABC):
         return self._choice(self.scores(state), mask, rng, training)
 
     def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
-        """Return the action taken unless any is; scores have shape (actions,)."""
+        """Return the action to take without exploration; scores have shape (actions,)."""
         return best_allowed(scores, mask)
 
     def scores(self, state: State) -> NDArray[np.float32]:
         """Return a score for each action, shape (actions,) or (states, actions).
 
-        The scores of a state have the same bits, whichever other states are given.
+        The scores of a state are bitwise identical for any set of other states.
         """
         if state.ndim == 2:
             return np.stack([self._scores(row) for row in state])
@@ -266,20 +266,20 @@ class NeuralPolicy(ABC):
         return scores
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Keep an exchange, with its reward in units of `REWARD_SCALE`."""
+        """Store a turn with its reward divided by `REWARD_SCALE`."""
         self._exchanges.append(Exchange(state, mask, action, reward / REWARD_SCALE))
 
     def end(self) -> None:
-        """Learn from dialogues."""
+        """Learn from the finished dialogue and stored ones."""
         self._learn(self._kept())
         self.dialogues += 1
         self.begin()
 
     def _kept(self) -> tuple[Exchange, ...]:
-        """Return the exchanges to learn from.
+        """Return the turns for learning.
 
-        With `drop_last` as in the published program: the last one is forgotten, and what it brought
-        next to the reward of an exchange is added to the one before.
+        With `drop_last`, as in the published program, the last turn is omitted. Its reward minus
+        the reward of the first turn is added to the turn before.
         """
         exchanges = self._exchanges
         if not self.drop_last:

@@ -1,4 +1,4 @@
-"""PPO with masks: what works today, for comparison with the policies of the paper.
+"""PPO with action masks, a recent algorithm for comparison with the policies of the paper.
 
 Source: Schulman et al., "Proximal Policy Optimization Algorithms", 2017; Huang and Ontañón, "A
 Closer Look at Invalid Action Masking in Policy Gradient Algorithms", 2022.
@@ -40,33 +40,33 @@ class PPOSettings:
     """Hyperparameters."""
 
     hidden: tuple[int, ...] = (128, 64)
-    """Sizes of the hidden layers, of actor and critic each."""
+    """Sizes of the hidden layers, for actor and critic each."""
     discount: float = 0.99
     trace: float = 0.95
-    """λ of the generalised advantage estimate (Schulman et al., 2016)."""
+    """λ of generalized advantage estimation (Schulman et al., 2016)."""
     learning_rate: float = 0.001
     every: int = 16
-    """Dialogues played between updates…"""
+    """Number of dialogues between updates."""
     epochs: int = 8
-    """… from which is learned so many times, in batches of…"""
+    """Number of passes over these dialogues per update."""
     batch: int = 64
-    """… so many exchanges."""
+    """Number of turns per batch."""
     clip: float = 0.2
-    """How far the probability of an action may move in one update."""
+    """Limit for the change of an action's probability ratio in one update."""
     value_weight: float = 0.5
     entropy_weight: float = 0.01
     most_gradient: float = 0.5
-    """Where the norm of the gradient is cut off."""
+    """Limit for the norm of the gradient."""
     greedy: bool = False
-    """In tests the likeliest action is taken, instead of one that is drawn as in training. Beliefs
-    that are alike make a policy that is sure of itself repeat what did not help."""
+    """If True, tests choose the most probable action instead of sampling; a confident policy then
+    repeats unsuccessful actions in similar beliefs."""
 
 
 MODERN = PPOSettings()
 
 
 class PPO(NeuralPolicy):
-    """The policy, from which actions are drawn."""
+    """The PPO policy, which samples its actions."""
 
     def __init__(
         self, size: int, actions: int, *, settings: PPOSettings = MODERN, seed: int = 0
@@ -99,7 +99,7 @@ class PPO(NeuralPolicy):
         return self.network["policy"](state)
 
     def _values(self, states: Tensor) -> Tensor:
-        """Return what the critic expects of states, shape (states,)."""
+        """Return the critic's values of states, shape (states,)."""
         values: Tensor = self.network["value"](states)[:, 0]
         return values
 
@@ -152,7 +152,7 @@ class PPO(NeuralPolicy):
 
 
 def logs_of(logits: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the logarithms of the probabilities of actions, and the entropies, both shape (n,).
+    """Return log-probabilities of actions, and entropies, both of shape (n,).
 
     `logits` and `masks` have shape (n, actions), `actions` (n,).
     """
@@ -164,9 +164,9 @@ def logs_of(logits: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Ten
 def advantages(
     dialogue: Sequence[Exchange], values: NDArray[np.float64], discount: float, trace: float
 ) -> NDArray[np.float64]:
-    """Return how much better each action turned out than the critic thought, shape (exchanges,).
+    """Return the generalized advantage of each action, shape (turns,).
 
-    `values` are what the critic gave each state, shape (exchanges,); `discount` is γ, `trace` λ.
+    `values` are the critic's values of the states, shape (turns,); `discount` is γ, `trace` λ.
     """
     rewards = np.array([exchange.reward for exchange in dialogue])
     following = np.append(values[1:], 0.0)

@@ -1,4 +1,4 @@
-"""The policies by name, with their hyperparameters: the paper's, and better ones of today."""
+"""The policies by name with their hyperparameters, from the paper and more recent ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ HANDCRAFTED, RANDOM = "handcrafted", RandomPolicy.name
 class Preset:
     """A kind of policy and its hyperparameters.
 
-    `published` is what the paper's tables call it, None for what they do not have. In legacy
-    environments `legacy` takes the place of `settings`, where it is given.
+    `published` is its name in the paper's tables, None for policies that are not in the paper. In
+    legacy environments, `legacy` replaces `settings` unless it is None.
     """
 
     name: str
@@ -33,35 +33,35 @@ class Preset:
 
     @property
     def learns(self) -> bool:
-        """Whether it is trained."""
+        """Whether the policy is trained."""
         return self.kind is not None
 
     @property
     def view(self) -> View:
-        """Which vector it looks at."""
+        """The name of the vector that the policy observes."""
         view: View = "neural" if self.kind is None else self.kind.view
         return view
 
     def chosen(self, legacy: bool) -> Any:
-        """Return the hyperparameters in an environment."""
+        """Return the hyperparameters for clean or legacy environments."""
         return self.legacy if legacy and self.legacy is not None else self.settings
 
     def described(self, legacy: bool, goodbye: Goodbye) -> dict[str, Any]:
-        """Return the hyperparameters as plain values, such as JSON gives back.
+        """Return the hyperparameters as plain values that survive a JSON round trip.
 
-        `goodbye`, who ends dialogues where no mask allows it (see `Masks`), is one of them.
+        They include `goodbye`, which selects who ends dialogues in environments without masks.
         """
         settings = self.chosen(legacy)
         plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))
         return {**plain, "goodbye": goodbye}
 
     def learner(self, size: int, actions: int, *, seed: int, legacy: bool = False) -> Learner:
-        """Return a new policy that has learned nothing.
+        """Return a new, untrained policy.
 
-        `size` is that of a state, `actions` the number of actions. Raises `DependencyError` without
-        PyTorch, `UsageError` for a policy that does not learn.
+        `size` is the length of a state vector, `actions` the number of actions. Raises
+        `DependencyError` without PyTorch, `UsageError` for a policy that does not learn.
 
-        In `legacy` the initial weights are the same for all seeds, as in the published program.
+        In `legacy`, the initial weights are the same for all seeds, as in the published program.
         """
         if self.kind is None:
             raise UsageError(f"the policy {self.name} does not learn")
@@ -98,11 +98,11 @@ FORMER = {
     "bc": "examples/pydial_offline.py",
     "cql": "examples/pydial_offline.py",
 }
-"""Former policies, and what is there instead."""
+"""Former policies and their replacements."""
 
 
 def preset_named(name: str) -> Preset:
-    """Return a policy by its name. Raises `UsageError` for an unknown or a former one."""
+    """Return a policy by its name. Raises `UsageError` for an unknown or former name."""
     if name in FORMER:
         raise UsageError(f'the policy "{name}" was removed: use {FORMER[name]}')
     if name not in PRESETS:

@@ -1,5 +1,5 @@
-"""The simulator: user, channel, tracker and system acts, on numbers ("codes") for words.
+"""The simulator: user, channel, tracker and system acts, with numeric codes for words.
 
-Each rule exists once, as plain Python on lists. `compiled.py` has the same source compiled by numba
-for many dialogues at once; `view.py` translates into acts and beliefs, and back.
+Each rule is implemented once, as plain Python on lists. `compiled.py` compiles the same source with
+numba for many parallel dialogues; `view.py` converts between codes and acts or beliefs.
 """

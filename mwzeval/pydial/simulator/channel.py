@@ -1,7 +1,7 @@
-"""The error model: a list of hypotheses of what a user act was, with confidences.
+"""The error model, which turns a user act into an N-best list of hypotheses with confidences.
 
-Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Hypotheses that
-are wrong come from Levenshtein confusion: acts, slots and values of similar spelling.
+Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
+hypotheses come from Levenshtein confusion: acts, slots and values with similar spelling.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT = 0.2, 0.3
 TRIES = 25
 LOWEST, HIGHEST = 0.01, 0.99
 REDRAWS = 1000
-"""So many confusions that are in the list already mean that there are no others."""
+"""Maximum number of draws for a hypothesis that is not yet in the list."""
 
 
 def transmit(t: Shared, d: Dialogue) -> None:
-    """Make the list of hypotheses of what the user said, with confidences that sum to 1."""
+    """Create the N-best list for the user act, with confidences that sum to 1."""
     if t.perfect:
         _copy_true_act(d, 0)
         d.score[0] = 1.0
@@ -65,7 +65,7 @@ def _copy_true_act(d: Dialogue, rank: int) -> None:
 
 
 def _make_list(t: Shared, d: Dialogue) -> int:
-    """Make the list of acts; return where the true one is in it, -1 if it is absent."""
+    """Create the hypotheses; return the rank of the true act, -1 if it is absent."""
     position = 0
     if random(d) >= t.rate:
         length = weighted(d, t.lengths[c.CORRECT], t.length_number[c.CORRECT]) + 1
@@ -101,7 +101,7 @@ def _is_listed(d: Dialogue, last: int) -> bool:
 
 
 def _mishear(t: Shared, d: Dialogue, rank: int) -> bool:
-    """Put another act than the true one in the list; return whether one was found."""
+    """Write a wrong act at a rank of the list; return whether one was found."""
     deepest = VALUE
     if d.user_items == 0 or slot_of(d.user_item[0]) == t.this:
         deepest = ACT
@@ -189,12 +189,12 @@ def _mishear_value(t: Shared, d: Dialogue, rank: int) -> None:
 
 
 def _value(t: Shared, slot: int, index: int) -> int:
-    """Return a value of a slot by its index; the last is no preference."""
+    """Return the value of a slot at an index; the last value is "dontcare"."""
     return c.DONTCARE if index == t.numbers[slot] else c.FIRST_VALUE + index
 
 
 def _any_value(t: Shared, d: Dialogue, slot: int) -> int:
-    """Return the slot with any value, without one if its values are not listed."""
+    """Return a slot with a random value, without a value if the ontology lists none."""
     if not t.is_informable[slot]:
         return coded(slot, c.NO_VALUE, False)
     return coded(slot, _value(t, slot, choose(d, t.numbers[slot] + 1)), False)

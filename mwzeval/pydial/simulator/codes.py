@@ -1,7 +1,7 @@
 """The codes of acts, slots, values and methods.
 
-A slot is its place among all slots, a value its place among the values of its slot, an item of an
-act one number (`coded`).
+The code of a slot is its index among all slots, the code of a value its index among the values of
+its slot. An item of an act is a single number (`coded`).
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ HELLO, THANKYOU, ACK, BYE, INFORM, REQUEST, REQALTS = range(7)
 REQMORE, CONFIRM, AFFIRM, NEGATE, DENY, REPEAT, NULL, SELECT = range(7, 15)
 RESTART, SILENCE, HELP, BADACT = range(15, 19)
 FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 32, 32, 128
-"""How many words of a dialogue may not be of the domain: acts, slots, and values of each slot."""
+"""Maximum number of words outside the domain in a dialogue: acts, slots, and values per slot."""
 OF_EACH_SLOT = ("", acts.DONTCARE, acts.NONE)
 _CODES_OF_EACH_SLOT = {acts.DONTCARE: 1, acts.NONE: 2}
 NO_VALUE, DONTCARE, NONE, FIRST_VALUE = range(4)
-"""Codes of values that each slot has; then come its values in the order of the ontology."""
+"""Value codes that every slot has; the values of the ontology follow in its order."""
 SLOT_BIT, NEGATED, VALUE_BITS = 32, 1 << 31, (1 << 31) - 1
 THIS, TYPE, NEAR = "", "type", "near"
-"""Slots of a value without a slot, of the kind of entity, and of places."""
+"""Special slots: values without a slot, the type of entity, and the slot `near`."""
 UNCHECKED = ("count", "option")
 UNTOUCHED = (THIS, TYPE, "more")
-"""Slots that users do not check, and those that are not misheard."""
+"""Slots that users do not check, and slots without recognition errors."""
 DISCOURSE_ACTS = ("silence", "repeat", "thankyou", "ack", "hello", "bye", "none")
 SILENT, REPEATED, THANKED, ACKNOWLEDGED, GREETED, SAID_BYE, NO_DISCOURSE_ACT = range(7)
 NUMBER_OF_METHODS = len(METHODS)
 NO_METHOD, BY_CONSTRAINTS, BY_NAME, FINISHED, BY_ALTERNATIVES, RESTARTED = range(6)
 FIRST, SECOND, NEITHER = range(3)
-"""What `which` draws."""
+"""Results of `which`."""
 INCORRECT, CORRECT = 0, 1
-"""Rows of the figures of lists of hypotheses."""
+"""First index of the parameters of N-best lists."""
 HYPOTHESES = 6
-"""The longest list of hypotheses, with the null hypothesis."""
+"""The maximum length of an N-best list, including the null hypothesis."""
 (
     INFORM_COMBINATION, AFFIRM_COMBINATION, GREETING, CONSTRAINT_RELAX, TELL_ABOUT_CHANGE,
     ADD_SLOT_TO_REQUEST, NO_AFTER_REQMORE, YES_AFTER_REQMORE, BYE_OR_START_OVER,
@@ -47,7 +47,7 @@ HYPOTHESES = 6
     NEW_REQUEST_RESPONSE_1, NEW_REQUEST_RESPONSE_2, CORRECTING_ACT_1, CORRECTING_ACT_2,
     SAYS_REPEAT, NULL_RESPONSE,
 ) = range(26)  # fmt: skip
-"""The probabilities of a user in the order of `user_parameters.STANDARD`."""
+"""The user's probabilities, in the order of `user_parameters.STANDARD`."""
 
 
 def coded(slot: int, value: int, negated: bool) -> int:
@@ -61,19 +61,19 @@ def slot_of(item: int) -> int:
 
 
 def value_of(item: int) -> int:
-    """Return the value of an item, `NO_VALUE` for one that has none."""
+    """Return the value of an item, `NO_VALUE` if it has none."""
     return item & VALUE_BITS
 
 
 def is_negated(item: int) -> bool:
-    """Return whether an item is `slot!=value`."""
+    """Return whether an item has the form `slot!=value`."""
     return item & NEGATED != 0
 
 
 class Codes:
-    """The codes of a domain. `slots` are the constraints, the other informable ones, the other
-    requestable ones, and those that are not of the domain; `values` are those of each slot, by
-    code.
+    """The codes of a domain. `slots` are the constraints, the other informable slots, the other
+    requestable slots, and slots outside the domain, in this order; `values` are the values of each
+    slot, in the order of their codes.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -84,7 +84,7 @@ class Codes:
         )
         self.slots = (*self.of_domain, *UNTOUCHED, *UNCHECKED)
         self.slot = {slot: code for code, slot in enumerate(self.slots)}
-        # A user who asks for something near somewhere may confirm any slot with that value.
+        # A user who requests a slot with a value of `near` may confirm any slot with this value.
         near = ontology.informable.get(NEAR, ())
         self.values: list[tuple[str, ...]] = []
         for slot in self.slots:
@@ -102,9 +102,9 @@ class Codes:
         ]
 
     def value_codes(self, slot: int) -> Mapping[str, int]:
-        """Return the codes of the values of a slot, which may be one that is not of the domain."""
+        """Return the codes of the values of a slot, which may be outside the domain."""
         return self._value[slot] if slot < len(self._value) else _CODES_OF_EACH_SLOT
 
     def known(self, slot: str, text: str) -> int:
-        """Return the code of a value, -1 where a slot has no such value."""
+        """Return the code of a value, -1 if the slot does not have this value."""
         return self._value[self.slot[slot]].get(text, -1)

@@ -1,9 +1,9 @@
 """The simulator compiled by numba, which is imported with this module.
 
-Each function of the simulator is compiled as it stands, when it is first called, with what
-`twister.py` has in place of `native.py`. What the entry points come to is kept on disk, next to the
-modules or in the user's cache; where neither can be written it is compiled in each process.
-A message says, once in a process, that this takes long.
+Each function of the simulator is compiled from its source on its first call; functions of
+`twister.py` replace those of `native.py`. Compiled entry points are cached on disk, next to the
+modules or in the user's cache; if neither is writable, each process compiles them again. A message
+about the long compilation is printed once per process.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from mwzeval.pydial.simulator.twister import next_seed, random, seed_twister
 
 MODULES = codes, twister, goals, user, channel, tracker, system, step
 COMPILED_IN = "simulator/*.py", "acts.py", "domain.py", "user_parameters.py"
-"""The files that have the code, or constants in it."""
+"""The files that contain the compiled code or its constants."""
 STEP, BEGIN, LOOK = range(3)
-"""What to do with a dialogue: take an action, begin a new one, or only look at it."""
+"""What to do with a dialogue: take an action, begin a new one, or only observe it."""
 _numba: Any = required(
     "numba",
     "batched",
@@ -49,7 +49,7 @@ _numba: Any = required(
 
 @cache
 def functions() -> dict[str, Any]:
-    """Return the functions of the simulator by their names, to be called by compiled code."""
+    """Return the functions of the simulator by name, for calls from compiled code."""
     spaces = {module.__name__: dict(vars(module)) for module in MODULES}
     compiled: dict[Any, Any] = {}
     for module in MODULES:
@@ -71,7 +71,7 @@ def functions() -> dict[str, Any]:
 
 @cache
 def _digest() -> str:
-    """Return what changes when code that is compiled, or a constant in it, changes."""
+    """Return a digest of the compiled code and its constants."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for pattern in COMPILED_IN:
@@ -94,10 +94,10 @@ def advance_function() -> Callable[..., int]:
         masks: Any,
         rewards: Any,
     ) -> int:
-        """Do with each dialogue what `what` says, and write rewards and what is seen.
+        """Process each dialogue as `what` specifies, and write rewards, vectors and masks.
 
-        Returns the number of a dialogue whose user found no goal, else -1. Of a dialogue that ended
-        the vector is zero and the mask stays as it was.
+        Returns the index of a dialogue for which no goal was found, -1 otherwise. The vector of a
+        finished dialogue becomes zero, and its mask does not change.
         """
         len(digest)
         t = shared[0]
@@ -132,13 +132,13 @@ def random_function() -> Callable[[Any, int], float]:
 
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that is called from Python, and keep what comes of it on disk.
+    """Compile a function that is called from Python, and cache the result on disk.
 
-    Numba looks only for changes of the function itself. A closure's values are part of what it
-    compares, so functions take the digest into theirs. What they call are globals of a copy of the
-    function: in a closure, compiled functions would be others in each process. With
-    NUMBA_DISABLE_JIT=1 nothing is compiled: then it is Python that runs, much slower, and can be
-    stepped through.
+    Numba detects only changes of the function itself. The cache key includes the values of
+    closures, so functions have the digest of all code in their closure. Called functions are
+    globals of a copy of the function, because compiled functions in a closure would differ between
+    processes. With NUMBA_DISABLE_JIT=1, nothing is compiled: plain Python runs, which is much
+    slower, and a debugger can be used.
     """
     known = {**function.__globals__, **functions()}
     function = FunctionType(function.__code__, known, function.__name__, None, function.__closure__)
@@ -146,7 +146,7 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
         return _interpreted(function)
     try:
         made = _numba.njit(cache=True, error_model="numpy")(function)
-    except RuntimeError:  # nowhere to keep it
+    except RuntimeError:  # no writable cache
         made = _numba.njit(error_model="numpy")(function)
     _watched.add(made)
     return made
@@ -154,12 +154,12 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _events: Any = import_module("numba.core.event")
 _watched: set[Any] = set()
-"""Entry points; a message is printed when the first of them is compiled."""
+"""Entry points; a message is printed when the first one is compiled."""
 _told: list[bool] = []
 
 
 class _Compiling(_events.Listener):  # type: ignore[misc]
-    """Hears of what numba compiles, which is not what it finds on disk."""
+    """Listens to numba's compilations; code loaded from the cache causes no event."""
 
     def on_start(self, event: Any) -> None:
         """Print a message for the first entry point."""
@@ -187,6 +187,6 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_fields(argument: Any) -> Any:
-    """Return an array of records with fields as attributes, as compiled code has them."""
+    """Return an array of records whose fields are attributes, as in compiled code."""
     has_fields = isinstance(argument, np.ndarray) and argument.dtype.names
     return argument.view(np.recarray) if has_fields else argument

@@ -1,7 +1,7 @@
-"""Figures of the error model: lists of hypotheses of what a user act was, with confidences.
+"""The parameters of the error model, which creates N-best lists with confidences.
 
-Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Hypotheses that
-are wrong come from Levenshtein confusion: acts, slots and values of similar spelling.
+Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
+hypotheses come from Levenshtein confusion: acts, slots and values with similar spelling.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SOFTENING = 0.15
 
 
 class Neighbours:
-    """The words that one word is taken for, and how probably."""
+    """The words that may replace a word, with the probability of each."""
 
     __slots__ = ("sums", "words")
 
@@ -41,16 +41,16 @@ class Neighbours:
         return tuple((b - a) / total for a, b in zip((0.0, *self.sums), self.sums, strict=False))
 
     def without(self, word: str) -> Neighbours:
-        """Return the same but for one word, which nothing is taken for."""
+        """Return the same neighbors without one word."""
         kept = [(w, p) for w, p in zip(self.words, self.probabilities, strict=True) if w != word]
         return Neighbours([w for w, _ in kept], [p for _, p in kept])
 
 
 def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
-    """Return for each word those nearest by Levenshtein distance, ties broken by chance, once.
+    """Return the nearest words of each word by Levenshtein distance; ties are broken at random.
 
-    Weights are the inverse distances, scaled to sum 1, plus a constant. A word that has no other
-    next to it has no neighbours and is left out.
+    Weights are the inverse distances, scaled to sum 1, plus a constant. Words without a neighbor
+    are omitted.
     """
     from Levenshtein import distance
 
@@ -68,12 +68,12 @@ def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
 
 
 class Confusion:
-    """What acts, slots and values of a domain are taken for; `rng` decides ties."""
+    """The confusion tables for acts, slots and values of a domain; `rng` breaks ties."""
 
     def __init__(self, domain: Domain, rng: Rng) -> None:
         ontology = domain.ontology
         self.acts = neighbours(USER_ACTS, rng)
-        # Nothing is taken for the name of an entity, but the name is taken for something else.
+        # No word is recognized as the slot "name", but "name" may be recognized as another slot.
         slots = neighbours(ontology.requestable, rng)
         named = {slot: near.without(NAME) for slot, near in slots.items()}
         self.slots = {slot: near for slot, near in named.items() if near.words}
@@ -88,11 +88,11 @@ LEAST_DEVIATION, LEAST_DEVIATION_OF_REST = 1e-4, 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ErrorParameters:
-    """Figures of a channel, for lists that begin with the true act and for those that do not.
+    """Parameters of a channel, for lists that begin with the true act and for other lists.
 
-    `lengths` are weights of the list lengths from 1, `positions` those of the true act's place from
-    0 in an incorrect list (beyond the end of the list it is absent). `means` and `variances` of the
-    confidences are by rank; the last is that of what remains for the null hypothesis.
+    `lengths` are weights of the list lengths from 1. `positions` are weights of the rank of the
+    true act, from 0, in an incorrect list; beyond its end, the act is absent. `means` and
+    `variances` of confidences are given by rank; the last one is for the null hypothesis.
     """
 
     correct_lengths: tuple[float, ...]
@@ -124,11 +124,11 @@ ERROR_SETS: Mapping[str, ErrorParameters] = {
         incorrect_variances=(0.029, 0.02, 0.005, 0.002, 0.001, 0.003),
     ),
 }
-"""Parameters estimated from DSTC2; set2 and set4 of the original are used by no task."""
+"""Parameters estimated from DSTC2; no task uses set2 and set4 of the original."""
 
 
 Confidences = tuple[tuple[float, float, float], ...]
-"""For each rank the mean confidence, its standard deviation, and that beyond the end of a list."""
+"""For each rank: mean confidence, standard deviation, and confidence beyond the end of the list."""
 
 
 def _confidences(means: Sequence[float], variances: Sequence[float]) -> Confidences:
@@ -139,7 +139,7 @@ def _confidences(means: Sequence[float], variances: Sequence[float]) -> Confiden
 
 
 class ErrorModel:
-    """The channel of a task; what sounds alike is decided once, by `confusion_rng`.
+    """The channel of a task; `confusion_rng` draws its confusion tables once.
 
     Lengths and positions are cumulative sums of weights.
     """

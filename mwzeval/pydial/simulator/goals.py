@@ -1,4 +1,4 @@
-"""A user's goal, how it is drawn, and its agenda, a stack of acts.
+"""The user's goal, its random generation, and the agenda, a stack of acts.
 
 Source: Casanueva et al. (2017), section 4, and PyDial 1.4's goal generator.
 """
@@ -21,47 +21,47 @@ from mwzeval.pydial.simulator.native import (
 FURTHER_REQUESTS = 2
 FEWEST_MATCHES, MOST_MATCHES = 2, 3
 TRIES = 200_000
-"""So many draws without an acceptable goal mean that a domain has none worth the wait."""
+"""Maximum number of draws for an acceptable goal."""
 
 
 def begin_of(d: Dialogue, index: int) -> int:
-    """Return where the items of an act of the agenda begin."""
+    """Return the index of an agenda act's first item."""
     return d.agenda_end[index - 1] if index > 0 else 0
 
 
 def push(d: Dialogue, act: int) -> None:
-    """Put an act without items on top."""
+    """Push an act without items on the agenda."""
     d.agenda_act[d.agenda] = act
     d.agenda_end[d.agenda] = begin_of(d, d.agenda)
     d.agenda += 1
 
 
 def extend(d: Dialogue, item: int) -> None:
-    """Give the act on top one more item."""
+    """Append an item to the top act."""
     top = d.agenda - 1
     d.agenda_item[d.agenda_end[top]] = item
     d.agenda_end[top] += 1
 
 
 def push_item(d: Dialogue, act: int, item: int) -> None:
-    """Put an act with one item on top."""
+    """Push an act with one item on the agenda."""
     push(d, act)
     extend(d, item)
 
 
 def leave(d: Dialogue) -> None:
-    """Mean nothing but to say goodbye."""
+    """Replace the agenda with a goodbye."""
     d.agenda = 0
     push(d, c.BYE)
 
 
 def top_act(d: Dialogue) -> int:
-    """Return the name of the act on top, -1 when there is none."""
+    """Return the name of the top act, -1 if the agenda is empty."""
     return d.agenda_act[d.agenda - 1] if d.agenda > 0 else -1
 
 
 def pop(d: Dialogue) -> None:
-    """Let the user say the act on top, next to what is said already."""
+    """Remove the top act and append its items to the user act."""
     top = d.agenda - 1
     for at in range(begin_of(d, top), d.agenda_end[top]):
         d.user_item[d.user_items] = d.agenda_item[at]
@@ -91,7 +91,7 @@ def drop_informs(d: Dialogue, slot: int) -> None:
 
 
 def _keep(d: Dialogue, act: int, begin: int, end: int, kept: int) -> None:
-    """Move an act down the stack, to where `kept` acts are below it."""
+    """Move an act down the stack, to the position `kept`."""
     at = begin_of(d, kept)
     for source in range(begin, end):
         d.agenda_item[at] = d.agenda_item[source]
@@ -101,7 +101,7 @@ def _keep(d: Dialogue, act: int, begin: int, end: int, kept: int) -> None:
 
 
 def raise_informs(d: Dialogue, slot: int) -> bool:
-    """Move the informs about a slot to the top; return whether there are any."""
+    """Move the informs about a slot to the top; return whether any exist."""
     index, found = 0, 0
     for _ in range(d.agenda):
         begin, end = begin_of(d, index), d.agenda_end[index]
@@ -114,7 +114,7 @@ def raise_informs(d: Dialogue, slot: int) -> bool:
 
 
 def _move_to_top(d: Dialogue, index: int, begin: int, end: int) -> None:
-    # What the user said last has been heard; its place is free.
+    # The last user act has been processed, so its memory can be reused.
     length = end - begin
     for at in range(length):
         d.user_item[at] = d.agenda_item[begin + at]
@@ -134,7 +134,7 @@ def _move_to_top(d: Dialogue, index: int, begin: int, end: int) -> None:
 
 
 def confirm_instead(d: Dialogue) -> None:
-    """Turn informs into questions, but for those of no preference."""
+    """Turn informs into confirms, except for "dontcare"."""
     for index in range(d.agenda):
         begin = begin_of(d, index)
         if (
@@ -154,7 +154,7 @@ def constrains(d: Dialogue, slot: int) -> bool:
 
 
 def constraint_on(d: Dialogue, slot: int, negated: bool) -> int:
-    """Return the first value that a slot is (not) to have, `c.NO_VALUE` if there is none."""
+    """Return the first value that the goal requires (or excludes), `c.NO_VALUE` without one."""
     for at in range(d.constraints):
         item = d.constraint[at]
         if slot_of(item) == slot and is_negated(item) == negated:
@@ -163,13 +163,13 @@ def constraint_on(d: Dialogue, slot: int, negated: bool) -> int:
 
 
 def add_constraint(d: Dialogue, item: int) -> None:
-    """Put a constraint at the end."""
+    """Append a constraint."""
     d.constraint[d.constraints] = item
     d.constraints += 1
 
 
 def replace(d: Dialogue, slot: int, value: int) -> None:
-    """Put `slot=value` at the end in place of what the slot was to be; `!=` stays."""
+    """Replace the constraint on a slot by `slot=value` at the end; constraints with `!=` remain."""
     kept = 0
     for at in range(d.constraints):
         item = d.constraint[at]
@@ -181,7 +181,7 @@ def replace(d: Dialogue, slot: int, value: int) -> None:
 
 
 def forget(d: Dialogue, slot: int, only_negated: bool) -> None:
-    """Drop the constraints on a slot, or only what it is not to be."""
+    """Remove all constraints on a slot, or only those with `!=`."""
     kept = 0
     for at in range(d.constraints):
         item = d.constraint[at]
@@ -192,13 +192,13 @@ def forget(d: Dialogue, slot: int, only_negated: bool) -> None:
 
 
 def use(t: Shared, d: Dialogue, slot: int, value: int) -> None:
-    """Remember that a constraint had this value."""
+    """Mark a value as used in a constraint."""
     d.used[t.first[slot] + value] = True
     d.used_slot[slot] = True
 
 
 def accept_name(t: Shared, d: Dialogue, name: int) -> None:
-    """Want this entity from now on, unless it is none or one that is not wanted."""
+    """Add a constraint on this name, unless there is no name or the goal excludes it."""
     if name == c.NO_VALUE:
         return
     refused = coded(t.name, name, True)
@@ -209,13 +209,13 @@ def accept_name(t: Shared, d: Dialogue, name: int) -> None:
 
 
 def refuse_name(t: Shared, d: Dialogue, name: int) -> None:
-    """Not want this entity, unless one is wanted by name."""
+    """Add a constraint that excludes this name, unless the goal requires a name."""
     if name != c.NO_VALUE and constraint_on(d, t.name, False) == c.NO_VALUE:
         add_constraint(d, coded(t.name, name, True))
 
 
 def set_request(d: Dialogue, slot: int, value: int, only_known: bool) -> None:
-    """Remember the answer to a request; without `only_known` it may become one."""
+    """Store the answer to a request; without `only_known`, an unknown slot becomes a request."""
     for at in range(d.requests):
         if d.request_slot[at] == slot:
             d.request_value[at] = value
@@ -227,18 +227,18 @@ def set_request(d: Dialogue, slot: int, value: int, only_known: bool) -> None:
 
 
 def forget_answers(d: Dialogue) -> None:
-    """Make all requests open again."""
+    """Clear the answers to all requests."""
     for at in range(d.requests):
         d.request_value[at] = c.NO_VALUE
 
 
 def recommended(d: Dialogue) -> int:
-    """Return the name that the system has recommended last, `c.NO_VALUE` before it does."""
+    """Return the last name that the system has recommended, `c.NO_VALUE` without one."""
     return d.request_value[d.name_at]
 
 
 def next_unfilled(d: Dialogue, begin: int) -> int:
-    """Return where the next request without an answer is, -1 where there is none."""
+    """Return the index of the next unanswered request, -1 if there is none."""
     for at in range(begin, d.requests):
         if d.request_value[at] == c.NO_VALUE:
             return at
@@ -246,7 +246,7 @@ def next_unfilled(d: Dialogue, begin: int) -> int:
 
 
 def completed(d: Dialogue) -> bool:
-    """Return whether the user has nothing more to ask for."""
+    """Return whether the user has no further requests."""
     return d.constraints == 0 or d.nothing_matches or next_unfilled(d, 0) < 0
 
 
@@ -274,14 +274,14 @@ def _draw_constraints(t: Shared, d: Dialogue) -> bool:
     copy_rows(t.everything, d.rows)
     for index in range(t.picked):
         slot = t.order[order][index]
-        # The last of the values is "dontcare".
+        # The last index is "dontcare".
         drawn = choose(d, t.numbers[slot] + 1)
         if drawn < t.numbers[slot]:
             value = c.FIRST_VALUE + drawn
             narrow(d.rows, t.having[t.first[slot] + value])
         else:
             value = c.DONTCARE
-        # Cheaper than counting: most draws match nothing at all.
+        # This check is faster than counting, and usually no entity matches.
         if not at_least_two(d.rows):
             return False
         d.constraint[index] = coded(slot, value, False)
@@ -289,7 +289,7 @@ def _draw_constraints(t: Shared, d: Dialogue) -> bool:
 
 
 def _draw_requests(t: Shared, d: Dialogue) -> None:
-    """Ask for the name, and up to two slots more that only users ask for."""
+    """Add requests for the name and up to two slots that only users request."""
     further = choose(d, FURTHER_REQUESTS + 1)
     rest, number = d.user_item, 0
     for index in range(t.requestables):
@@ -307,7 +307,7 @@ def _draw_requests(t: Shared, d: Dialogue) -> None:
 
 
 def draw_parameters(t: Shared, d: Dialogue) -> None:
-    """Draw what the user does how probably, and how many fruitless turns it takes."""
+    """Draw the probabilities of the user's behavior and its patience."""
     for index in range(len(d.parameter)):
         width = t.width[index]
         d.parameter[index] = t.low[index] + random(d) * width if width else t.low[index]
@@ -317,8 +317,8 @@ def draw_parameters(t: Shared, d: Dialogue) -> None:
 def draw_goal(t: Shared, d: Dialogue) -> bool:
     """Draw a goal that two or three entities satisfy; return whether one was found.
 
-    Slots and values ("dontcare" is one of them) are drawn until so many match, which prefers slots
-    with few values.
+    Slots and values (including "dontcare") are drawn until two or three entities match, which
+    favors slots with few values.
     """
     for _ in range(TRIES):
         if _draw_constraints(t, d):
@@ -329,7 +329,7 @@ def draw_goal(t: Shared, d: Dialogue) -> bool:
 
 
 def prepare_user(t: Shared, d: Dialogue) -> None:
-    """Put on the agenda what a user with the goal begins with: the kind of entity, constraints."""
+    """Push the initial agenda of a user with a goal: the type of entity and the constraints."""
     fill(d.used, 0)
     fill(d.used_slot, 0)
     d.agenda = 0

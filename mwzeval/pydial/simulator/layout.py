@@ -1,8 +1,8 @@
-"""Where dialogues, and what they share, keep their numbers: one record each.
+"""The records that contain the state of dialogues and their shared data.
 
-Plain Python has records of lists; compiled code has structured arrays with the same fields, of
-sizes that all domains fit in (`STANDARD`), so that the code is compiled once; a larger domain gets
-larger records, for which it is compiled again.
+In plain Python, records consist of lists; in compiled code, they are structured arrays with the
+same fields. Their `STANDARD` sizes fit all published domains, so the code is compiled only once; a
+larger domain needs larger records and another compilation.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from mwzeval.pydial.simulator.error_model import NEIGHBOURS
 from mwzeval.pydial.user_parameters import STANDARD as PROBABILITIES
 
 Shared = Any
-"""What the dialogues of a task share: a record with the fields of `shared_fields`."""
+"""The shared data of a task's dialogues: a record with the fields of `shared_fields`."""
 Dialogue = Any
 """The state of a dialogue: a record with the fields of `dialogue_fields`."""
 Items = Any
-"""Items of an act, as codes."""
+"""The items of an act, as codes."""
 Rows = Any
 """A set of entities."""
 Field = tuple[str, str, int | tuple[int, ...]]
 """Name, kind and shape."""
 MATCHES = 5
-"""The vector has how many entities match the best 1, 2, … of so many accepted slots."""
+"""The vector includes match counts for the best 1, 2, … accepted slots, up to this number."""
 ABOUT_MATCHES = 5 * MATCHES
 _PARAMETERS = len(PROBABILITIES)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many there is room for: slots; values of all slots together; entities, and words in a set
-    of them; exchanges; orders of constraints in a goal; values of the slot `near`.
+    """Capacities of records: slots; values of all slots together; entities; words in a set of
+    entities; turns; orders of constraints in a goal; values of the slot `near`.
     """
 
     slots: int = 32
@@ -47,7 +47,7 @@ class Sizes:
     near: int = 16
 
     def at_least(self, **needed: int) -> Sizes:
-        """Return sizes with room for this, doubled until it fits."""
+        """Return sizes that are doubled until they reach the given minimums."""
         sizes = {field.name: int(getattr(self, field.name)) for field in fields(self)}
         for name, number in needed.items():
             while sizes[name] < number:
@@ -56,27 +56,27 @@ class Sizes:
 
     @property
     def constraints(self) -> int:
-        """Constraints of a goal: one a slot, and a name not wanted an exchange."""
+        """Maximum number of constraints: one per slot, and one excluded name per turn."""
         return self.slots + self.exchanges
 
     @property
     def user_items(self) -> int:
-        """Items of a user act: constraints, and what is combined with them."""
+        """Maximum number of items in a user act: constraints and combined items."""
         return self.constraints + 8
 
     @property
     def system_items(self) -> int:
-        """Items of a system act: names of all entities that match, and what is asked for."""
+        """Maximum number of items in a system act: matching names and requested slots."""
         return self.entities + self.slots + 2
 
     @property
     def agenda(self) -> int:
-        """Acts on an agenda."""
+        """Maximum number of acts on the agenda."""
         return self.slots + self.exchanges + 8
 
     @property
     def agenda_items(self) -> int:
-        """Items on an agenda: one an act, but for the act on top."""
+        """Maximum number of items on the agenda: one per act, and more in the top act."""
         return self.agenda + self.user_items
 
 
@@ -84,14 +84,14 @@ STANDARD = Sizes()
 
 
 def kind_of(sizes: Sizes) -> str:
-    """Return the kind of numbers of values and entities; short ones are read sooner."""
+    """Return the number type for values and entities; smaller types are faster."""
     return "i2" if max(sizes.values, sizes.entities) < 2**15 else "i4"
 
 
 def shared_fields(sizes: Sizes) -> list[Field]:
-    """Return the fields of what the dialogues of a task share.
+    """Return the fields of the data that the dialogues of a task share.
 
-    They end with room to work in, which nothing is left in from one exchange to the next.
+    The last fields are temporary memory, which is not used across turns.
     """
     slots, values, entities, words = sizes.slots, sizes.values, sizes.entities, sizes.words
     acts, kind = len(c.ACTS) + c.FOREIGN_ACTS, kind_of(sizes)
@@ -108,7 +108,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         *((f"is_{kind}", "u1", slots) for kind in ("constraint", "informable", "answer")),
         *((f"is_{kind}", "u1", slots) for kind in ("asked_by_user", "binary", "untouched")),
         ("is_unchecked", "u1", slots),
-        ("rank", "i8", slots),  # in the alphabet
+        ("rank", "i8", slots),  # alphabetical
         ("hash", "u8", slots),  # of Python 2
         ("threshold", "f8", slots),
         # values: those of slot s begin at first[s]
@@ -118,16 +118,16 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("yes", "i8", slots),
         ("no", "i8", slots),
         ("near_value", "i8", (slots, sizes.near)),
-        ("available", "u1", values),  # whether there is such a thing as the value
+        ("available", "u1", values),  # whether an entity can have the value
         # entities
         ("entities", "i8", ()),
         ("everything", "u8", words),
         ("having", "u8", (values, words)),
         ("value", kind, (entities, slots)),
-        ("alike", kind, (entities, slots)),  # the same number for the same value in any case
+        ("alike", kind, (entities, slots)),  # equal numbers for values that differ only in case
         ("telling", "i8", slots),
         ("tellings", "i8", ()),
-        ("named", "i8", values),  # the first entity of a name
+        ("named", "i8", values),  # the first entity with this name
         # goals and users
         ("orders", "i8", ()),
         ("picked", "i8", ()),
@@ -141,7 +141,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         *_taken("act", acts),
         *_taken("slot", slots),
         *_taken("value", values),
-        ("lengths", "f8", (2, c.HYPOTHESES)),  # of lists that are incorrect, correct
+        ("lengths", "f8", (2, c.HYPOTHESES)),  # for incorrect and correct lists
         ("length_number", "i8", 2),
         ("positions", "f8", c.HYPOTHESES),
         ("position_number", "i8", ()),
@@ -156,7 +156,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("value_place", "i8", slots),
         ("discourse_place", "i8", len(c.DISCOURSE_ACTS)),
         ("requested_place", "i8", slots),
-        # room to work in: what is heard now (slots asked for: -1 where not), and acts
+        # temporary memory: evidence of this turn (requested slots: -1 without evidence), and acts
         ("evidence", "i8", slots),
         ("evidence_value", "i8", (slots, 2 * c.HYPOTHESES)),
         ("evidence_score", "f8", (slots, 2 * c.HYPOTHESES)),
@@ -169,7 +169,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
 
 
 def dialogue_fields(sizes: Sizes) -> list[Field]:
-    """Return the fields of a dialogue; what every exchange needs is close together."""
+    """Return the fields of a dialogue; frequently used fields are adjacent."""
     slots, values, said = sizes.slots, sizes.values, sizes.user_items
     return [
         # the course of a dialogue
@@ -194,20 +194,20 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         # summary
         *_each("i8", "count", "number"),
         ("rows", "u8", sizes.words),
-        ("accepted_slot", "i8", slots),  # the likeliest first
+        ("accepted_slot", "i8", slots),  # by decreasing probability
         ("listed_slot", "i8", slots),
         ("matches", "u1", ABOUT_MATCHES),
         # the user
         *_each("i8", "patience", "max_patience", "constraints", "requests", "agenda"),
-        ("name_at", "i8", ()),  # the place of the name among requests
+        ("name_at", "i8", ()),  # the index of the name in the requests
         ("parameter", "f8", _PARAMETERS),
         ("constraint", "i8", sizes.constraints),
         ("request_slot", "i8", slots),
         ("request_value", "i8", slots),
         ("agenda_act", "i8", sizes.agenda),
-        ("agenda_end", "i8", sizes.agenda),  # of the items of an act
+        ("agenda_end", "i8", sizes.agenda),  # end of each act's items
         ("agenda_item", "i8", sizes.agenda_items),
-        # acts: what the user said, could say again, what was heard, and what the system says
+        # acts: last user act, user act to repeat, hypotheses, and system acts
         *_each("i8", "user_act", "user_items", "again_act", "again_items"),
         ("user_item", "i8", said),
         ("again_item", "i8", said),
@@ -215,17 +215,17 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         ("hypothesis_act", "i8", c.HYPOTHESES),
         ("hypothesis_items", "i8", c.HYPOTHESES),
         ("score", "f8", c.HYPOTHESES),
-        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # the last: one understood in context
+        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # last: in context
         ("system_act", "i8", 2),
         ("system_items", "i8", 2),
         ("system_item", "i8", (2, sizes.system_items)),
-        # the values heard of a slot lie, in that order, from first[slot] on
+        # the observed values of a slot, in order of observation, begin at first[slot]
         ("value", kind_of(sizes), values),
         ("mass", "f8", values),
         ("offer", "i8", sizes.exchanges),
         ("used", "u1", values),
         ("used_slot", "u1", slots),
-        # chance: Python's generator, and the NumPy generator that seeds it
+        # random numbers: Python's generator, and the NumPy generator that seeds it
         ("twister", "u4", 624),
         ("seeder", "u8", 4),
     ]
@@ -236,7 +236,7 @@ def _each(kind: str, *names: str) -> list[Field]:
 
 
 def _taken(what: str, number: int) -> list[Field]:
-    """Return the fields of what words are taken for."""
+    """Return the fields of a confusion table."""
     return [
         (f"{what}_words", "i8", (number, NEIGHBOURS)),
         (f"{what}_sums", "f8", (number, NEIGHBOURS)),
@@ -259,13 +259,13 @@ class _Record:
 
 
 class SharedRecord(_Record):
-    """What dialogues share, for plain Python; `matching` is what was found for accepted values."""
+    """Shared data for plain Python; `matching` caches the matches of accepted values."""
 
     __slots__ = (*(name for name, *_ in shared_fields(STANDARD)), "matching")
 
 
 class DialogueRecord(_Record):
-    """A dialogue for plain Python, with its generator `rng`, and what its user does, `answer`."""
+    """A dialogue for plain Python, with its generator `rng` and its user's function `answer`."""
 
     __slots__ = (*(name for name, *_ in dialogue_fields(STANDARD)), "rng", "answer")
 
@@ -278,7 +278,7 @@ def _zeros(zero: float, shape: int | tuple[int, ...]) -> Any:
 
 
 def as_array(record: Any, layout: list[Field]) -> Any:
-    """Return a record as a structured array of one."""
+    """Return a record as a structured array of length 1."""
     array = np.zeros(1, dtype=np.dtype(layout, align=True))
     for name, *_ in layout:
         array[name][0] = getattr(record, name)

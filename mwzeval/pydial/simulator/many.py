@@ -1,4 +1,4 @@
-"""Many dialogues of a task at once, each the very dialogue that a scalar one would be."""
+"""Parallel dialogues of a task with the same results as single dialogues."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from mwzeval.pydial.simulator.view import View
 
 
 class ManyDialogues:
-    """So many dialogues of a process, one after the other in each place.
+    """Parallel dialogues of a decision process; each place has a sequence of dialogues.
 
-    `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are what was
-    observed last: of a dialogue that ended the vector is zero and the mask that of its last action.
-    `rewards` are those of the last step. Each place has a NumPy generator (`seed`), from which each
-    of its dialogues is seeded as `rng_from` does it.
+    `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are the last
+    observations; a finished dialogue has a zero vector and the mask of its last action. `rewards`
+    are the rewards of the last step. Each place has a NumPy generator (`seed`), which seeds its
+    dialogues in the same way as `rng_from`.
     """
 
     def __init__(self, process: DecisionProcess, number: int) -> None:
-        """Prepare. The first dialogues need `seed`, and then `begin`.
+        """Allocate the records. Call `seed` and then `begin` before the first step.
 
         Raises `DependencyError` without numba.
         """
@@ -73,25 +73,25 @@ class ManyDialogues:
         self.dialogues["ended"] = True
 
     def flags(self, name: str) -> Mask:
-        """Return which dialogues have "ended", with "success" or "out_of_time"."""
+        """Return a mask of the dialogues with the flag "ended", "success" or "out_of_time"."""
         flags: Mask = self.dialogues[name] != 0
         return flags
 
     def sibling(self, number: int) -> ManyDialogues:
-        """Return `number` other dialogues of the same process; all that was prepared is shared."""
+        """Return `number` new dialogues of the same process, which share the prepared data."""
         other = copy(self)
         other._make_room(number, self.dialogues.dtype)
         return other
 
     def view(self, place: int) -> View:
-        """Return one of the dialogues in words."""
+        """Return the readable view of a dialogue."""
         d: Any = DialogueRecord([])
         for name in self.dialogues.dtype.fields or ():
             setattr(d, name, self.dialogues[name][place].tolist())
         return View(self.process.simulation.codes, self._t, d)
 
     def load(self) -> None:
-        """Compile what plays the dialogues, or load it from disk, before the first of them."""
+        """Compile the code, or load it from the cache, before the first dialogue."""
         other = self.sibling(1)
         other.begin(np.zeros(1, dtype=np.bool_))
         PlaceRng(other, 0).random()
@@ -103,9 +103,9 @@ class ManyDialogues:
         *,
         forget: bool = True,
     ) -> None:
-        """Seed the dialogues to come in some places, and `forget` what is remembered of others.
+        """Seed the next dialogues in some places; `forget` clears the memory of earlier dialogues.
 
-        A generator is read, not changed.
+        The generators do not advance.
         """
         for place, generator in zip(places, generators, strict=True):
             self.dialogues["seeder"][place] = _seeder_state(generator)
@@ -114,12 +114,12 @@ class ManyDialogues:
                 self.dialogues["alternative_awaited"][place] = False
 
     def begin(self, which: Mask) -> None:
-        """Begin a dialogue in some places. Raises `DataError` for a domain without goals."""
+        """Begin dialogues where `which` is True. Raises `DataError` for a domain without goals."""
         no_actions = np.zeros(self.number, dtype=np.int64)
         self._advance(np.where(which, BEGIN, LOOK), no_actions)
 
     def step(self, actions: NDArray[np.int64], begin: Mask | None = None) -> None:
-        """Take an action in each place where there is a dialogue; begin one where `begin` says so.
+        """Take an action in each unfinished dialogue; begin a new one where `begin` is True.
 
         Raises `DataError` for a domain without goals.
         """
@@ -130,7 +130,7 @@ class ManyDialogues:
 
     def _advance(self, what: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
         self.rewards = np.zeros(self.number)
-        # What was handed out before stays as it is.
+        # Arrays from earlier steps must not change.
         self.vectors = np.empty_like(self.vectors)
         failed = advance_function()(
             self.shared,
@@ -146,9 +146,9 @@ class ManyDialogues:
 
 
 def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return records of zeros, in huge pages where the system has them.
+    """Return records of zeros, in huge pages if the system supports them.
 
-    A step touches a little of every record. NumPy asks for huge pages in `empty`, not in `zeros`.
+    A step accesses a small part of every record. NumPy requests huge pages only in `empty`.
     """
     records = np.empty(number, dtype=kind)
     records.view(np.uint8)[:] = 0
@@ -156,7 +156,7 @@ def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 class PlaceRng(Rng):
-    """The random numbers of the dialogue in one place, for policies that draw."""
+    """The random generator of the dialogue in one place, for policies that sample actions."""
 
     def __init__(self, batch: ManyDialogues, place: int) -> None:
         super().__init__(0)
@@ -164,12 +164,12 @@ class PlaceRng(Rng):
         self._draw = random_function()
 
     def random(self) -> float:
-        """Return a number from 0 up to, but without, 1."""
+        """Return a number in the interval [0, 1)."""
         return self._draw(self._batch.dialogues, self._place)
 
 
 def _seeder_state(generator: np.random.Generator) -> tuple[int, int, int, int]:
-    """Return the state of a NumPy generator, a PCG64: high and low half of state and increment."""
+    """Return the state of a PCG64 generator: high and low half of state and increment."""
     if not isinstance(generator.bit_generator, np.random.PCG64):
         kind = type(generator.bit_generator).__name__
         raise UsageError(f"dialogues are seeded from a NumPy generator PCG64, not {kind}")
@@ -182,7 +182,7 @@ _ONE = np.ones(1, dtype=np.bool_)
 
 
 class CompiledProcess(DecisionProcess):
-    """A process whose dialogues are played by compiled code, with the same results."""
+    """A process that plays its dialogues in compiled code, with the same results."""
 
     def __init__(self, process: DecisionProcess, many: ManyDialogues | None = None) -> None:
         """Compile the simulation of a process. Raises `DependencyError` without numba."""
@@ -194,18 +194,18 @@ class CompiledProcess(DecisionProcess):
 
     @property
     def view(self) -> View:
-        """The dialogue in words."""
+        """The readable view of the dialogue."""
         return self._many.view(0)
 
     def sibling(self) -> CompiledProcess:
-        """Return the same process for other dialogues, which begin as those of this one do."""
+        """Return an independent copy of the process with the same initial state."""
         other = self._many.sibling(1)
         for name in CARRIED_OVER:
             other.dialogues[name] = self._many.dialogues[name]
         return CompiledProcess(self, other)
 
     def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:
-        """Start a dialogue seeded from a NumPy generator; return its own, and what is observed."""
+        """Start a dialogue; return its generator (seeded by `generator`) and first observation."""
         self._many.seed([0], [generator], forget=False)
         self._many.begin(_ONE)
         self.mask = self._many.masks[0].copy()

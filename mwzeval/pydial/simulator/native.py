@@ -1,7 +1,7 @@
-"""What plain Python and compiled code do differently: chance, sets of entities, sums.
+"""Functions that differ between plain Python and compiled code: random numbers, sets and sums.
 
-`twister.py` has functions of the same names and results for numba. A set of entities is a list of
-words; here one word, an integer of any length, has them all.
+`twister.py` has functions with the same names and results for numba. Sets of entities are lists of
+words; here, a set has only one word, an integer of any length.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ u64 = int
 
 
 def let_user_answer(t: Shared, d: Dialogue) -> None:
-    """Let the user hear what the system says now, and say something."""
+    """Let the user process the current system act and choose an act."""
     d.answer(t, d)
 
 
 def random(d: Dialogue) -> float:
-    """Return a number from 0 up to, but without, 1."""
+    """Return a number in the interval [0, 1)."""
     return d.rng.random()
 
 
@@ -31,7 +31,7 @@ def happens(d: Dialogue, probability: float) -> bool:
 
 
 def choose(d: Dialogue, number: int) -> int:
-    """Return the index of one of so many members."""
+    """Return a random index below a number."""
     return int(d.rng.random() * number)
 
 
@@ -44,7 +44,7 @@ def which(d: Dialogue, first: float, second: float) -> int:
 
 
 def below(d: Dialogue, number: int) -> int:
-    """Return an integer below a number, as `Random.sample` draws it."""
+    """Return an integer below a number, drawn like in `Random.sample`."""
     return d.rng.randrange(number)
 
 
@@ -54,27 +54,27 @@ def gauss(d: Dialogue, mean: float, deviation: float) -> float:
 
 
 def weighted(d: Dialogue, sums: Any, number: int) -> int:
-    """Return an index, drawn by weights of which the cumulative sums are given."""
+    """Return a random index; `sums` are the cumulative sums of weights."""
     return bisect_right(sums, d.rng.random() * sums[number - 1], 0, number)
 
 
 def count(rows: Rows) -> int:
-    """Return how many entities are in a set."""
+    """Return the number of entities in a set."""
     return rows[0].bit_count()
 
 
 def copy_rows(rows: Rows, copy: Rows) -> None:
-    """Make a set of entities the same as another."""
+    """Copy a set of entities."""
     copy[0] = rows[0]
 
 
 def narrow(rows: Rows, having: Rows) -> None:
-    """Keep those entities of a set that are in another, too."""
+    """Remove entities from a set that are not in another set."""
     rows[0] &= having[0]
 
 
 def drop(rows: Rows, having: Rows) -> None:
-    """Keep those entities of a set that are not in another."""
+    """Remove entities from a set that are in another set."""
     rows[0] &= ~having[0]
 
 
@@ -84,7 +84,7 @@ def at_least_two(rows: Rows) -> bool:
 
 
 def nth(rows: Rows, number: int) -> int:
-    """Return an entity of a set by its number from 0, -1 if there are not so many."""
+    """Return the entity at an index of a set, -1 if the set is smaller."""
     bits = rows[0]
     for _ in range(number):
         bits &= bits - 1
@@ -92,7 +92,7 @@ def nth(rows: Rows, number: int) -> int:
 
 
 def differ(rows: Rows, alike: Any, slot: int) -> bool:
-    """Return whether entities of a set have different values of a slot."""
+    """Return whether the entities of a set have different values of a slot."""
     bits, first = rows[0], -1
     while bits:
         value = alike[(bits & -bits).bit_length() - 1][slot]
@@ -108,7 +108,7 @@ KEPT = 2**14
 
 
 def recall(t: Shared, d: Dialogue) -> bool:
-    """Put what matches in place if that was found before for the same values."""
+    """Restore cached matches for the accepted values; return whether they were cached."""
     found = t.matching.get(_accepted(d))
     if found is not None:
         d.rows[0], d.number, d.discriminable, d.matches[:] = found
@@ -116,7 +116,7 @@ def recall(t: Shared, d: Dialogue) -> bool:
 
 
 def remember(t: Shared, d: Dialogue) -> None:
-    """Keep what matches, for `recall`."""
+    """Cache the current matches for `recall`."""
     if len(t.matching) >= KEPT:
         t.matching.clear()
     t.matching[_accepted(d)] = d.rows[0], d.number, d.discriminable, d.matches[:]
@@ -127,12 +127,12 @@ def _accepted(d: Dialogue) -> tuple[tuple[int, int], ...]:
 
 
 def fill(numbers: Any, number: float) -> None:
-    """Set all numbers to one."""
+    """Set all elements to a number."""
     numbers[:] = [number] * len(numbers)
 
 
 def put(numbers: Any, at: int, some: Any) -> None:
-    """Write some numbers into others, from a place on."""
+    """Write numbers into others, from an index on."""
     numbers[at : at + len(some)] = some
 
 
@@ -142,5 +142,5 @@ def summed(numbers: Any, number: int) -> float:
 
 
 def rounded(number: float) -> float:
-    """Return a number between 0 and 1 with four digits."""
+    """Return a number between 0 and 1, rounded to four digits."""
     return round(number, 4)

@@ -1,4 +1,4 @@
-"""The random numbers of a dialogue: one seeded generator for everything that is drawn in it."""
+"""The random numbers of a dialogue, which come from one seeded generator."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Bits = np.random.Generator
 
 
 class Rng(Random):
-    """Python's generator of a dialogue; the same seed, the same draws.
+    """The random generator of a dialogue; the same seed gives the same numbers.
 
-    Not NumPy's: single draws are what is needed, and NumPy's cost ten times as much. `rng_from`
-    makes one for a dialogue from a NumPy generator.
+    It is Python's generator, because single draws with NumPy take ten times as long. `rng_from`
+    creates a generator from a NumPy generator.
     """
 
     def choose(self, members: Sequence[Member]) -> Member:
-        """Return one of the members, each as likely as the others."""
+        """Return one of the members with equal probabilities."""
         return members[int(self.random() * len(members))]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -34,5 +34,5 @@ def _restored(state: tuple[Any, ...]) -> Rng:
 
 
 def rng_from(generator: Bits) -> Rng:
-    """Return the source of one dialogue, seeded from a NumPy generator (which moves on)."""
+    """Return the generator of one dialogue, seeded from a NumPy generator, which advances."""
     return Rng(int(generator.integers(2**63)))

@@ -1,4 +1,4 @@
-"""Dialogues between a simulated user and whoever decides what the system says."""
+"""Dialogues between a simulated user and a system that provides acts or actions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from mwzeval.pydial.user_parameters import UserModel, user_model
 
 @dataclass(slots=True)
 class UserState:
-    """What a user begins with; `rng` is the generator of the dialogue."""
+    """The initial state of a user; `rng` is the generator of the dialogue."""
 
     domain: Domain
     goal: Goal
@@ -53,11 +53,11 @@ class User:
 
     @property
     def goal(self) -> Goal:
-        """The goal as it is now, by which success is judged."""
+        """The current goal, which determines success."""
         return self.state.goal
 
     def answer(self, system: Act) -> Act:
-        """Return the user's act in answer to the system's. After `bye()` the dialogue is over."""
+        """Return the user's answer to a system act. After `bye()`, the dialogue is over."""
         raise NotImplementedError
 
 
@@ -65,9 +65,9 @@ MakeUser = Callable[[UserState], User]
 
 
 class Result(NamedTuple):
-    """What came of a system act: its reward, whether the dialogue is over, and how it ended.
+    """The result of a system act: its reward and whether and how the dialogue ended.
 
-    `success` and `out_of_time` are False while it goes on.
+    `success` and `out_of_time` are False before the end.
     """
 
     reward: float
@@ -77,12 +77,12 @@ class Result(NamedTuple):
 
 
 class Simulation:
-    """One dialogue after the other in a task: user, channel and tracker, but no policy.
+    """A sequence of dialogues in a task with user, channel and tracker, but without a policy.
 
-    What sounds alike is drawn once, from `confusion_seed`. A dialogue depends on nothing but its
-    draws and on what is answered, except that in `legacy` the tracker remembers across dialogues
-    that an offer was made (until `forget`). `make_user` makes users that stand in for the
-    simulated one. `t` and `d` are the records of `layout`.
+    The confusion table is drawn once, from `confusion_seed`. A dialogue depends only on its random
+    numbers and the system's answers. In `legacy`, however, the tracker remembers across dialogues
+    that an offer was made (until `forget`). `make_user` creates users that replace the simulated
+    user. `t` and `d` are the records of `layout`.
     """
 
     def __init__(
@@ -112,12 +112,12 @@ class Simulation:
         self._user: User | None = None
 
     def set_user_model(self, model: UserModel) -> None:
-        """Draw the behavior of users from these ranges."""
+        """Set the ranges from which the behavior of users is drawn."""
         self.user_model = model
         put_user_model(self.t, model, self.legacy)
 
     def sibling(self) -> Simulation:
-        """Return a simulation of other dialogues that shares all that was prepared."""
+        """Return a simulation of other dialogues, which shares the prepared data."""
         other = copy(self)
         other.t = sibling_of(self.t)
         other._make_room()
@@ -131,30 +131,30 @@ class Simulation:
 
     @property
     def exchange(self) -> int:
-        """The number of the exchange, from 1."""
+        """The number of the turn, from 1."""
         return int(self.d.exchange)
 
     @property
     def ended(self) -> bool:
-        """Whether there is no dialogue."""
+        """Whether the dialogue is over or has not begun."""
         return bool(self.d.ended)
 
     @property
     def belief(self) -> Belief:
-        """What is believed now; the next exchange changes it."""
+        """The current belief, which changes with the next turn."""
         return Belief(self.view)
 
     @property
     def goal(self) -> Goal:
-        """The goal of the user as it is now."""
+        """The current goal of the user."""
         return self.view.goal if self._user is None else self._user.goal
 
     def forget(self) -> None:
-        """Begin a new run: nothing is remembered of the dialogues before."""
+        """Start a new run by clearing the memory of earlier dialogues."""
         self.d.offered_before = self.d.alternative_awaited = False
 
     def draw_user(self, rng: Rng, goal: Goal | None = None) -> Goal:
-        """Draw a user; return its goal, which may be given.
+        """Draw a user; return its goal. The argument `goal` replaces the random goal.
 
         Raises `DataError` for a domain without goals.
         """
@@ -170,10 +170,10 @@ class Simulation:
         return self.view.goal
 
     def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
-        """Start a dialogue, up to the first act of the user; return what is believed then.
+        """Start a dialogue up to the first act of the user; return the belief after this act.
 
-        The user and all that is said are drawn from `rng`; what is said from where `talk` is, if
-        that is given, so that the same user talks differently. With a `goal` none is drawn.
+        `rng` draws the user and all acts. If `talk` is given, it draws the acts instead, so the
+        same user acts differently. With a `goal`, no goal is drawn.
         """
         self.draw_user(rng, goal)
         self._user, self.d.answer = None, answer
@@ -186,29 +186,29 @@ class Simulation:
         return self.belief
 
     def _let_user_answer(self, t: Shared, d: Dialogue) -> None:
-        """Let the user that stands in for the simulated one answer, and know its goal."""
+        """Let the user that replaces the simulated one answer, and copy its goal."""
         assert self._user is not None
         self.view.put_user(self._user.answer(self.view.system_act))
         self.view.put_goal(self._user.goal)
 
     def answer(self, act: Act) -> Result:
-        """Say a system act, hear what the user answers, and return what came of it.
+        """Carry out a system act, let the user answer, and return the result.
 
-        The act is rewarded, and then the dialogue may be over: because one of both said goodbye, or
-        because the user's answer would be one too many (that exchange is not counted). Raises
-        `UsageError` when there is no dialogue.
+        The dialogue ends if the system or the user has said goodbye, or if the user's answer
+        exceeds the maximum number of turns (this turn is not counted). Raises `UsageError` if the
+        dialogue is over or has not begun.
         """
         self._check()
         self.view.put_system(act)
         return self._result(go_on(self.t, self.d))
 
     def take(self, action: int) -> Result:
-        """Carry out a summary action; otherwise as `answer`."""
+        """Carry out a summary action; the rest is the same as in `answer`."""
         self._check()
         return self._result(take(self.t, self.d, action))
 
     def act_of(self, action: int) -> Act:
-        """Return the system act that a summary action stands for now, which is taken."""
+        """Return the system act of a summary action in the present state, without saying it."""
         self._check()
         say_action(self.t, self.d, action)
         return self.view.next_act
@@ -227,18 +227,18 @@ class Simulation:
     def success(self) -> bool:
         """Return whether the current goal of the user is met.
 
-        All requests are answered, and the entity named is one that satisfies the goal as it is
-        after all changes. Answers are not checked against the entity.
+        All requests must be answered, and the recommended entity must satisfy the current goal.
+        Answers are not compared with the entity.
         """
         return bool(achieved(self.t, self.d))
 
     def spoken(self, act: Act) -> Act:
-        """Return what the system says in place of an act: goodbye, if the user probably did."""
+        """Return an act, replaced with goodbye if the user has probably said goodbye."""
         return BYE if self.d.discourse[c.SAID_BYE] > HEARD_BYE else act
 
 
 def no_goal(domain: str) -> DataError:
-    """Return the error of a domain in which no goal was found."""
+    """Return the error for a domain in which no goal was found."""
     return DataError(
         f"{domain}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
         f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"

@@ -1,6 +1,6 @@
-"""The course of a dialogue: its beginning, and its exchanges.
+"""The course of a dialogue: its start and its turns.
 
-Source: Casanueva et al. (2017); the order of events is that of the published program.
+Source: Casanueva et al. (2017); the order of events follows the published program.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from mwzeval.pydial.simulator.system import say, say_action, summarize
 from mwzeval.pydial.simulator.tracker import begin_belief, track
 
 HEARD_BYE = 0.8
-"""The system says goodbye, whatever it was about to say, if the user did more probably than so."""
+"""If the user's goodbye is more probable than this, the system says goodbye instead of its act."""
 
 
 def begin(t: Shared, d: Dialogue) -> None:
-    """Start a dialogue of a user that has a goal: the system says hello, and the user answers."""
+    """Start a dialogue of a user with a goal: the system says hello, and the user answers."""
     if not t.keep_alternatives:
         d.alternative_awaited = False
     begin_belief(t, d)
@@ -33,7 +33,7 @@ def begin(t: Shared, d: Dialogue) -> None:
 
 
 def start(t: Shared, d: Dialogue) -> bool:
-    """Draw a user, and begin a dialogue with it; return whether it has found a goal."""
+    """Draw a user and start a dialogue; return whether a goal was found."""
     draw_parameters(t, d)
     if not draw_goal(t, d):
         return False
@@ -43,7 +43,7 @@ def start(t: Shared, d: Dialogue) -> bool:
 
 
 def _listen(t: Shared, d: Dialogue) -> bool:
-    """Hear what the user says; return whether there was time for it."""
+    """Process the user act; return False if the maximum number of turns is exceeded."""
     if d.exchange == t.max_exchanges:
         return False
     d.exchange += 1
@@ -54,15 +54,15 @@ def _listen(t: Shared, d: Dialogue) -> bool:
 
 
 def take(t: Shared, d: Dialogue, action: int) -> float:
-    """Carry out a summary action; otherwise as `go_on`."""
+    """Carry out a summary action; the rest is the same as in `go_on`."""
     say_action(t, d, action)
     return go_on(t, d)
 
 
 def go_on(t: Shared, d: Dialogue) -> float:
-    """Say the next act, or goodbye if the user probably did, and let the user answer.
+    """Output the next act, or goodbye if the user probably said goodbye; let the user answer.
 
-    Return the reward. The dialogue ends after a goodbye, or if there is no time for the answer.
+    Return the reward. The dialogue ends after a goodbye or the maximum number of turns.
     """
     if d.discourse[c.SAID_BYE] > HEARD_BYE:
         say(d, c.BYE)
@@ -79,5 +79,5 @@ def go_on(t: Shared, d: Dialogue) -> float:
 
 
 def last_reward(t: Shared, success: bool) -> float:
-    """Return the reward of the last exchange."""
+    """Return the reward of the last turn."""
     return t.exchange_reward + success * t.success_reward

@@ -1,11 +1,11 @@
-"""What the system sees and does: summaries, vectors, masks, and acts of summary actions.
+"""The system's observations and acts: summaries, vectors, masks, and acts of summary actions.
 
 Source: Casanueva et al. (2017), sections 3 and 4; vectors have the sizes of the published program
-(its Table 2), masks its conditions.
+(its Table 2), and masks its conditions.
 
-Where nothing else decides, `legacy` orders slots as the published program, which ran on Python 2,
-whose dictionaries are ordered by hash. That order is the same in every run, so it is part of the
-benchmark: of equally probable slots it says which is counted first.
+Where the order of slots is otherwise arbitrary, `legacy` uses the order of the published program.
+It ran on Python 2, whose dictionaries are ordered by hash. This order is the same in every run, so
+it is part of the benchmark: it determines which of several equally probable slots comes first.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ ABOUT_SLOTS = ("request", "confirm", "select")
 GENERAL = (
     *("inform", "inform_byname", "inform_alternatives", "bye", "repeat", "reqmore", "restart"),
 )
-"""The summary actions: those about each slot, and then these."""
+"""The summary actions: three per slot, followed by these."""
 REQUEST, CONFIRM, SELECT = range(3)
 INFORM, INFORM_BY_NAME, INFORM_ALTERNATIVES, BYE, REPEAT, REQMORE = range(6)
 CERTAIN = 0.5
-"""A slot is asked for, and a discourse act made, if that is likelier than this."""
+"""A slot counts as requested, and a discourse act as made, above this probability."""
 FEW = 4
 SMALLEST = 8
-"""Of the tables of Python 2's dictionaries."""
+"""The minimum size of the hash tables of Python 2's dictionaries."""
 
 
 def action_names(ontology: Ontology) -> tuple[str, ...]:
-    """Return the names of the summary actions, in the order of their numbers."""
+    """Return the names of the summary actions; the index is the action."""
     about = [f"{kind}_{slot}" for slot in ontology.constraint_slots for kind in ABOUT_SLOTS]
     return (*about, *GENERAL)
 
 
 def sort_alphabetically(t: Shared, slots: Any, number: int) -> None:
-    """Sort the first of some slots from a to z."""
+    """Sort the first `number` slots alphabetically."""
     for end in range(1, number):
         slot, at = slots[end], end
         while at > 0 and t.rank[slots[at - 1]] > t.rank[slot]:
@@ -74,7 +74,7 @@ def _put(t: Shared, table: Any, size: int, slot: int) -> None:
 
 
 def sort_as_dictionary(t: Shared, slots: Any, number: int) -> None:
-    """Sort slots as a Python 2 dictionary lists them that they are put in in this order."""
+    """Sort slots in the iteration order of a Python 2 dictionary after insertion in this order."""
     size = SMALLEST
     table = t.table
     fill(table, -1)
@@ -85,7 +85,7 @@ def sort_as_dictionary(t: Shared, slots: Any, number: int) -> None:
             size = SMALLEST
             while size <= (index + 1) * 4:
                 size *= 2
-            # The old table is moved behind the new one, to be read in its order.
+            # The old table is moved behind the new one and then read in its order.
             for at in range(old):
                 table[size + at] = table[at]
             for at in range(size):
@@ -101,14 +101,14 @@ def sort_as_dictionary(t: Shared, slots: Any, number: int) -> None:
 
 
 def order(t: Shared, slots: Any, number: int) -> None:
-    """Put slots in the order in which they are said where nothing else decides."""
+    """Sort slots in the default order."""
     sort_alphabetically(t, slots, number)
     if t.legacy:
         sort_as_dictionary(t, slots, number)
 
 
 def summarize(t: Shared, d: Dialogue) -> None:
-    """Find the accepted slots, and what the entities say about them."""
+    """Find the accepted slots and the properties of the matching entities."""
     number, listed = 0, d.listed_slot
     for index in range(t.constraints):
         slot = t.constraint[index]
@@ -130,7 +130,7 @@ def summarize(t: Shared, d: Dialogue) -> None:
 
 
 def _match(t: Shared, d: Dialogue) -> None:
-    """Find what matches the likeliest accepted slots, and whether others would tell it apart."""
+    """Find the matches of the accepted slots, and whether other slots distinguish them."""
     rows, number, accepted = d.rows, d.count, d.accepted_slot
     copy_rows(t.everything, rows)
     found = t.entities
@@ -154,7 +154,7 @@ def _match(t: Shared, d: Dialogue) -> None:
 
 
 def _tells_apart(t: Shared, d: Dialogue, accepted: int, found: int) -> bool:
-    """Return whether another slot would tell the matching entities apart."""
+    """Return whether another slot distinguishes the matching entities."""
     if found < 2:
         return False
     for index in range(t.tellings):
@@ -169,7 +169,7 @@ def _tells_apart(t: Shared, d: Dialogue, accepted: int, found: int) -> bool:
 
 
 def method_of(t: Shared, d: Dialogue) -> int:
-    """Return how the user goes about it, never "none"."""
+    """Return the user's search method, which is never "none"."""
     none = d.methods[c.NO_METHOD]
     if t.legacy:
         none = 1.0 - summed(d.methods, c.NUMBER_OF_METHODS)
@@ -188,12 +188,12 @@ def has_thanked(d: Dialogue) -> bool:
 
 
 def top_name(t: Shared, d: Dialogue) -> int:
-    """Return the likeliest name, `c.NO_VALUE` where no name is likelier than each."""
+    """Return the most probable name, `c.NO_VALUE` if none exceeds the probability of no name."""
     return d.best[t.name] if d.best_mass[t.name] > d.none[t.name] else c.NO_VALUE
 
 
 def write_vector(t: Shared, d: Dialogue, vector: Any) -> None:
-    """Write what is believed into a vector of zeros."""
+    """Write the belief into a vector of zeros."""
     for index in range(t.informables):
         slot = t.informable[index]
         place, first, number = t.value_place[slot], t.first[slot], t.numbers[slot]
@@ -243,19 +243,19 @@ def write_mask(t: Shared, d: Dialogue, allowed: Any) -> None:
 
 
 def say(d: Dialogue, act: int) -> None:
-    """Begin the next act of the system."""
+    """Start the next act of the system."""
     d.system_act[1 - d.now], d.system_items[1 - d.now] = act, 0
 
 
 def add(d: Dialogue, slot: int, value: int, negated: bool) -> None:
-    """Give the next act of the system one more item."""
+    """Append an item to the next act of the system."""
     after = 1 - d.now
     d.system_item[after][d.system_items[after]] = coded(slot, value, negated)
     d.system_items[after] += 1
 
 
 def say_action(t: Shared, d: Dialogue, action: int) -> None:
-    """Make the act that a summary action stands for."""
+    """Create the act of a summary action."""
     about = 3 * t.constraints
     if action < about:
         slot, kind = t.constraint[action // 3], action % 3
@@ -283,7 +283,7 @@ def say_action(t: Shared, d: Dialogue, action: int) -> None:
 
 
 def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
-    """Ask about the likeliest values; where there are less, about the first of the ontology."""
+    """Ask about the most probable values; missing ones are replaced with others of the ontology."""
     say(d, c.CONFIRM if values == 1 else c.SELECT)
     best = d.best[slot] if d.best_mass[slot] > 0.0 else c.NO_VALUE
     second = d.second[slot] if d.second_mass[slot] > 0.0 else c.NO_VALUE
@@ -304,7 +304,7 @@ def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
 
 
 def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
-    """Offer the first match, or that named `rather`; or tell that there is none."""
+    """Offer the first match, preferably the name `rather`; without a match, report that."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return
@@ -320,7 +320,7 @@ def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
 
 
 def offer_another(t: Shared, d: Dialogue, excluded: int) -> None:
-    """Offer the first match but for some offers made; or tell that there is none."""
+    """Offer the first match except the first `excluded` offers; without a match, report that."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return
@@ -341,7 +341,7 @@ def offer_another(t: Shared, d: Dialogue, excluded: int) -> None:
 
 
 def _first(t: Shared, d: Dialogue) -> int:
-    """Return the first of `some` entities; where nothing is asked of them, any."""
+    """Return the first of `some` entities, or a random one without constraints."""
     number = 0
     if at_least_two(t.some):
         for index in range(d.count):
@@ -354,7 +354,7 @@ def _first(t: Shared, d: Dialogue) -> int:
 
 
 def _sample(t: Shared, d: Dialogue, slots: Any, number: int) -> int:
-    """Keep as many slots as are told at once, in their order; return how many those are."""
+    """Choose at most `t.most` random slots without changing their order; return their number."""
     for index in range(number):
         t.sampled[index] = slots[index]
     if number <= t.most:
@@ -406,7 +406,7 @@ def _say_nothing_found(t: Shared, d: Dialogue) -> None:
 
 
 def is_asked(t: Shared, d: Dialogue) -> bool:
-    """Return whether the user probably asks for something."""
+    """Return whether the user probably requests a slot."""
     for index in range(t.requestables):
         if d.requested[t.requestable[index]] > CERTAIN:
             return True
@@ -414,7 +414,7 @@ def is_asked(t: Shared, d: Dialogue) -> bool:
 
 
 def say_answer(t: Shared, d: Dialogue, entity: int) -> None:
-    """Tell what is asked about an entity; something of it where nothing is asked."""
+    """Inform about the requested slots of an entity, or about a random slot without a request."""
     asked, number = t.asked, 0
     for index in range(t.requestables):
         slot = t.requestable[index]

@@ -1,4 +1,4 @@
-"""What all dialogues of a task share, as numbers: the domain, the user model, the channel."""
+"""The data that all dialogues of a task share, as numbers: domain, user model and channel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALL_BITS = 2**64 - 1
 
 
 class Switches(NamedTuple):
-    """How a task is played; see `DecisionProcess`."""
+    """Options of the simulation; see `DecisionProcess`."""
 
     legacy: bool = False
     keep_alternatives: bool = False
@@ -36,7 +36,7 @@ class Switches(NamedTuple):
 
 
 def sizes_for(codes: Codes, task: Task, *, compiled: bool) -> Sizes:
-    """Return the sizes of records; those of plain Python have room for foreign words."""
+    """Return the sizes of records; plain Python needs space for words outside the domain."""
     entities = len(codes.domain.table.rows)
     needed = {
         "slots": len(codes.slots),
@@ -54,7 +54,7 @@ def sizes_for(codes: Codes, task: Task, *, compiled: bool) -> Sizes:
 
 
 def orders_of(codes: Codes) -> list[tuple[int, ...]]:
-    """Return the orders of constraints that a goal may have."""
+    """Return the possible orders of constraints in a goal."""
     slots = [codes.slot[slot] for slot in codes.domain.ontology.constraint_slots]
     return list(permutations(slots, min(CONSTRAINTS, len(slots))))
 
@@ -62,9 +62,9 @@ def orders_of(codes: Codes) -> list[tuple[int, ...]]:
 def shared_record(
     codes: Codes, task: Task, channel: ErrorModel, switches: Switches, *, compiled: bool = False
 ) -> tuple[Shared, Sizes]:
-    """Return what the dialogues of a task share, and the sizes of records that fit.
+    """Return the shared data of a task's dialogues, and the sizes of its records.
 
-    It is a record for plain Python, or one to be made an array for `compiled` code.
+    The result is a record for plain Python, or for conversion to an array with `compiled`.
     """
     sizes = sizes_for(codes, task, compiled=compiled)
     t: Any = SharedRecord(shared_fields(sizes))
@@ -88,12 +88,12 @@ def shared_record(
 
 
 def sample_pool(number: int) -> int:
-    """Return the largest population from which `Random.sample` draws so many by swapping."""
+    """Return the largest population from which `Random.sample` draws this number by swapping."""
     return 21 if number <= 5 else 21 + int(4 ** ceil(log(number * 3, 4)))
 
 
 def _put(numbers: list[Any], values: Iterable[Any]) -> int:
-    """Write values to the beginning of a list; return how many."""
+    """Write values to the beginning of a list; return their number."""
     known = list(values)
     numbers[: len(known)] = known
     return len(known)
@@ -123,7 +123,7 @@ def _put_slots(t: Shared, codes: Codes, foreign: int) -> None:
     ranks = {slot: rank for rank, slot in enumerate(sorted(codes.of_domain))}
     first = 0
     for at in range(len(t.first)):
-        # Foreign slots have no values of their own, but for those that each slot has.
+        # Slots outside the domain have only the values that every slot has.
         t.first[at] = first
         first += foreign
         if at < t.slots:
@@ -147,7 +147,7 @@ def _put_slots(t: Shared, codes: Codes, foreign: int) -> None:
 
 
 def python2_hash(text: str) -> int:
-    """Return the hash of a text, which is not empty, in a 64-bit Python 2."""
+    """Return the hash of a nonempty text in 64-bit Python 2."""
     hashed = ord(text[0]) << 7
     for character in text:
         hashed = ((1000003 * hashed) & _ALL_BITS) ^ ord(character)
@@ -155,7 +155,7 @@ def python2_hash(text: str) -> int:
 
 
 def in_words(rows: int, words: int) -> list[int]:
-    """Return a bit set in words of 64 bits; the only word has all."""
+    """Return a bit set in words of 64 bits; if there is only one word, it has any length."""
     if words == 1:
         return [rows]
     return [rows >> 64 * word & _ALL_BITS for word in range(words)]
@@ -180,14 +180,14 @@ def _put_entities(t: Shared, codes: Codes, words: int) -> None:
 
 
 def put_user_model(t: Shared, model: UserModel, legacy: bool) -> None:
-    """Write down the ranges of a user's parameters, and its patience."""
+    """Write the ranges of a user's parameters and its patience."""
     for index, (low, width) in enumerate(model.ranges):
         t.low[index], t.width[index] = low, width
     t.patiences = _put(t.patience, model.patience_in(legacy))
 
 
 def put_channel(t: Shared, channel: ErrorModel, codes: Codes) -> None:
-    """Write down what sounds alike, and the figures of lists of hypotheses."""
+    """Write the confusion tables and the parameters of N-best lists."""
     t.perfect = channel.perfect
     if channel.perfect:
         return
@@ -221,7 +221,7 @@ def _put_near(
 
 
 def vector_names(codes: Codes) -> tuple[str, ...]:
-    """Return what each number of the vector of neural policies is."""
+    """Return the names of the components of neural policies' vectors."""
     ontology = codes.domain.ontology
     names: list[str] = []
     for slot, values in ontology.informable.items():
@@ -234,7 +234,7 @@ def vector_names(codes: Codes) -> tuple[str, ...]:
 
 
 def _put_vector(t: Shared, codes: Codes) -> None:
-    """Write down where what is believed lies in the vectors of neural policies."""
+    """Write the positions of beliefs in the vectors of neural policies."""
     ontology = codes.domain.ontology
     at = 0
     for slot, values in ontology.informable.items():
@@ -253,7 +253,7 @@ def _put_vector(t: Shared, codes: Codes) -> None:
 
 
 def sibling_of(t: Shared) -> Shared:
-    """Return the same for other dialogues, with foreign words and room to work in of their own."""
+    """Return a copy with separate foreign words and separate temporary memory."""
     other = copy(t)
     names = [name for name, *_ in shared_fields(STANDARD)]
     for name in (

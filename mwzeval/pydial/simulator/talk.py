@@ -1,7 +1,6 @@
-"""Dialogues of a simulation, held by the loop that all benchmarks have in common.
+"""Dialogues of a simulation in the conversation loop that all benchmarks share.
 
-What the user says reaches the system as belief, after the channel and the tracker: a `Belief` is a
-turn of the user, an `Act` one of the system.
+A `Belief` represents a user turn after the channel and the tracker; an `Act` is a system turn.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from mwzeval.pydial.simulator.step import last_reward
 from mwzeval.pydial.simulator.view import Belief, View
 
 SAID, HEARD = "said", "heard"
-"""What the user says, and the hypotheses of what that was, in an exchange of a record."""
+"""Keys of a turn in a record: the user act and its N-best list."""
 SUCCESS, EXCHANGES, REWARD, FINAL_GOAL = "success", "exchanges", "reward", "final_goal"
-"""The keys of a line that say what came of a dialogue."""
+"""Keys of the result of a dialogue in a line."""
 Answer = Callable[[Belief], Act]
-"""Decides what the system says."""
+"""Chooses the system act."""
 
 
 class Outcome(NamedTuple):
-    """What came of a dialogue. One that a side could not go on with is no success."""
+    """The result of a dialogue. A dialogue in which one side failed is not a success."""
 
     success: bool
     exchanges: int
@@ -38,19 +37,20 @@ class Outcome(NamedTuple):
 
 
 def keep_user_turn(record: Record, view: View) -> None:
-    """Keep what the user has said last, and what was heard of it."""
+    """Store the last user act and its N-best list."""
     heard = [[str(act), confidence] for act, confidence in view.hypotheses]
     record.said({SAID: str(view.user_act), HEARD: heard})
 
 
 def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return the exchanges of a record as lines of episode files have them: what the system said,
-    what the user answered, and what was heard of that."""
+    """Return the turns of a record in the format of episode files: the system act, the user's
+    answer, and the N-best list of this answer.
+    """
     turns: list[dict[str, Any]] = []
     system = str(HELLO)
     for exchange in exchanges:
         if not (isinstance(exchange, list | tuple) and len(exchange) == 2):
-            continue  # the check of the file reports it
+            continue  # the file's validation reports it
         user, answered = exchange
         if isinstance(user, Mapping):
             turns.append({"system": system, "user": user.get(SAID), HEARD: user.get(HEARD)})
@@ -59,9 +59,9 @@ def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class SimulatedUser:
-    """The user of a simulation in one dialogue, drawn from `rng`; `talk` is as in `begin` there.
+    """The user in one dialogue, drawn from `rng`; for `talk`, see `Simulation.begin`.
 
-    `is_done` says whether somebody has said goodbye, or the time is over.
+    `is_done` is True after a goodbye or after the maximum number of turns.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SimulatedUser:
         self._has_begun = self.is_done = False
 
     def begin(self) -> Belief:
-        """Return what is believed of what the user says first."""
+        """Return the belief after the first user act."""
         belief = self.simulation.begin(*self._drawn)
         self._has_begun = True
         self.is_done = self.simulation.d.user_act == c.BYE
@@ -88,7 +88,7 @@ class SimulatedUser:
         return belief
 
     def answer(self, act: Act, /) -> Belief:
-        """Return what is believed of what the user answers, if it does."""
+        """Return the belief after the user's answer to an act."""
         simulation = self.simulation
         result = simulation.answer(act)
         self._reward += result.reward
@@ -103,14 +103,14 @@ class SimulatedUser:
 
     @property
     def goal(self) -> Goal | None:
-        """The goal as it is now; None before the dialogue."""
+        """The current goal; None before the dialogue."""
         return self.simulation.goal if self._has_begun else None
 
     def outcome(self) -> Outcome:
-        """Return what the dialogue comes to if nobody says any more.
+        """Return the result of the dialogue if no further act follows.
 
-        Before its end, that is a dialogue whose time runs out. After the user's goodbye it does not
-        matter what the system answers.
+        A dialogue before its end counts as out of time. After the user's goodbye, the system's
+        answer has no effect.
         """
         if self._outcome is not None:
             return self._outcome
@@ -126,7 +126,7 @@ class SimulatedUser:
 
 
 class System:
-    """The system's side: it is asked as long as there is somebody to talk to."""
+    """The system, which answers until the user is done."""
 
     def __init__(self, user: SimulatedUser, answer: Answer, record: Record | None) -> None:
         self._user = user
@@ -134,14 +134,14 @@ class System:
         self._record = record
 
     def answer(self, belief: Belief, /) -> Act:
-        """Return what the system says."""
+        """Return the system act."""
         user = self._user
         if user.is_done and user.simulation.ended:
             return BYE
         act = self._answer(belief)
         if self._record is not None:
             self._record.heard(str(user.simulation.spoken(act)))
-        if user.is_done:  # what answers a goodbye is the end
+        if user.is_done:  # the answer to a goodbye is the end
             user.answer(act)
         return act
 
@@ -154,15 +154,15 @@ def hold_dialogue(
     note: Note | None = None,
     failures: tuple[type[BaseException], ...] = FAILURES,
 ) -> Ending:
-    """Hold a dialogue of a simulation; return how it has ended.
+    """Run a dialogue of a simulation and return how it ended.
 
-    `note` and `failures` are as in `converse`. What the dialogue comes to is the user's `outcome`.
+    `note` and `failures` are arguments of `converse`. The user's `outcome` has the result.
     """
     task = user.simulation.task
     ending = converse(
         lambda: user,
         lambda: System(user, make_answer(), record),
-        user_turns=task.max_exchanges + 1,  # the last is for the user to notice that time is over
+        user_turns=task.max_exchanges + 1,  # in the last turn, the user detects the end
         note=note,
         failures=failures,
     )
@@ -173,7 +173,7 @@ def hold_dialogue(
 
 
 def facts_of(user: SimulatedUser) -> dict[str, Any]:
-    """Return what a line of a file says of a dialogue next to what was said and how it ended."""
+    """Return the fields of a line for a dialogue, except for its turns and its ending."""
     outcome = user.outcome()
     facts: dict[str, Any] = {
         SUCCESS: outcome.success,

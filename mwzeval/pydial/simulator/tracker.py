@@ -1,9 +1,9 @@
 """The focus tracker: new evidence replaces older evidence in proportion to its probability.
 
-Source: the published program, as described in the specification of the benchmark; "legacy" marks
-what it loses on the way: a value without a slot is only understood after a request (elsewhere it
-still makes the method "byconstraints"), the method "none" keeps a mass that nothing feeds, and that
-an offer was made is remembered across dialogues.
+Source: the published program, as described in the specification of the benchmark. "legacy" marks
+its errors: a value without a slot is only understood after a request (after other acts, it still
+makes the method "byconstraints"); the method "none" keeps an old probability; and an offer is
+remembered across dialogues.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mwzeval.pydial.simulator.native import fill, summed
 
 
 def begin_belief(t: Shared, d: Dialogue) -> None:
-    """Start a dialogue: nothing is known, nothing was said."""
+    """Start a dialogue with an empty belief."""
     for index in range(t.informables):
         _forget(d, t.informable[index])
     fill(d.methods, 0.0)
@@ -38,7 +38,7 @@ def _forget(d: Dialogue, slot: int) -> None:
 
 
 def track(t: Shared, d: Dialogue) -> bool:
-    """Take in what the user may have said; return whether that changed the belief of a slot."""
+    """Process the N-best list; return whether the belief about a slot changed."""
     act, items = d.system_act[d.now], d.system_item[d.now]
     number = d.system_items[d.now]
     this = confirmed = -1
@@ -74,7 +74,7 @@ def track(t: Shared, d: Dialogue) -> bool:
 
 
 def _remember(t: Shared, d: Dialogue, act: int, items: Items, number: int) -> None:
-    """Remember what the system offered, or that it found nothing."""
+    """Store the system's offer, or that it found nothing."""
     d.nothing_found = d.offered = False
     if act != c.INFORM:
         return
@@ -95,7 +95,7 @@ def _remember(t: Shared, d: Dialogue, act: int, items: Items, number: int) -> No
 
 
 def _update_slot(t: Shared, d: Dialogue, slot: int) -> None:
-    """Let new evidence about a slot replace older evidence in proportion to its mass."""
+    """Replace older evidence about a slot in proportion to the probability of new evidence."""
     first, count = t.first[slot], d.believed[slot]
     values, mass = d.value, d.mass
     total = summed(t.evidence_score[slot], t.evidence[slot])
@@ -178,10 +178,10 @@ def _update_requested(t: Shared, d: Dialogue, act: int, items: Items, number: in
 
 
 def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, score: float) -> None:
-    """Add the score of a hypothesis to all that it says.
+    """Add the score of a hypothesis to the evidence for its items.
 
-    `this` is the slot that a value without a slot is of, `confirmed` the item that the system asked
-    to be confirmed; -1 where there is none.
+    `this` is the slot for values without a slot, `confirmed` the item that the system asked to
+    confirm; -1 stands for none.
     """
     row, act = _in_context(t, d, rank, this, confirmed)
     items = d.hypothesis_item[row]
@@ -228,7 +228,7 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
 
 
 def _in_context(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int) -> tuple[int, int]:
-    """Return where the items of a hypothesis are, and its act: a bare yes or no means more."""
+    """Return the index of a hypothesis's items and its act; a bare yes or no is interpreted."""
     act = int(d.hypothesis_act[rank])
     if d.hypothesis_items[rank] == 0 and (act == c.AFFIRM or act == c.NEGATE):
         value = c.NO_VALUE
@@ -251,7 +251,7 @@ def _is_known(t: Shared, item: int) -> bool:
 
 
 def _told(t: Shared, items: Items, first: int, number: int, slot: int) -> bool:
-    """Return whether a slot is given a value."""
+    """Return whether items give a slot a value."""
     for at in range(first, number):
         if slot_of(items[at]) == slot and _is_known(t, items[at]):
             return True
@@ -259,7 +259,7 @@ def _told(t: Shared, items: Items, first: int, number: int, slot: int) -> bool:
 
 
 def _corrects(t: Shared, items: Items, number: int) -> bool:
-    """Return whether a denial gives the right value; `legacy`: not to or from no preference."""
+    """Return whether a denial gives the right value; in `legacy`, never with "dontcare"."""
     if number != 2 or slot_of(items[0]) != slot_of(items[1]):
         return False
     lost = value_of(items[0]) == c.DONTCARE or value_of(items[1]) == c.DONTCARE
@@ -267,7 +267,7 @@ def _corrects(t: Shared, items: Items, number: int) -> bool:
 
 
 def _ask(t: Shared, items: Items, number: int, score: float, bare: bool) -> bool:
-    """Ask for slots, those without a value or those with one; return whether there are any."""
+    """Add evidence for requests without (`bare`) or with a value; return whether any exist."""
     some = False
     for at in range(number):
         slot = slot_of(items[at])

@@ -1,7 +1,7 @@
-"""What `native.py` has, for numba: Python's own generator bit for bit, words of 64 bits, sums.
+"""The functions of `native.py` for numba: Python's random generator, 64-bit words, and sums.
 
-Each dialogue has a Mersenne Twister of its own, seeded from a NumPy generator (PCG64). Sources:
-Matsumoto & Nishimura (1998), O'Neill (2014).
+Each dialogue has a Mersenne Twister, seeded from a NumPy generator (PCG64), with the same bits as
+Python's generator. Sources: Matsumoto & Nishimura (1998), O'Neill (2014).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INITIAL_SEED, _FIRST_FACTOR, _SECOND_FACTOR = 19650218, 1664525, 1566083941
 
 
 def _initial_words() -> NDArray[np.uint32]:
-    """Return the words that seeding begins with."""
+    """Return the initial words of the seeding algorithm."""
     words = [_INITIAL_SEED]
     for index in range(1, WORDS):
         words.append((1812433253 * (words[-1] ^ words[-1] >> 30) + index) & 0xFFFFFFFF)
@@ -43,7 +43,7 @@ _TO_UNIT = 1.0 / 9007199254740992.0
 
 
 def seed_twister(d: Any, seed: Any) -> None:
-    """Seed Python's generator as `Random(seed)` does, with 63 bits."""
+    """Seed the generator like `Random(seed)`, with 63 bits."""
     words = d.twister
     words[:] = _INITIAL
     low, high = seed & _LOW32, seed >> _32
@@ -101,7 +101,7 @@ def _word(d: Any) -> Any:
 
 
 def random(d: Any) -> float:
-    """Return a number from 0 up to, but without, 1."""
+    """Return a number in the interval [0, 1)."""
     high = _word(d) >> np.uint64(5)
     low = _word(d) >> np.uint64(6)
     return (float(high) * 67108864.0 + float(low)) * _TO_UNIT
@@ -113,7 +113,7 @@ def happens(d: Any, probability: float) -> bool:
 
 
 def choose(d: Any, number: int) -> int:
-    """Return the index of one of so many members."""
+    """Return a random index below a number."""
     return int(random(d) * number)
 
 
@@ -126,7 +126,7 @@ def which(d: Any, first: float, second: float) -> int:
 
 
 def below(d: Any, number: int) -> int:
-    """Return an integer below a number, as `Random.sample` draws it."""
+    """Return an integer below a number, drawn like in `Random.sample`."""
     bits = 0
     while number >> bits:
         bits += 1
@@ -150,7 +150,7 @@ def gauss(d: Any, mean: float, deviation: float) -> float:
 
 
 def weighted(d: Any, sums: Any, number: int) -> int:
-    """Return an index, drawn by weights of which the cumulative sums are given."""
+    """Return a random index; `sums` are the cumulative sums of weights."""
     drawn = random(d) * sums[number - 1]
     at = 0
     while at < number and sums[at] <= drawn:
@@ -159,7 +159,7 @@ def weighted(d: Any, sums: Any, number: int) -> int:
 
 
 def _high_product(a: Any, b: Any) -> Any:
-    """Return the upper 64 of the 128 bits of a product."""
+    """Return the upper 64 bits of a 128-bit product."""
     a_low, a_high, b_low, b_high = a & _LOW32, a >> _32, b & _LOW32, b >> _32
     middle = a_high * b_low + (a_low * b_low >> _32)
     carried = a_low * b_high + (middle & _LOW32)
@@ -167,7 +167,7 @@ def _high_product(a: Any, b: Any) -> Any:
 
 
 def next_seed(d: Any) -> Any:
-    """Return what `integers(2**63)` of a dialogue's NumPy generator draws."""
+    """Return the next result of `integers(2**63)` of a dialogue's NumPy generator."""
     state = d.seeder
     high, low = state[0], state[1]
     product = low * _PCG_LOW
@@ -192,7 +192,7 @@ def _bits(word: Any) -> int:
 
 
 def count(rows: Any) -> int:
-    """Return how many entities are in a set."""
+    """Return the number of entities in a set."""
     number = 0
     for word in range(len(rows)):
         if rows[word]:
@@ -201,19 +201,19 @@ def count(rows: Any) -> int:
 
 
 def copy_rows(rows: Any, copy: Any) -> None:
-    """Make a set of entities the same as another."""
+    """Copy a set of entities."""
     for word in range(len(rows)):
         copy[word] = rows[word]
 
 
 def narrow(rows: Any, having: Any) -> None:
-    """Keep those entities of a set that are in another, too."""
+    """Remove entities from a set that are not in another set."""
     for word in range(len(rows)):
         rows[word] &= having[word]
 
 
 def drop(rows: Any, having: Any) -> None:
-    """Keep those entities of a set that are not in another."""
+    """Remove entities from a set that are in another set."""
     for word in range(len(rows)):
         rows[word] &= ~having[word]
 
@@ -231,12 +231,12 @@ def at_least_two(rows: Any) -> bool:
 
 
 def _lowest(word: Any) -> int:
-    """Return the number of the lowest bit that is set."""
+    """Return the index of the lowest set bit."""
     return _bits(~word & (word - _1))
 
 
 def nth(rows: Any, number: int) -> int:
-    """Return an entity of a set by its number from 0, -1 if there are not so many."""
+    """Return the entity at an index of a set, -1 if the set is smaller."""
     for word in range(len(rows)):
         bits = rows[word]
         inside = _bits(bits)
@@ -250,7 +250,7 @@ def nth(rows: Any, number: int) -> int:
 
 
 def differ(rows: Any, alike: Any, slot: int) -> bool:
-    """Return whether entities of a set have different values of a slot."""
+    """Return whether the entities of a set have different values of a slot."""
     first = -1
     for word in range(len(rows)):
         bits = rows[word]
@@ -265,29 +265,29 @@ def differ(rows: Any, alike: Any, slot: int) -> bool:
 
 
 def recall(t: Any, d: Any) -> bool:
-    """Tell that nothing is kept: to find it again takes no longer."""
+    """Return False, because compiled code is as fast without a cache."""
     return False
 
 
 def remember(t: Any, d: Any) -> None:
-    """Keep nothing."""
+    """Do nothing, because there is no cache."""
 
 
 def fill(numbers: Any, number: float) -> None:
-    """Set all numbers to one."""
+    """Set all elements to a number."""
     numbers[:] = number
 
 
 def put(numbers: Any, at: int, some: Any) -> None:
-    """Write some numbers into others, from a place on."""
+    """Write numbers into others, from an index on."""
     for index in range(len(some)):
         numbers[at + index] = some[index]
 
 
 _COMPENSATED = sys.version_info >= (3, 12)
-"""Since this version `sum` of floats carries what is lost (Neumaier)."""
+"""Since Python 3.12, `sum` of floats compensates rounding errors (Neumaier)."""
 _SCALE = float(10**4)
-_SPLIT = 134217729.0  # 2**27 + 1: halves a significand
+_SPLIT = 134217729.0  # 2**27 + 1: splits a significand into halves
 
 
 def summed(numbers: Any, count: int) -> float:
@@ -306,9 +306,9 @@ def summed(numbers: Any, count: int) -> float:
 
 
 def rounded(number: float) -> float:
-    """Return `round(number, 4)` of a number between 0 and 1, which is exact in Python."""
+    """Return `round(number, 4)` of a number between 0 and 1, exactly as in Python."""
     product = number * _SCALE
-    # What the product lacks (Dekker), for numbers that are next to the middle between two results.
+    # The rounding error of the product (Dekker) decides numbers near the middle of two results.
     high = number * _SPLIT
     high = high - (high - number)
     lacking = (high * _SCALE - product) + (number - high) * _SCALE

@@ -1,4 +1,4 @@
-"""The simulated user: hears a system act, and answers with an act from its agenda.
+"""The simulated user, which processes system acts and answers with acts from its agenda.
 
 Source: Casanueva et al. (2017), section 4; Schatzmann et al. (2007); PyDial 1.4.
 """
@@ -35,7 +35,7 @@ from mwzeval.pydial.simulator.native import choose, happens, which
 
 
 def accepts(constraint: int, said: int) -> bool:
-    """Return whether a constraint accepts what was said of the same slot."""
+    """Return whether a constraint accepts a system item about the same slot."""
     same = value_of(constraint) == value_of(said)
     if is_negated(constraint):
         return is_negated(said) or not (same or value_of(said) == c.DONTCARE)
@@ -56,7 +56,7 @@ def _satisfied(d: Dialogue, items: Items, number: int, slot: int) -> bool:
 
 
 def _unsaid(d: Dialogue, items: Items, number: int, which_one: int) -> int:
-    """Return a constraint that the user may check by its number from 0; with -1 how many."""
+    """Return the constraint at an index among those that the act omits; for -1, their number."""
     found = 0
     for index in range(d.constraints):
         constraint = d.constraint[index]
@@ -68,7 +68,7 @@ def _unsaid(d: Dialogue, items: Items, number: int, which_one: int) -> int:
 
 
 def _mentioned(d: Dialogue, items: Items, number: int, constraint: int) -> bool:
-    """Return whether an act mentions a constraint: it says so, or that a slot has another value."""
+    """Return whether an act has the constraint, or a value unlike one that the goal excludes."""
     slot, first = slot_of(constraint), c.NO_VALUE
     for at in range(number):
         if items[at] == constraint:
@@ -85,10 +85,10 @@ def _mentioned(d: Dialogue, items: Items, number: int, constraint: int) -> bool:
 
 
 def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bool:
-    """Return whether the user lets an act of the system pass; if not, the agenda has the reaction.
+    """Return whether the user accepts a system act; otherwise, push the reaction on the agenda.
 
-    `asked` tells that the system asked whether this is so; otherwise the user may check a
-    constraint of its own that was not mentioned, and listens no further.
+    If `asked` is True, the system asked for confirmation; otherwise, the user may react by asking
+    the system to confirm an omitted constraint.
     """
     nothing_matches = answers = False
     for at in range(number):
@@ -112,7 +112,7 @@ def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bo
                 else:
                     correct = True
             if slot == t.name and not answers and not correct:
-                continue  # another offer is always welcome
+                continue  # the user always accepts another offer
             value = constraint_on(d, slot, False)
             if value != c.NO_VALUE and not satisfied:
                 correct = correct or (slot != t.name if nothing_matches else value != c.DONTCARE)
@@ -130,14 +130,14 @@ def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bo
     if checks_own:
         for at in range(number):
             if not is_negated(items[at]):
-                # The original lets whatever was said become a request, which must be answered again
-                # when an offer is refused.
+                # In the original, any item becomes a request, which must be answered again after
+                # the user refuses an offer.
                 set_request(d, slot_of(items[at]), value_of(items[at]), not t.legacy)
     return not checks_own
 
 
 def _correct(t: Shared, d: Dialogue, items: Items, number: int, at: int, unsaid: int) -> None:
-    """Push the correction of an item, or goodbye when patience is at its end."""
+    """Push the correction of an item, or goodbye if patience is exhausted."""
     lost = 1 - d.patience / d.max_patience
     if happens(d, lost * lost):
         leave(d)
@@ -225,7 +225,7 @@ def hear_inform(t: Shared, d: Dialogue, items: Items, number: int) -> None:
 
 
 def _is_changed(t: Shared, item: int) -> bool:
-    """Return whether the constraint on the slot of an item may be changed because it was said."""
+    """Return whether an item allows the user to change the constraint on its slot."""
     slot, value = slot_of(item), value_of(item)
     return t.is_constraint[slot] and value >= c.FIRST_VALUE and value != t.type_word[slot]
 
@@ -246,7 +246,7 @@ def _slot_to_change(t: Shared, d: Dialogue, items: Items, number: int) -> int:
 
 
 def _new_value(t: Shared, d: Dialogue, slot: int) -> int:
-    """Return a value that the slot was never to have; no preference where it has none."""
+    """Return a value that the slot has not had in the goal, "dontcare" if there is none."""
     if not d.used_slot[slot]:
         return c.DONTCARE
     first, unused = t.first[slot] + c.FIRST_VALUE, 0
@@ -266,7 +266,7 @@ def _new_value(t: Shared, d: Dialogue, slot: int) -> int:
 def _change_goal(
     t: Items, d: Items, items: Items, number: int, offered: int, nothing_matches: bool
 ) -> None:
-    """Relax or change a constraint, one of those mentioned if possible, and ask again."""
+    """Relax or change a constraint, preferably a mentioned one, and request alternatives."""
     slot = _slot_to_change(t, d, items, number)
     forget(d, t.name, False)
     value = c.DONTCARE
@@ -293,13 +293,13 @@ def _fits(t: Shared, d: Dialogue, name: int) -> bool:
 
 
 def _give_in(t: Shared, d: Dialogue, items: Items, number: int, excluded: int) -> int:
-    """Return the one chosen of the entities that the system says are all there are."""
+    """Return a random choice among the entities that the system lists as all matches."""
     fitting = 0
     for at in range(number):
         item = items[at]
         if slot_of(item) == t.name and is_negated(item):
             fitting += _fits(t, d, value_of(item))
-    names = d.system_item[1 - d.now]  # what was said before is not needed any more
+    names = d.system_item[1 - d.now]  # memory of the previous system act, which is not needed again
     some = 0
     for at in range(number):
         item = items[at]
@@ -329,7 +329,7 @@ def _give_in(t: Shared, d: Dialogue, items: Items, number: int, excluded: int) -
 
 
 def _ask_on(t: Shared, d: Dialogue, selected: int) -> None:
-    """Push thanks, or the question for what is still to be told."""
+    """Push thanks, or the next request."""
     if happens(d, d.parameter[c.INFORM_TO_CONFIRM]):
         confirm_instead(d)
     thanks = which(d, d.parameter[c.THANK_ACK_1], d.parameter[c.THANK_ACK_2])
@@ -356,7 +356,7 @@ _LEAVES_WHEN_DONE = 0.85
 
 
 def says_the_same(a: Items, a_items: int, b: Items, b_items: int) -> bool:
-    """Return whether items are the same up to their order; repetitions count once."""
+    """Return whether items are equal, ignoring order and repetitions."""
     if a_items != b_items:
         return False
     for one in range(2):
@@ -373,7 +373,7 @@ def says_the_same(a: Items, a_items: int, b: Items, b_items: int) -> bool:
 
 
 def answer(t: Shared, d: Dialogue) -> None:
-    """Let the user hear what the system says now, and say something."""
+    """Let the user process the current system act and choose an act."""
     _hear(t, d)
     _reply(t, d)
 
@@ -421,7 +421,7 @@ def _hear(t: Shared, d: Dialogue) -> None:
             push(d, c.HELLO)
     elif act == c.BYE:
         leave(d)
-    else:  # what is not understood makes the user say the last again
+    else:  # after any other act, the user repeats its last act
         push(d, d.again_act)
         for at in range(d.again_items):
             extend(d, d.again_item[at])
@@ -466,7 +466,7 @@ def _hear_request(t: Shared, d: Dialogue, slot: int) -> None:
         push(d, c.NEGATE)
     elif raise_informs(d, slot):
         pass
-    elif slot == t.type:  # the original does not survive this
+    elif slot == t.type:  # the original crashes here
         push_item(d, c.INFORM, coded(t.type, t.entity_type, False))
     elif constrains(d, slot):
         push(d, c.INFORM)
@@ -518,7 +518,7 @@ def _hear_select(d: Dialogue, slot: int) -> None:
 
 
 def _reply(t: Shared, d: Dialogue) -> None:
-    """Let the user say what is on top of its agenda."""
+    """Let the user answer with the top act of its agenda."""
     act = top_act(d) if d.agenda > 0 else c.BYE
     d.user_items = 0
     if d.agenda > 0:
@@ -549,7 +549,7 @@ def _reply(t: Shared, d: Dialogue) -> None:
 
 
 def _combine(t: Shared, d: Dialogue) -> None:
-    """Leave out or add something by chance."""
+    """Omit or add items at random."""
     act = d.user_act
     if act == c.INFORM:
         asked = d.system_act[d.now] == c.REQUEST or d.system_act[d.now] == c.SELECT
@@ -572,7 +572,7 @@ def _combine(t: Shared, d: Dialogue) -> None:
 
 
 def _distort(t: Shared, d: Dialogue) -> None:
-    """Say nothing in place of asking for a name, confirm in place of asking what is near."""
+    """Replace requests for the name with an inform act, those about `near` with a confirm act."""
     items, kept, near, names = d.user_item, 0, False, 0
     for at in range(d.user_items):
         names += items[at] == coded(t.name, c.NO_VALUE, False)

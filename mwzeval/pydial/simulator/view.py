@@ -1,6 +1,6 @@
-"""Dialogues in words: acts, beliefs and goals, decoded when they are asked for, and back.
+"""Readable views of dialogues, which decode acts, beliefs and goals on demand and encode them.
 
-Words that are not of the domain have codes of their own for the time of a dialogue.
+Words outside the domain have temporary codes for one dialogue.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mwzeval.pydial.simulator.codes import Codes, coded
 from mwzeval.pydial.simulator.layout import Dialogue, Shared
 
 VISIBLE = 0.005
-"""Less probable than this is not shown."""
+"""The minimum probability for values that are displayed."""
 
 
 class Ranked(NamedTuple):
@@ -31,11 +31,11 @@ class Ranked(NamedTuple):
 
 
 class SlotBelief(NamedTuple):
-    """The distribution of one slot over its values and "dontcare"; `none` is what is left over.
+    """The distribution of one slot over its values and "dontcare"; `none` is the remainder.
 
-    Only values with some probability are there. `best` and `second` are the two likeliest values
-    ("" where there are fewer). `accepted` is the best value if it beats `none` and exceeds
-    1 / (number of values - 0.1), else None.
+    Only values with a positive probability are included. `best` and `second` are the two most
+    probable values ("" if there are fewer). `accepted` is the best value if it exceeds `none` and
+    1 / (number of values - 0.1), otherwise None.
     """
 
     values: Mapping[str, float]
@@ -46,14 +46,14 @@ class SlotBelief(NamedTuple):
 
 
 class View:
-    """A dialogue in words; `t` and `d` are its records."""
+    """A readable view of a dialogue; `t` and `d` are its records."""
 
     def __init__(self, codes: Codes, t: Shared, d: Dialogue) -> None:
         self.codes, self.t, self.d = codes, t, d
         self._begin()
 
     def forget(self) -> None:
-        """Forget the words that are not of the domain."""
+        """Remove the codes of words outside the domain."""
         if self._slot or self._value or len(self._acts) > len(c.ACTS):
             self.t.matching = {}
             self._begin()
@@ -67,7 +67,7 @@ class View:
         self._items: dict[int, Item] = {}
 
     def check(self, act: Act) -> None:
-        """Raise `UsageError` for an act with more words than there is room for in a dialogue."""
+        """Raise `UsageError` if an act exceeds the number of words outside the domain."""
         self._act_code(act.name)
         for item in act.items:
             self._item_code(item if item.slot else item._replace(slot=c.TYPE))
@@ -118,7 +118,7 @@ class View:
         return coded(slot, self.value_code(slot, item.value), item.negated)
 
     def put_system(self, act: Act) -> None:
-        """Make an act what the system says next; items without a slot are of the kind of entity."""
+        """Set the next system act; items without a slot refer to the type of entity."""
         d, after = self.d, 1 - self.d.now
         _grow(len(act.items), *d.system_item)
         d.system_act[after], d.system_items[after] = self._act_code(act.name), len(act.items)
@@ -127,7 +127,7 @@ class View:
             d.system_item[after][at] = self._item_code(item)
 
     def put_user(self, act: Act) -> None:
-        """Make an act what the user has said."""
+        """Set the last user act."""
         d = self.d
         _grow(len(act.items), d.user_item, *d.hypothesis_item)
         d.user_act, d.user_items = self._act_code(act.name), len(act.items)
@@ -135,7 +135,7 @@ class View:
             d.user_item[at] = self._item_code(user_item(item))
 
     def put_goal(self, goal: Goal) -> None:
-        """Make a goal that of the user."""
+        """Set the goal of the user."""
         d = self.d
         _grow(len(goal.constraints), d.constraint)
         _grow(len(goal.requests), d.request_slot, d.request_value)
@@ -148,14 +148,14 @@ class View:
         d.name_at = list(goal.requests).index(NAME)
 
     def value(self, slot: int, value: int) -> str | None:
-        """Return the value that a code stands for."""
+        """Return the value with a code."""
         if value == c.NO_VALUE:
             return None
         known = self.codes.values[slot] if slot < len(self.codes.values) else c.OF_EACH_SLOT
         return known[value] if value < len(known) else self._texts[slot][value - len(known)]
 
     def item(self, code: int) -> Item:
-        """Return the item that a code stands for."""
+        """Return the item with a code."""
         item = self._items.get(code)
         if item is None:
             slot = c.slot_of(code)
@@ -164,7 +164,7 @@ class View:
         return item
 
     def act(self, name: int, items: list[int], number: int) -> Act:
-        """Return the act that codes stand for."""
+        """Return the act with these codes."""
         return Act(self._acts[name], tuple(map(self.item, items[:number])))
 
     def _system(self, at: int) -> Act:
@@ -173,24 +173,24 @@ class View:
 
     @property
     def next_act(self) -> Act:
-        """What the system says next."""
+        """The next system act."""
         return self._system(1 - self.d.now)
 
     @property
     def system_act(self) -> Act:
-        """What the system has said; an act that ended the dialogue was said, but not heard."""
+        """The last system act; the user does not answer an act that ended the dialogue."""
         d = self.d
         return self._system(d.now if not d.ended or d.out_of_time else 1 - d.now)
 
     @property
     def user_act(self) -> Act:
-        """What the user has said."""
+        """The last user act."""
         d = self.d
         return self.act(d.user_act, d.user_item, d.user_items)
 
     @property
     def hypotheses(self) -> list[tuple[Act, float]]:
-        """What the system has heard: hypotheses with confidences."""
+        """The N-best list: hypotheses with confidences."""
         d = self.d
         return [
             (
@@ -202,7 +202,7 @@ class View:
 
     @property
     def goal(self) -> Goal:
-        """The goal of the simulated user as it is now."""
+        """The current goal of the simulated user."""
         d = self.d
         requests = {
             self._slots[slot]: self.value(slot, value)
@@ -211,7 +211,7 @@ class View:
         return Goal(list(map(self.item, d.constraint[: d.constraints])), requests)
 
     def text(self) -> str:
-        """Return a few lines about the current exchange, "" before the first dialogue."""
+        """Return a short description of the current turn, "" before the first dialogue."""
         if self.d.max_patience == 0:
             return ""
         return "\n".join(map(printable, self._lines())) + "\n"
@@ -234,14 +234,14 @@ class View:
                 yield f"  {title:8} {shown}"
 
     def kernel_vector(self, *, choosing: bool) -> NDArray[np.float64]:
-        """Return what GP-SARSA sees, shape (size,): what matters are inner products.
+        """Return the vector for GP-SARSA, shape (size,); the kernel uses only inner products.
 
-        For each informable slot the mass of no value and the other probabilities, sorted; discourse
-        acts (with "bye"); methods; and a pair of p and 1 - p for each requested slot, each of what
-        matches, whether an offer was made, and whether one was made since nothing was found.
+        It contains, for each informable slot, the probability of no value and the other
+        probabilities, sorted; discourse acts (including "bye"); methods; and pairs of p and 1 - p
+        for each requested slot, each match count, an offer, and an offer since nothing was found.
 
-        In `legacy` the method "none" has the mass with which the published program chooses an
-        action (what it keeps for learning is the vector without).
+        In `legacy`, the method "none" has the probability that the published program uses to choose
+        an action; for learning, that program uses the vector without it.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []
@@ -269,13 +269,13 @@ def _check_room(number: int, most: int, what: str) -> None:
 
 
 def _grow(number: int, *lists: list[int]) -> None:
-    """Make room for so many items, where somebody's own code says more than the simulator."""
+    """Extend lists for custom code whose acts have more items than the simulator's."""
     for items in lists:
         items += [0] * (number - len(items))
 
 
 def user_item(item: Item) -> Item:
-    """Return what a user says as it is understood: without a slot it is of the kind of entity."""
+    """Return a user item as it is interpreted: without a slot, it refers to the type of entity."""
     if item.slot:
         return item
     slot = c.THIS if item.value == "dontcare" else c.TYPE
@@ -283,7 +283,7 @@ def user_item(item: Item) -> Item:
 
 
 def kernel_size(codes: Codes) -> int:
-    """Return the length of the vectors that GP-SARSA sees."""
+    """Return the length of the vectors for GP-SARSA."""
     ontology = codes.domain.ontology
     values = sum(len(values) + 2 for values in ontology.informable.values())
     pairs = len(ontology.requestable) + 25 + 2
@@ -296,11 +296,11 @@ def _ranked(of: Mapping[str, float]) -> str:
 
 
 class Belief:
-    """What is believed now, read when it is asked for: the next exchange changes it.
+    """The current belief, which is decoded on demand and changes with the next turn.
 
-    `methods` are the probabilities of `METHODS`; `discourse_acts` and `requested` hold only what
-    has some probability. `last_offered` is a name or "", `offered_since_none` the names that were
-    offered since nothing was found the last time, in order and with repetitions.
+    `methods` are the probabilities of `METHODS`; `discourse_acts` and `requested` contain only
+    positive probabilities. `last_offered` is a name or ""; `offered_since_none` has the names
+    offered since the last time that nothing was found, in order and with repetitions.
     """
 
     __slots__ = ("view",)
@@ -340,30 +340,30 @@ class Belief:
 
     @property
     def requested(self) -> dict[str, float]:
-        """The probabilities that slots are asked for."""
+        """The probabilities that slots are requested."""
         codes, requested = self.view.codes, self.view.d.requested
         asked = ((slot, requested[codes.slot[slot]]) for slot in codes.domain.ontology.requestable)
         return {slot: p for slot, p in asked if p}
 
     @property
     def last_offered(self) -> str:
-        """The name that was offered last, or ""."""
+        """The name of the last offer, or ""."""
         return self.view.value(self.view.t.name, self.view.d.last_offered) or ""
 
     @property
     def offered_since_none(self) -> list[str]:
-        """The names that were offered since nothing was found the last time."""
+        """The names offered since the last time that nothing was found."""
         d, name = self.view.d, self.view.t.name
         return [self.view.value(name, offer) or "" for offer in d.offer[: d.offers]]
 
     @property
     def nothing_found(self) -> bool:
-        """Whether the system has just said that nothing matches."""
+        """Whether the last system act reported that nothing matches."""
         return bool(self.view.d.nothing_found)
 
     @property
     def offered(self) -> bool:
-        """Whether the system has just made an offer."""
+        """Whether the last system act made an offer."""
         return bool(self.view.d.offered)
 
     def probability(self, slot: str, value: str) -> float:
@@ -371,6 +371,6 @@ class Belief:
         return self[slot].values.get(value, 0.0)
 
     def top_name(self) -> str | None:
-        """Return the likeliest name, None where no name is likelier than each."""
+        """Return the most probable name, None if none exceeds the probability of no name."""
         named = self[NAME]
         return named.best.value if named.best.probability > named.none else None
