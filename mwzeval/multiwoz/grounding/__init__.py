@@ -1,1 +1,1 @@
-"""What responses in words say, compared with the database and the log of tools."""
+"""Claims of lexicalized responses, compared with the database and the log of tools."""

@@ -1,7 +1,7 @@
-"""What a dialogue has booked in the end, and whether that is what its goal books.
+"""The final bookings of a dialogue, compared with the bookings of its goal.
 
-Nothing in MultiWOZ keeps track of free rooms and tables, so that whatever a goal books can be
-booked. Definitions and examples are in `docs/metrics.md`.
+MultiWOZ has no availability of rooms and tables, so every booking of a goal is possible.
+Definitions and examples are in `docs/metrics.md`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SPELLINGS = {"train_id": "trainid", "id": "trainid", "train": "trainid"}
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """A booking as it stands: the venues that it may mean, and its slots in normal spelling.
+    """A booking: the venues that it may refer to, and its slots in normalized spelling.
 
-    `venue` is what it calls the venue, None where it does not say.
+    `venue` is the name of the venue in the booking, None if there is no name.
     """
 
     venue: str | None
@@ -35,7 +35,7 @@ class Booked:
 
 
 class Miss(NamedTuple):
-    """A slot of a booking that is not as the goal has it; `value` is None where it is missing."""
+    """A slot of a booking that differs from the goal; `value` is None if the slot is missing."""
 
     slot: str
     value: str | None
@@ -44,9 +44,9 @@ class Miss(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookingOutcome:
-    """How the booking of a domain ended: what is wrong with it, and nothing when it is right.
+    """The outcome of a domain's booking: its errors, which are empty if the booking is right.
 
-    `made` is False when nothing was booked at all.
+    `made` is False if there is no booking.
     """
 
     made: bool
@@ -54,7 +54,7 @@ class BookingOutcome:
 
     @property
     def right(self) -> bool:
-        """Whether the venue and all slots are as the goal has them."""
+        """Whether the venue and all slots agree with the goal."""
         return self.made and not self.misses
 
 
@@ -64,14 +64,14 @@ def bookable(goal: Mapping[str, Goal]) -> tuple[str, ...]:
 
 
 def has_bookings(turns: Iterable[Turn]) -> bool:
-    """Return whether a dialogue says itself what it books; an empty list is to say so."""
+    """Return whether a dialogue lists its bookings; an empty list counts."""
     return any(turn.bookings is not None for turn in turns)
 
 
 def booked_by_calls(
     bookings: Iterable[Booking], database: Database, facts: VenueFacts
 ) -> dict[str, Booked]:
-    """Return the last booking of each domain, of those that were made, in their order."""
+    """Return the last successful booking of each domain, in their order."""
     last = {booking.domain: booking.slots for booking in bookings if booking.domain in BOOKED_BY}
     booked = {}
     for domain, raw_slots in last.items():
@@ -87,10 +87,10 @@ def booked_by_calls(
 
 
 def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
-    """Return what a dialogue has booked that ends in a (normalized) state.
+    """Return the bookings of a dialogue with this final (normalized) state.
 
-    A domain is booked when the state has any of its booking slots. The venue is the one that the
-    state names; a state that names none means each of the venues that it leaves, as for Inform.
+    A domain is booked if its state has any booking slot. The venue is the one named in the
+    state; without a name, it may be any venue that satisfies the state, as for Inform.
     """
     booked = {}
     for domain in BOOKED_BY:
@@ -108,7 +108,7 @@ def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict
 def judge_booking(
     domain: str, goal: Goal, satisfying: frozenset[str], booked: Booked | None, rules: Rules
 ) -> BookingOutcome:
-    """Return how a domain's booking ended; `satisfying` are the venues that the user wants."""
+    """Return the outcome of a domain's booking; `satisfying` are the venues that fit the goal."""
     if booked is None:
         return BookingOutcome(False, ())
     misses = []
@@ -128,10 +128,10 @@ def judge_booking(
 
 
 def venues_called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
-    """Return the venues of a name: those called so, or else the nearest of those a query finds.
+    """Return the venues with a name, or else the venues of a query with the most similar name.
 
-    Nearest are first those that have all words of the other name ("meze bar restaurant" is the
-    Meze Bar), and of these or of all those with the highest ratio.
+    Names that share all their words with the given name are preferred ("meze bar restaurant" is
+    the Meze Bar); among these, or among all, those with the highest ratio are returned.
     """
     exactly = facts.called(domain, name)
     if exactly:
@@ -150,7 +150,7 @@ def venues_called(domain: str, name: str, database: Database, facts: VenueFacts)
 
 
 def _booking_slots(domain: str, slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
-    """Return the booking slots among others; one with `book` in front counts before one without."""
+    """Return the booking slots among `slots`; names with `book` take precedence."""
     found = {
         _slot(raw): value
         for raw, value in sorted(

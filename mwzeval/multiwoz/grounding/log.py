@@ -1,11 +1,11 @@
-"""The log of tools as evidence: what they returned, and what is said compared with it.
+"""Compare claims with the log of tools: with the results that calls returned before the claim.
 
-Compared are values of a venue that a tool returned, booking references, that something is booked,
-and how many were found, with what was returned before it was said. Definitions are in
-`docs/metrics.md`. Of a dialogue without results nothing is judged.
+Four kinds of claims are compared: values of a venue that a tool returned, booking references,
+statements that a booking was made, and numbers of venues. Definitions are in `docs/metrics.md`.
+Dialogues without results are not judged.
 
-Logs keep results as JSON or as text, and often cut. What is whole in a cut one is read; a cut list
-says nothing of how many there are, or of what is missing.
+Logs store results as JSON or as text, which may be truncated. The complete parts of a truncated
+result are read; a truncated list gives no evidence about numbers or missing values.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from mwzeval.multiwoz.words.text import Mention, fold, shown
 from mwzeval.multiwoz.words.vocabulary import PATTERNS
 
 MOST_NESTED = 16
-"""Objects in each other of a cut result; what is deeper is not read."""
+"""Maximum nesting of objects in a truncated result; deeper objects are not read."""
 
 FAILED_WHEN = {
     **dict.fromkeys(("error", "errors"), (True,)),
     **dict.fromkeys(("success", "ok", "booked", "confirmed", "available"), (False,)),
     "status": ("error", "fail", "failed", "failure", "rejected", "unavailable"),
 }
-"""Keys of a result → the values with which they say that a call has failed."""
+"""Keys of a result → the values that mean that the call failed."""
 
 
 Record = Mapping[str, str]
-"""Slot → value of something that a tool returned."""
+"""Slot → value of an object that a tool returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a call returned.
+    """The result of a call.
 
-    `count` is how many venues there are, None where that cannot be told. `codes` are its letters
-    and digits in capitals, between blanks. `is_whole` is False where the result is cut.
+    `count` is the number of venues, None if unknown. `codes` are the letters and digits of the
+    result in capitals, separated by spaces. `is_whole` is False for a truncated result.
     """
 
     call: FunctionCall
@@ -65,12 +65,12 @@ class Returned:
     is_whole: bool
 
     def has_code(self, code: str) -> bool:
-        """Return whether a booking reference, however it is spelled, stands in it."""
+        """Return whether the result contains a booking reference in any spelling."""
         return f" {_code(code)} " in self.codes
 
 
 def returned_by(call: FunctionCall) -> Returned | None:
-    """Return what a call returned; None where the log does not say, or the call is unknown."""
+    """Return the result of a call; None if the log has no result or the call is unknown."""
     function = BY_NAME.get(call.function)
     if function is None or call.result is None or call.result == "":
         return None
@@ -92,7 +92,7 @@ def returned_by(call: FunctionCall) -> Returned | None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all keys and values of a result, however deep they are."""
+    """Yield all keys and values of a result at any depth."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -109,7 +109,7 @@ def _code(text: str) -> str:
 
 
 def _parsed(text: str) -> tuple[bool, list[Any]]:
-    """Return whether a result is whole, and the values in it: text itself where it is no JSON."""
+    """Return whether a result is complete, and its values: the text itself if it is not JSON."""
     try:
         return True, [parse_json(text, "result")]
     except InputError:
@@ -129,7 +129,7 @@ def _parsed(text: str) -> tuple[bool, list[Any]]:
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int] | None:
-    """Return the value that begins at a place, and where it ends; None where it is cut."""
+    """Return the value that begins at a position, and its end; None if it is truncated."""
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -137,7 +137,7 @@ def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
 
 
 def _records(values: list[Any], slots: Mapping[str, str | None]) -> Iterator[Record]:
-    """Yield every object in values that has slots of its own, in order."""
+    """Yield every object in the values that has known slots, in order."""
     waiting = values[::-1]
     while waiting:
         value = waiting.pop()
@@ -168,7 +168,7 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any, slots: Mapping[str, str | None]) -> int | None:
-    """Return how many are listed, or are said to be there where not all are listed."""
+    """Return the number of listed venues, or the stated number if not all are listed."""
     if isinstance(value, list | tuple):
         return len(value)
     if not isinstance(value, Mapping):
@@ -195,13 +195,13 @@ def _has_failed(value: Any) -> bool:
 
 @lru_cache(maxsize=2**14)
 def folded(name: str) -> tuple[str, ...]:
-    """Return the words of a name or value without an article, as they are compared."""
+    """Return the words of a name or value without an article, for comparison."""
     words = fold(name)
     return words[1:] if words[:1] == ("the",) else words
 
 
 def is_same(mention: Mention, value: str) -> bool:
-    """Return whether a mention says a value that a tool returned."""
+    """Return whether a mention has the value that a tool returned."""
     slot, claimed = mention.slot, mention.value or mention.text
     if claimed == value:
         return True
@@ -215,23 +215,23 @@ def is_same(mention: Mention, value: str) -> bool:
         return spelled(claimed)[-10:] == spelled(value)[-10:]
     words, returned = folded(claimed), folded(value)
     if slot == "address":
-        # People leave the last part out, or add the town.
+        # Responses may omit the last part of an address, or add the town.
         return words[: len(returned)] == returned[: len(words)]
     return words == returned
 
 
 REFERENCE, BOOKING = "reference", "booking"
 OF_LOG = (REFERENCE, BOOKING, CHOICE)
-"""Slots of claims that nothing but a log can judge."""
+"""Slots of claims that can only be compared with a log."""
 BOOKABLE = (*BOOKED_BY, "taxi")
 
 
 def compare_with_log(
     grounded: Grounded, database: Database, facts: VenueFacts
 ) -> tuple[CheckedMention, ...]:
-    """Return the mentions of a dialogue that its log tells something about, turn by turn.
+    """Return the mentions of a dialogue for which its log has evidence, turn by turn.
 
-    Whether the database has them is told of values of venues on offer, and None of the others.
+    `known` is only set for values of offered venues, and is None for other mentions.
     """
     returned = [[returned_by(call) for call in turn.calls] for turn in grounded.turns]
     if not any(map(any, returned)):
@@ -249,7 +249,7 @@ def compare_with_log(
 
 
 class CalledBooking(NamedTuple):
-    """A booking made by a call: the name of its venue, and the venues of that name."""
+    """A booking made by a call: the name of its venue, and the venues with this name."""
 
     domain: str
     name: str
@@ -258,7 +258,7 @@ class CalledBooking(NamedTuple):
 
 
 class _Log:
-    """What the calls of a dialogue have returned so far, compared with its present turn."""
+    """The results of all calls up to the current turn, compared with this turn."""
 
     def __init__(self, database: Database, facts: VenueFacts) -> None:
         self._database = database
@@ -266,13 +266,13 @@ class _Log:
         self._returned: list[Returned] = []
         self._bookings: list[CalledBooking] = []
         self._found: dict[str, list[Returned]] = {}
-        """Domain → what its find calls returned in the last turn that has any."""
+        """Domain → the results of its find calls in the last turn with such calls."""
         self._named_last: Sequence[Mention] = ()
         self._names_last: dict[str | None, tuple[str | None, list[str]]] = {}
         self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
 
     def go_on(self, number: int, turn: SystemTurn, returned: Sequence[Returned | None]) -> None:
-        """Go on to the next turn: add its calls, and keep the venues that it names, if any."""
+        """Start the next turn: add its calls, and store the venues that it names, if any."""
         self._number, self._turn = number, turn
         found: dict[str, list[Returned]] = {}
         for call, result in zip(turn.calls, returned, strict=True):
@@ -301,7 +301,7 @@ class _Log:
             self._names_last.clear()
 
     def checked(self, by_database: Iterable[CheckedMention]) -> Iterator[CheckedMention]:
-        """Yield what the log says of the present turn, whose values have been looked up."""
+        """Yield the comparisons of the current turn with the log, given those with the database."""
         for value in by_database:
             if value.mention.slot != CHOICE:
                 yield from self._value(value)
@@ -331,7 +331,7 @@ class _Log:
         listed = [self._values(domain, name, slot) for name in names]
         once = tuple(dict.fromkeys(chain.from_iterable(listed)))
         if found.agrees is not None and self._are_of_database(domain, slot, offered, listed):
-            # The tools have the database's values: there is nothing else to compare it with.
+            # The tools returned the database's values, so the result is that of the database.
             yield CheckedMention(self._number, mention, known, found.agrees, (), once)
         elif any(is_same(mention, value) for value in once):
             yield CheckedMention(self._number, mention, known, True)
@@ -339,10 +339,10 @@ class _Log:
             yield CheckedMention(self._number, mention, known, False, (), once)
 
     def _about(self, found: CheckedMention) -> tuple[str | None, list[str], tuple[str, ...]]:
-        """Return the domain that a value is of, the names of its venues, and the venues.
+        """Return the domain of a value, the names of its venues, and the venues.
 
-        Where the database could not tell, or what is on offer only stands for a venue that it does
-        not have, it is that of what is named here, or was last.
+        If the database cannot judge the value, or the named venue is not in the database, the
+        venues named in this turn, or else last, are used.
         """
         domain = found.mention.domain
         names = [self._facts.name(str(domain), venue) for venue in found.offered]
@@ -351,7 +351,7 @@ class _Log:
         if domain not in (*NAMED_BY, None) or (names and not only_unknown):
             return domain if names else None, names, found.offered
         if domain not in self._names_last:
-            # Of a domain only those that the database does not have.
+            # If the domain is known, only venues that the database does not have.
             named = [
                 name
                 for name in self._named_last
@@ -367,14 +367,14 @@ class _Log:
         return *self._names_last[domain], ()
 
     def _values(self, domain: str, name: str, slot: str) -> list[str]:
-        """Return the values of a slot that tools have returned of a venue of this name."""
+        """Return the values of a slot that tools have returned for a venue with this name."""
         records = self._records.get((domain, folded(name)), ())
         return [record[slot] for record in records if slot in record]
 
     def _are_of_database(
         self, domain: str, slot: str, venues: Sequence[str], listed: Sequence[Sequence[str]]
     ) -> bool:
-        """Return whether tools returned values of each venue, and only those of the database."""
+        """Return whether tools returned values of each venue, all equal to the database's."""
         return bool(venues and all(listed)) and all(
             (value := comparable(slot, text)) is not None
             and self._facts.has(domain, venue, slot, value)
@@ -408,9 +408,9 @@ class _Log:
                 yield self._checked(mention, False, _codes(made))
 
     def _bound(self, mentions: Sequence[Mention]) -> Iterator[str | None]:
-        """Yield the one domain that each reference is said to be of, None where it is unclear.
+        """Yield the domain to which the text assigns each reference, None if it is unclear.
 
-        What stands before a reference tells, or where nothing does, what stands after it.
+        The text before a reference is used, or, if it mentions no domain, the text after it.
         """
         after_it = False
         places = [self._shown.shown_at(mention.start, mention.end) for mention in mentions]
@@ -426,7 +426,7 @@ class _Log:
             yield next(iter(domains)) if len(domains) == 1 else None
 
     def _domains(self, begin: int, end: int) -> set[str]:
-        """Return the domains that a stretch of the text speaks of."""
+        """Return the domains that a part of the text mentions."""
         domains = set()
         between: list[str] = []
         last = begin
@@ -443,7 +443,7 @@ class _Log:
         }
 
     def _names_from(self, begin: int) -> Iterator[tuple[int, int, Mention]]:
-        """Yield the names that begin at a place of the text or behind it."""
+        """Yield the names that begin at or after a position of the text."""
         first = bisect_left(self._places, begin, key=lambda place: place[0])
         return islice(self._places, first, None)
 
@@ -478,7 +478,7 @@ class _Log:
                 yield self._checked(mention, agrees, called)
 
     def _booked_name(self, end: int) -> tuple[Mention | None, int]:
-        """Return the name that follows on "booked", and where it ends."""
+        """Return the name after the word "booked", and its end position."""
         for start, after, name in islice(self._names_from(end), 1):
             if start - end <= 60 and PATTERNS["before a booked venue"].fullmatch(
                 self._text, end, start
@@ -493,7 +493,7 @@ class _Log:
             counts = self._counted(count.noun)
             agrees = count.number in counts
             if not counts or (
-                # Those that are named here, of more.
+                # The count is that of the venues named here, which may be a selection.
                 not agrees and count.of_own and count.number == len(self._named)
             ):
                 continue
@@ -501,7 +501,7 @@ class _Log:
             yield self._checked(mention, agrees, tuple(map(str, sorted(counts))))
 
     def _counted(self, noun: str) -> set[int]:
-        """Return how many there are of what was asked for last, by log and by database."""
+        """Return all numbers of venues for the last request, by log and by database."""
         now = {call.function for call in self._turn.calls}
         domains = domains_of(noun, self._found)
         if len(domains) > 1:
@@ -522,7 +522,7 @@ class _Log:
         return counts
 
     def _checked(self, mention: Mention, agrees: bool, right: tuple[str, ...]) -> CheckedMention:
-        """Return what no database can judge, with what would be right where it is not so."""
+        """Return a claim that the database cannot judge; `right` are the values of the log."""
         return CheckedMention(self._number, mention, None, agrees, (), () if agrees else right)
 
     def _mention(self, start: int, end: int, slot: str, domains: Collection[str] = ()) -> Mention:
@@ -532,7 +532,7 @@ class _Log:
 
 
 def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
-    """Return the references of bookings, as far as tools call them so."""
+    """Return the references of bookings, if tools return them under a known name."""
     return tuple(
         record[REFERENCE]
         for booking in bookings
@@ -543,7 +543,7 @@ def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
 
 
 def _is_of(booking: CalledBooking, name: Mention) -> bool:
-    """Return whether a booking may be of a venue that is named; it is where that is unclear."""
+    """Return whether a booking may be of the named venue; True if this is unclear."""
     if not booking.name or not (booking.venues and name.venues):
         named, booked = {*folded(name.text)}, {*folded(booking.name)}
         return not booked or named <= booked or booked <= named

@@ -1,7 +1,7 @@
-"""The grounded scores of dialogues: rows, rates, names, and why a score failed.
+"""The grounded scores of dialogues: rows, rates, names, and failure reasons.
 
-What is judged and how is in `claims.py`, `log.py` and `bookings.py`; all of it is defined, with
-examples, in `docs/metrics.md`, and kinds of reasons in docs/explaining.md.
+The judgments are made in `claims.py`, `log.py` and `bookings.py`; `docs/metrics.md` defines them
+with examples, and docs/explaining.md lists the kinds of failure reasons.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MENTIONS = Rates(
     SLOTS,
     of_dialogues=False,
 )
-"""Values and venues that are not in the database; and those that agree with what is on offer."""
+"""Values and venues that are not in the database; values that agree with the offered venues."""
 LOG = Rates(
     (
         Rate("log_consistency", "Log Consistency", "logged_right", "logged"),
@@ -44,7 +44,7 @@ LOG = Rates(
     dict.fromkeys((*SLOTS, *OF_LOG)),
     of_dialogues=False,
 )
-"""Claims that agree with what tools returned; and those of them that the database denies."""
+"""Claims that agree with results of tools; those of them that contradict the database."""
 INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
 GOALS = Rates(
     (
@@ -55,17 +55,17 @@ GOALS = Rates(
     ALL_DOMAINS,
     of_dialogues=True,
 )
-"""`SILENT` is the Grounded Inform of a system that names nothing, with which the other compares."""
+"""`SILENT` is the Grounded Inform of a system that names no venue, as a lower bound."""
 BOOKINGS = Rates(
     (Rate("booking", "Booking", "booking", "booking_goals"),), BOOKED_BY, of_dialogues=True
 )
 BY_CALLS = "booking_by_calls"
-"""The column that counts dialogues which say themselves what they book."""
+"""The column that counts dialogues that list their bookings."""
 
 OF_WORDS = ("hallucination", "consistency", INFORM, SILENT, SUCCESS)
-"""The scores of what responses say."""
+"""The scores of responses, compared with the database."""
 BY_LOG = ("log_consistency", "log_only")
-"""The scores of what responses say, compared with what tools returned."""
+"""The scores of responses, compared with results of tools."""
 
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "hallucination": {"echo": "left-out", "invented": "layout"},
@@ -77,21 +77,21 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     "log_only": {"offer": "named-or-query", "cut": "whole-part"},
     "booking": {"tried-first": "right"},
 }
-"""What was decided where it could have been decided otherwise, as signatures have it."""
+"""The choices in the definitions of scores, in the form of signatures."""
 
 
 def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
-    """Return the columns of rows; placeholders leave only the bookings."""
+    """Return the columns of rows; delexicalized responses have only bookings."""
     of_words = (*MENTIONS.columns, *GOALS.columns, *LOG.columns) if lexicalized else ()
     return (*of_words, *BOOKINGS.columns, BY_CALLS)
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """Which grounded scores an input allows.
+    """The grounded scores that can be computed for an input.
 
-    `words` are those of lexicalized responses. `bookings` is where what is booked was read from:
-    `calls` or `states` of all dialogues that are to book, `mixed`, or None where from neither.
+    `words` is whether responses are lexicalized. `bookings` is the source of bookings: `calls` or
+    `states` if it is the same in all dialogues with bookings, `mixed`, or None without a source.
     """
 
     words: bool
@@ -101,7 +101,7 @@ class Computed:
     def of(
         cls, sums: Mapping[str, float], *, lexicalized: bool, predicted_states: bool
     ) -> Computed:
-        """Return which scores of these sums mean something."""
+        """Return the scores that are defined for these sums."""
         cases, by_calls = sums[f"booking_goals.{WHOLE}"], sums[BY_CALLS]
         if by_calls:
             return cls(lexicalized, "calls" if by_calls == cases else "mixed")
@@ -109,7 +109,7 @@ class Computed:
 
 
 def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict[str, float]:
-    """Return one dialogue's counts of what its responses say; `log` is what its log says of it."""
+    """Return a dialogue's counts of its claims; `log` is the comparison with its log."""
     mentions, of_log = (
         Counter((checked.mention.slot, checked.known, checked.agrees) for checked in source)
         for source in (grounded.checked, log)
@@ -132,7 +132,7 @@ def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict
 
 
 def _by_slot(counted: Iterable[tuple[str, Sequence[bool | None], int]]) -> dict[str, list[int]]:
-    """Return the sums in total and by slot, of (slot, which counts it adds to, how often)."""
+    """Return sums in total and by slot of (slot, flags of the counts to add to, amount)."""
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for slot, applies, times in counted:
         for scope in (WHOLE, slot):
@@ -152,7 +152,7 @@ def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[int, bool, bool, bool]
 
 
 def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float]:
-    """Return a dialogue's bookings that the goal has, and which of them are `right`, by domain."""
+    """Return the numbers of a goal's bookings and of the `right` ones, by domain."""
     if not right:
         return {}
     counted = {scope: (1, of_scope) for scope, of_scope in right.items()}
@@ -163,7 +163,7 @@ def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float
 def grounded_measures(
     computed: Computed, sums: Mapping[str, float], sign: Sign
 ) -> Iterator[Measure]:
-    """Yield the scores as measures, in the order of a report; none where there are no cases."""
+    """Yield the scores as measures in the order of a report; scores without cases are omitted."""
     if computed.words:
         yield from GOALS.measures(sums, sign)
     if computed.bookings:
@@ -178,9 +178,9 @@ def grounded_view(
 ) -> dict[str, Any]:
     """Return the scores for a report from `values`, name → scope → number.
 
-    Percent by scope, and the number of `mentions`; None for what was not computed. What a log tells
-    only where there is one: counts of its claims, of those that contradict its tools, and of those
-    that tools support and the database does not.
+    Scores are in percent by scope; the number of `mentions` is added; scores that were not computed
+    are None. With a log, there are also counts of its claims, of claims that contradict its tools,
+    and of claims that tools support and the database does not.
     """
     plain: dict[str, Any] = dict.fromkeys(("mentions", *OF_WORDS, "booking"))
     if computed.words:
@@ -201,14 +201,14 @@ def grounded_view(
 
 
 SAYS = "says"
-"""Label of the facts with what was read in the words of a turn."""
+"""Label of the facts with the mentions in a turn's response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A dialogue in words: what was made of it, and what it was judged by.
+    """A dialogue with lexicalized responses: their interpretation, and the data for judging it.
 
-    `constraints` are what the goal says of each domain.
+    `constraints` are the goal's constraints by domain.
     """
 
     grounded: Grounded
@@ -217,7 +217,7 @@ class Words:
     claims: Sequence[Claim]
 
     def reasons(self) -> Iterator[Reason]:
-        """Yield why Grounded Inform failed, domain by domain, or else why Grounded Success did."""
+        """Yield why Grounded Inform failed in each domain, or else why Grounded Success failed."""
         outcome = self.grounded.outcome
         for domain, result in outcome.domains.items():
             if not outcome.inform:
@@ -228,7 +228,7 @@ class Words:
                     yield self._unsaid(domain, slot)
 
     def turn_facts(self, turn: int) -> Iterator[Fact]:
-        """Yield what was read in a turn's words, and what is claimed there and is not so."""
+        """Yield facts with the mentions of a turn, and with its false claims."""
         read: dict[str | None, list[str]] = {}
         for mention in self.grounded.turns[turn].mentions:
             words = " ".join(mention.text.split())
@@ -240,7 +240,7 @@ class Words:
                 yield Fact(claim.verdict, claim.line(), claim.domain)
 
     def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
-        """Return what was kept and lost, by domain; None stands for the whole dialogue."""
+        """Return what passed and failed, by domain; None is the whole dialogue."""
         outcome = self.grounded.outcome
         whole: dict[str, bool | None] = {INFORM: outcome.inform, SUCCESS: outcome.success}
         by_domain: dict[str | None, dict[str, bool | None]] = {None: whole}
@@ -302,9 +302,9 @@ class Words:
 
 
 def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:
-    """Return whether a value was said of these venues and is not theirs.
+    """Return whether a value is assigned to these venues and is not theirs.
 
-    What was said rightly of another venue, in a list or before the user chose, is not.
+    A correct value of another venue, in a list or before the user's choice, does not count.
     """
     mention = checked.mention
     if mention.slot != slot or mention.domain not in (domain, None):

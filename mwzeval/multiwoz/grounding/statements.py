@@ -1,15 +1,15 @@
-"""Of which of several venues a response says a value, and whether it says so at all.
+"""Decide to which of several venues a response assigns a value, and whether it claims the value.
 
-The former is told by the layout (the list item, the row or the column of a table that it stands in)
-and by the sentence: a value is of what its sentence names before it, else of what an earlier
-sentence or the line above names. A question in between, or the end of a list, leaves it open.
+The layout (list item, row or column of a table) and the sentence decide: a value belongs to the
+names before it in its sentence, else to the names in an earlier sentence or in the line above. A
+question between name and value, or the end of a list, makes the venue unknown.
 
-A value is no claim where it is denied (`not in the centre`), asked for (`something cheap?`), wished
-(`you want a hotel`), said of others (`there is also one in the east`) or of many (`12 museums`).
+A value is not a claim if it is denied (`not in the centre`), requested (`something cheap?`), wished
+for (`you want a hotel`), or stated about other venues (`there is also one in the east`) or about
+many (`12 museums`).
 
-Counts are how many venues a response says that there are: `I found 12 restaurants in the centre`.
-Of several in one sentence (`7 guesthouses and 2 hotels`) none is read. Definitions are in
-`docs/metrics.md`.
+A count states the number of venues: `I found 12 restaurants in the centre`. Sentences with several
+counts (`7 guesthouses and 2 hotels`) are ignored. Definitions are in `docs/metrics.md`.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from mwzeval.multiwoz.words.text import BREAK, Mention, cell_at, lowered, shown
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS
 
 CLOSE = 30
-"""A name so few characters behind a value may be what it is said of: `the cheap Blue Lantern`."""
+"""Maximum number of characters from a value to a later name: `the cheap Blue Lantern`."""
 
 GENERIC = "hotel"
-"""What guesthouses are called as well: `a 4-star hotel`."""
+"""A type that is also used for guesthouses: `a 4-star hotel`."""
 
 MOST = 16
-"""So many names before a value, and behind it, are looked at."""
+"""Maximum number of names before a value, and after it, that are considered."""
 LONGEST = 300
-"""Characters after which a sentence is taken to end, so that none takes long to look through."""
+"""Maximum number of characters in a sentence, which bounds run time; longer ones are split."""
 
 Names = tuple[Mention, ...]
 
 
 class _Placed(NamedTuple):
-    """A mention and its place in the shown text; `sentence` counts through the response."""
+    """A mention and its position in the displayed text; `sentence` is the index of its sentence."""
 
     mention: Mention
     start: int
@@ -50,7 +50,7 @@ class _Placed(NamedTuple):
 
 
 class Statements:
-    """The sentences and lines of a response, with what they say of its names."""
+    """The sentences and lines of a response, and the relations of its values to its names."""
 
     def __init__(self, response: str) -> None:
         self._shown = shown(response)
@@ -66,15 +66,15 @@ class Statements:
         self._sentences.pop()
 
     def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
-        """Return the names that a value is said of, none where that is open.
+        """Return the names to which a value is assigned, empty if this is unclear.
 
-        `names` are in the order of the text; of many those count that are near.
+        `names` are in the order of the text; only the nearest ones are considered.
         """
         named = [self._placed(name) for name in _near(value, names)]
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
-        """Return whether a value is said to be so; `choice` if it is one that users choose by."""
+        """Return whether a value is claimed; `choice` is whether users choose by its slot."""
         names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
@@ -124,24 +124,24 @@ class Statements:
             or (value.slot == "type" and value.text.lower().endswith("s"))
             or PATTERNS["wished"].search(before)
             or PATTERNS["of others"].search(before)
-            # `There is no entrance fee` is said of a venue, `there is a cheap one` of some.
+            # `There is no entrance fee` is about one venue, `there is a cheap one` about several.
             or (value.written and PATTERNS["of many"].search(before))
         )
 
     def _sentence(self, place: int) -> tuple[int, int]:
-        """Return the number of the sentence at a place, and where it begins."""
+        """Return the index of the sentence at a position, and its start."""
         number = bisect_right(self._sentences, place)
         return number, self._sentences[number - 1] if number else 0
 
     def is_denied(self, value: Mention) -> bool:
-        """Return whether a value is said not to be so: `nothing in the north`."""
+        """Return whether a value is denied: `nothing in the north`."""
         start, _ = self._shown.shown_at(value.start, value.end)
         _, begin = self._sentence(start)
         before = PATTERNS["next clause"].split(self._shown.text[begin:start])[-1]
         return PATTERNS["denied"].search(before) is not None
 
     def _is_called(self, end: int, name: int) -> bool:
-        """Return whether the next sentence does nothing before a name but introduce it."""
+        """Return whether the next sentence only introduces a name."""
         number = bisect_right(self._sentences, end)
         if number >= len(self._sentences):
             return False
@@ -151,7 +151,7 @@ class Statements:
         )
 
     def _is_aside(self, value: Mention, named: int) -> bool:
-        """Return whether a value behind a name is only next to what is said of it."""
+        """Return whether a value after a name is not part of the statement about it."""
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
         if value.slot == "pricerange":
@@ -162,9 +162,9 @@ class Statements:
         )
 
     def tickets(self, price: Mention) -> tuple[int, ...]:
-        """Return of how many tickets a price may be said to be, none where that is open.
+        """Return the numbers of tickets to which a price may refer, empty if unknown.
 
-        Of rooms only that it is that of one night is told.
+        For rooms, only prices of one night are recognized.
         """
         start, end = self._shown.shown_at(price.start, price.end)
         text = self._shown.text
@@ -212,7 +212,7 @@ class Statements:
         return self._in_line_before(value, named)
 
     def _in_line_before(self, value: _Placed, named: Sequence[_Placed]) -> Sequence[_Placed]:
-        """Return the names of the last line that has any, unless a list or question ends there."""
+        """Return the names of the last line with names, unless a list or question ends there."""
         blocks = self._shown.blocks
         before = [name for name in named if name.start < value.start]
         last = [name for name in before if name.block == before[-1].block]
@@ -224,7 +224,7 @@ class Statements:
         return last
 
     def _named_next(self, value: _Placed, named: Sequence[_Placed]) -> Sequence[_Placed]:
-        """Return what the line goes on to name: `Which one? It is dear. The phone of X is …`."""
+        """Return the next name in the line: `Which one? It is dear. The phone of X is …`."""
         behind = [n for n in named if n.block == value.block and n.start > value.start]
         names = [name for name in behind if name.sentence == behind[0].sentence]
         if not names or "?" in self._shown.text[value.end : names[0].start]:
@@ -232,7 +232,7 @@ class Statements:
         return names
 
     def _is_asked_between(self, name: _Placed, value: _Placed) -> bool:
-        """Return whether another question than that about a name stands between it and a value."""
+        """Return whether a question that is not about the name separates it from a value."""
         begin = name.end
         if name.sentence < len(self._sentences):
             begin = max(begin, self._sentences[name.sentence])
@@ -251,7 +251,7 @@ class Statements:
         return before[-1]
 
     def _groups(self, named: Sequence[_Placed]) -> list[list[_Placed]]:
-        """Return names with nothing but commas and conjunctions between them together."""
+        """Return groups of names that are separated only by commas and conjunctions."""
         groups: list[list[_Placed]] = []
         for name in named:
             last = groups[-1][-1] if groups else None
@@ -264,7 +264,7 @@ class Statements:
         return groups
 
     def _in_column(self, value: _Placed, named: Sequence[_Placed]) -> Sequence[_Placed]:
-        """Return the names that head the column of a value; none where rows are venues."""
+        """Return the names in the header of a value's column; empty if rows are venues."""
         blocks = self._shown.blocks
         block = blocks[value.block]
         if not block.cells:
@@ -278,7 +278,7 @@ class Statements:
 
 
 def _near(value: Mention, names: Sequence[Mention]) -> Sequence[Mention]:
-    """Return the names that a value may be said of, so that many take no longer than few."""
+    """Return the names near a value, so that run time does not depend on their number."""
     if len(names) <= MOST:
         return names
     middle = bisect_left(names, value.start, key=lambda name: name.start)
@@ -288,16 +288,16 @@ def _near(value: Mention, names: Sequence[Mention]) -> Sequence[Mention]:
 CHOICE = "choice"
 SENTENCE = PATTERNS["sentence"]
 SELECTION = 5
-"""So many of more may be a selection."""
+"""Up to this number, a count may be that of a selection from more venues."""
 MOST_CONSTRAINTS = 7
-"""Of more constraints, not all parts are tried."""
+"""Maximum number of constraints of which all subsets are queried."""
 
 
 class Count(NamedTuple):
-    """A number of venues and its place in a shown text.
+    """A number of venues and its position in a displayed text.
 
-    `noun` is what is counted; `of_own` tells that it is what the speaker has, which may be some of
-    more; `rest` is how the sentence goes on.
+    `noun` is the counted noun; `of_own` is whether the speaker has these venues, which may be a
+    selection; `rest` is the rest of the sentence.
     """
 
     start: int
@@ -309,7 +309,7 @@ class Count(NamedTuple):
 
 
 def counts_in(text: str) -> Iterator[Count]:
-    """Yield the counts of a text, at most one a sentence."""
+    """Yield the counts of a text, at most one per sentence."""
     low = lowered(text)
     first = PATTERNS["found so many"].search(low)
     if first is None:
@@ -329,7 +329,7 @@ def counts_in(text: str) -> Iterator[Count]:
 
 
 def domains_of(noun: str, among: Iterable[str]) -> list[str]:
-    """Return the domains that a noun is of; those of `among` for `options`, none for others."""
+    """Return the domains of a noun: all of `among` for `options`, none for unknown nouns."""
     named = [domain for domain in among if domain in NAMED_BY]
     if PATTERNS["any noun"].fullmatch(noun):
         return named
@@ -339,11 +339,11 @@ def domains_of(noun: str, among: Iterable[str]) -> list[str]:
 def compare_counts(
     response: str, mentions: Sequence[Mention], state: State, database: Database
 ) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
-    """Yield the counts of a response, whether the database finds so many, and how many it finds.
+    """Yield the counts of a response, whether they are right, and the numbers in the database.
 
-    It is asked for the turn's state, also with the values that the response says, and for parts of
-    both, as people count before they have told everything; how many it finds is told for the state
-    and for both. `mentions` are those of the response.
+    A count is right if it is the result of a query with the turn's state, also with the values in
+    the response, or with a subset of both, because speakers may count before all constraints are
+    known. The returned numbers are those for the state, and for state and values.
     """
     if not state:
         return
@@ -380,7 +380,7 @@ def _numbers(
     number: int,
     database: Database,
 ) -> set[int]:
-    """Return how many there are of what may be counted, up to where the number is among them."""
+    """Return the possible numbers of venues; subsets are only queried if `number` is missing."""
     both = {**constraints, **values}
     found = {len(database.find(domain, asked)) for asked in (constraints, both, values)}
     if number not in found:
