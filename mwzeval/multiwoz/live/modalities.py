@@ -1,7 +1,7 @@
-"""The two modalities of live dialogues: rows, scores and explanations of each.
+"""The two modalities of live dialogues, with their table rows, scores and explanations.
 
-Dialogues at the text level are judged by what is said and booked, those at the act level by their
-acts. A dialogue is a row of counts. Definitions are in `docs/live_reference.md`.
+Text-level dialogues are judged by utterances and bookings, act-level dialogues by their acts. A
+dialogue is a row of counts. The definitions are in `docs/live_reference.md`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from mwzeval.scores.score import WHOLE
 
 COMPLETE = "complete"
 SIZES = tuple(f"{count}-domain" for count in range(1, len(ALL_DOMAINS) + 1))
-"""The scopes of goals with so many domains."""
+"""Scopes by the number of domains in the goal."""
 TASK = Rates(
     (
         Rate(SUCCESS, "Task success", SUCCESS, "dialogues"),
@@ -92,7 +92,7 @@ MEANS = (
     ("tool_calls", "Tool calls", "calls"),
     ("tool_errors", "Tool errors", "errors"),
 )
-"""Name, label and unit of what is counted and shown as a mean over dialogues."""
+"""Name, label and unit of counts that are shown as a mean per dialogue."""
 TEXT_COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
@@ -112,13 +112,13 @@ END_TEXTS = {
 
 
 class Modality(NamedTuple):
-    """What judges the dialogues of a run.
+    """The functions that judge the dialogues of a run.
 
-    `check` notes what cannot be judged, before anything else; `row` returns the additive numbers of
-    a dialogue, and `explain` what became of it, without outcomes unless it is scored. `has_faults`
-    says whether its user has made a fault, None where that is not known. `measures` yields the
-    scores of sums of columns in the order of a report, and `plain` returns the parts of a report,
-    of name → scope → value.
+    `check` is called first and reports dialogues that cannot be judged. `row` returns the additive
+    numbers of a dialogue. `explain` returns its explanation, with outcomes only if it is scored.
+    `has_faults` returns whether its user made a mistake, None if this is unknown. `measures` yields
+    the scores for column sums in the order of a report. `plain` returns parts of a JSON report,
+    given a mapping name → scope → value.
     """
 
     name: str
@@ -133,17 +133,16 @@ class Modality(NamedTuple):
 
 
 def reported_faults(dialogue: Trajectory) -> Sequence[Any]:
-    """Return the faults that the user reports of itself."""
+    """Return the mistakes that the user itself reports."""
     faults = dialogue.report.get("faults")
     return faults if isinstance(faults, LIST) else ()
 
 
 def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) -> Modality:
-    """Return what judges what is said and booked.
+    """Return the modality that judges utterances and bookings.
 
-    Faults that a user does not report of itself, as other programs' users do not, are found by
-    code: values of its own making, and messages that it repeats. `reader` is made when it is
-    needed for that.
+    If a user (such as that of another program) does not report its mistakes, code detects them:
+    invented values, and repeated messages. `reader` is called at the first use.
     """
     judged: dict[str, Judgement] = {}
     found_faults: dict[str, Sequence[Any]] = {}
@@ -165,7 +164,7 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
     def check(
         dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Note functions that nobody knows: what they do, and book, is not seen."""
+        """Report calls of unknown functions, whose results and bookings are ignored."""
         for name, dialogue in dialogues.items():
             for call in (call for message in dialogue.talk for call in message.calls):
                 called = str(call.name)
@@ -213,7 +212,7 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
         if not is_scored:
             return explained
         found = judgement(dialogue, goal)
-        # Of what else failed, that the dialogue ended is mostly why.
+        # If something else failed, it is usually the reason why the dialogue ended.
         ended = () if found.success else end_reasons(dialogue, len(turns))
         return replace(
             explained,
@@ -290,7 +289,7 @@ def _outcomes(judgement: Judgement) -> dict[str, dict[str, bool | None]]:
 
 
 def _goal_facts(goal: Goal) -> Iterator[Fact]:
-    """Yield what a goal wants, a line for what can be met: venue or ride, booking, each answer."""
+    """Yield one line for each part of a goal: venue or ride, booking, and each request."""
     for domain in goal[ORDERING]:
         part = goal[domain]
         for label, slots, first in (
@@ -305,10 +304,10 @@ def _goal_facts(goal: Goal) -> Iterator[Fact]:
 
 
 def _turn_reached(fact: Fact, turns: Sequence[Turn], judgement: Judgement) -> int | None:
-    """Return the turn from which on a line of the goal is met, or the reason of none.
+    """Return the turn in which a line of the goal was met, or a marker.
 
-    None: the line is not met; `CANNOT_BE`: nobody could meet it; `NOT_JUDGED`: the agent did
-    nothing for it that can be judged.
+    None: the line was not met; `CANNOT_BE`: it cannot be met; `NOT_JUDGED`: the agent did nothing
+    that can be judged.
     """
     domain = str(fact.scope)
     judged = judgement.domains[domain]
@@ -333,7 +332,7 @@ def _turn_reached(fact: Fact, turns: Sequence[Turn], judgement: Judgement) -> in
         called = " ".join(judged.venue.lower().split())
         texts = (" ".join((turn.agent or "").lower().split()) for turn in turns)
         return next((number for number, text in enumerate(texts) if called in text), last)
-    # Neither a venue nor a booking: the line is met only as far as an answer shows it.
+    # Without a venue or a booking, only an answer can show that the line is met.
     if booked is not None:
         return booked
     answered = [a.turn for a in judged.answers if a.given and a.turn is not None]
@@ -343,7 +342,7 @@ def _turn_reached(fact: Fact, turns: Sequence[Turn], judgement: Judgement) -> in
 def _with_reports(
     views: Sequence[TurnView], dialogue: Trajectory, faults: Sequence[Any]
 ) -> tuple[TurnView, ...]:
-    """Return turns with the faults of the user where they were made, and how all has ended."""
+    """Add the user's mistakes to their turns, and the ending to the last turn."""
     turns = list(views) or [TurnView((), ())]
     facts: list[list[Fact]] = [[] for _ in turns]
     for fault in faults:
@@ -387,7 +386,7 @@ def _arguments(text: str) -> str:
 
 
 def _result(text: str | None) -> str:
-    """Return a result on one line; before a list of venues stands how many, and their names."""
+    """Return a result as one line; a list of venues is preceded by its length and names."""
     value = _value(text or "")
     shown = " ".join((text or "").split())
     if isinstance(value, Mapping) and isinstance(rows := value.get("results"), list):
@@ -414,7 +413,7 @@ def _plain(value: Any) -> str:
 
 
 def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Modality:
-    """Return what judges acts by corrected rules, or as the public evaluator of ConvLab-2 does."""
+    """Return the modality for acts, with corrected rules or as in ConvLab-2's public evaluator."""
     database = ActDatabase(tables)
     evaluator = PublicEvaluator if as_published else CorrectedEvaluator
     outcomes: dict[str, Outcome] = {}
@@ -422,7 +421,7 @@ def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Mod
     def check(
         dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Judge the dialogues, and note those whose acts are none."""
+        """Judge the dialogues, and report those with invalid acts."""
         for name, goal in goals.items():
             dialogue, more = dialogues[name], dialogues[name].more
             held = dialogue.report.get("goal")
@@ -478,7 +477,7 @@ def _act_view(user: Acts | None, agent: Acts | None) -> TurnView:
 
 
 def acts_line(acts: Acts | None) -> str:
-    """Return acts on one line: `Inform Hotel (Area=north), Request Hotel (Phone=?)`."""
+    """Return acts as one line: `Inform Hotel (Area=north), Request Hotel (Phone=?)`."""
     return ", ".join(
         f"{intent} {domain}" + ("" if slot == "none" else f" ({slot}={value})")
         for intent, domain, slot, value in acts or ()

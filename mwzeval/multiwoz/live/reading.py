@@ -1,15 +1,15 @@
-"""What an agent's turn says to a user that thinks in acts.
+"""The parser with which an act-level user reads an agent's messages.
 
-A rule user hears words, so that words count: what only a tool returned, such as a phone number that
-the agent keeps to itself or a reference that it does not say, the user does not know. Calls of the
-turn tell what the words are about: a domain, whose booking a reference is, and that a sentence of
-regret means that nothing was found. Values come from the mention finder that the grounded scores
-use, in the spelling of the database, or of the user's goal where both mean the same.
+Only the text counts: the user does not know values that only a tool returned, such as a reference
+that the agent does not mention. Calls in a turn help to interpret its text: they show the domain,
+the booking of a reference, and that a sentence of regret means that nothing was found. The mention
+finder of the grounded scores finds the values. They are spelled as in the database, or as in the
+user's goal if this means the same.
 
-Several venues or trains of one domain are a choice among those that are said to be as the user
-wants them (Select); one is an offer (Recommend). What is said of only some of several is not heard.
-A booking counts as made when the words say so or give a reference; its day, people, time and nights
-are heard, so that the user can object.
+Several venues or trains of one domain are a choice (Select) among those that satisfy the user's
+constraints according to the text; a single one is an offer (Recommend). A statement about only some
+of several venues is ignored. A booking counts as made if the text confirms it or has a reference.
+Its day, people, time and nights are parsed, so that the user can correct them.
 """
 
 from __future__ import annotations
@@ -55,44 +55,44 @@ BOOKED_SLOTS: Mapping[str, str] = {
     "leaveat": "Time",
     "arriveby": "Time",
 }
-"""Slot of a mention → slot of a booking. The time of a table may be read as that of a train."""
+"""Maps mention slots to booking slots; a table's time may be parsed as that of a train."""
 BOOKING = "Booking"
-"""The domain of acts about the booking of a venue, whichever it is of."""
+"""The domain of acts about the booking of any venue."""
 TABLES = frozenset({"restaurant", "hotel"})
 TIMES = frozenset({"Leave", "Arrive"})
 UNKNOWN = "unknown"
-"""The value of what the user has asked for when the agent says that it does not know it."""
+"""The value for a requested slot if the agent replies that it does not know the value."""
 _OTHER_END = {"Leave": "Arrive", "Arrive": "Leave"}
 _LETTER = re.compile(r"\w")
 _ENDS_AND_TIMES = frozenset({"departure", "destination", "leaveat", "arriveby"})
 _NAME_SLOTS = frozenset({"name", "address", "departure", "destination"})
 _KIND_SLOTS = frozenset({"type", "food", "stars", "internet", "parking"})
 _SHARED_SLOTS = frozenset({"area", "pricerange", "phone", "postcode", "address", "choice"})
-"""Slots of several domains, so that the words of the sentence tell whose they are."""
+"""Slots of several domains; the words of the sentence determine the domain."""
 LONGEST_LINE = 60
-"""Characters of a line of a list of what is asked for."""
+"""The maximum number of characters in a line that belongs to a list of questions."""
 
 MENTION_SLOTS: Mapping[str, Mapping[str, str]] = {
     **ACT_SLOTS,
     "taxi": {**ACT_SLOTS["taxi"], "type": "Car"},
 }
-"""Domain → slot of a mention → slot of an act."""
+"""Maps a domain and a mention slot to an act slot."""
 GOAL_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: {act.lower(): slot for slot, act in slots.items()}
     for domain, slots in USER_SLOTS.items()
 }
-"""Domain → slot of a user's act in lower case → slot of a goal."""
+"""Maps a domain and the lower-case slot of a user act to a goal slot."""
 STATION = " train station"
-"""What a goal may add to a town."""
+"""The suffix that a goal may add to the name of a town."""
 _REFERRING = ("same ", "the same", "in the same")
-"""How values begin that stand for one that was said before."""
+"""Prefixes of values that refer to an earlier value."""
 
 
 class ReadingContext:
-    """What the reading of an agent's turn depends on besides the turn; for a single dialogue.
+    """The context of an agent's turn, for a single dialogue.
 
-    `goal` may be the copy that the user writes into. `domain` is what was spoken of last, `state`
-    what the user has said that it wants, `words` what was named.
+    `goal` may be the copy that the user modifies. `domain` is the last mentioned domain, `state`
+    has the constraints that the user has stated, `words` the names that were mentioned.
     """
 
     def __init__(self, goal: Goal, gazetteer: Gazetteer, rules: Rules) -> None:
@@ -102,11 +102,11 @@ class ReadingContext:
         self.state: dict[str, dict[str, str]] = {}
         self.words = Context(gazetteer)
         self.asked: set[tuple[str, str]] = set()
-        """Domain and slot, as acts call it, of what the user has asked for last."""
+        """Domain and slot, in the form of acts, of the user's last requests."""
         self._rules = rules
 
     def add_user_acts(self, acts: Iterable[Act]) -> None:
-        """Go on with a turn of the user."""
+        """Update the context with a turn of the user."""
         self.asked.clear()
         for intent, raw_domain, act_slot, value in acts:
             domain = raw_domain.lower()
@@ -122,7 +122,7 @@ class ReadingContext:
                 slots[normal] = normalize_value(normal, value.lower(), self._rules)
 
     def spelled(self, domain: str, slot: str, value: str) -> str:
-        """Return a value as the goal spells it, if that means the same."""
+        """Return a value in the spelling of the goal if the goal has an equivalent value."""
         part = self.goal.get(domain)
         if part is None:
             return value
@@ -139,10 +139,10 @@ class ReadingContext:
 
 
 class CallOutcome(NamedTuple):
-    """A call of a tool: what it is about, and what came of it.
+    """A tool call with its domain and result.
 
-    `found` is how many venues were found, None where that is not told, and `names` are those of
-    them that are listed. `reference` is "" unless a booking was made.
+    `found` is the number of venues, None if it is unknown, and `names` are the names of those that
+    are listed. `reference` is "" unless a booking was made.
     """
 
     kind: str
@@ -204,7 +204,7 @@ def _spelled(mention: Mention) -> str:
     if slot == "booktime":
         return clock(text)
     if slot == "address":
-        # What is said may be less than the database has, or of several venues.
+        # The text may be shorter than the database value, or match several venues.
         return " ".join(mention.text.split())
     value = mention.value
     if value is None:
@@ -215,9 +215,9 @@ def _spelled(mention: Mention) -> str:
 def _service_values(
     tables: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the values of police and hospital, which the mention finder does not know, by domain.
+    """Return the values of police and hospital by domain, which the mention finder does not cover.
 
-    Each has its folded words between blanks, its slot and itself.
+    Each value is a tuple of its folded words between spaces, its slot, and the original value.
     """
     found: dict[str, list[tuple[str, str, str]]] = {}
     for domain in SERVICES:
@@ -227,7 +227,7 @@ def _service_values(
             for slot in ("address", "department")
             if row.get(slot)
         }
-        # People leave out the town of an address.
+        # People omit the town in an address.
         found[domain] = [
             (f" {' '.join(words)} ", slot, value)
             for slot, value in sorted(known)
@@ -237,9 +237,9 @@ def _service_values(
 
 
 class AgentReader:
-    """Reads what agents say. One serves all dialogues of a process; what it holds saves time.
+    """Parses agents' messages; one reader serves all dialogues of a process.
 
-    `tables` are the rows of the database by domain, as they stand in its files.
+    `tables` maps domains to the unmodified rows of the database.
     """
 
     def __init__(
@@ -249,7 +249,8 @@ class AgentReader:
         self._delexicalizer = Delexicalizer(venues)
         self._services = _service_values(tables)
         self._rules = rules
-        # Names that are words (`the place`) are told by capitals, or by words of an offer.
+        # Names that are common words (`the place`) are recognized by capitals or by words of an
+        # offer.
         self._word_names: dict[str, str] = {}
         for domain in VENUE_DOMAINS:
             for row in tables.get(domain, ()):
@@ -267,26 +268,26 @@ class AgentReader:
         )
 
     def context(self, goal: Goal) -> ReadingContext:
-        """Return what the reading of a new dialogue depends on; `goal` is the user's."""
+        """Return the context of a new dialogue for a user with this `goal`."""
         return ReadingContext(goal, self._delexicalizer.gazetteer, self._rules)
 
     def mentions_of(self, text: str) -> list[Mention]:
-        """Return the venues and values that a text names, without anything that went before."""
+        """Return the venues and values in a text, without the context of earlier turns."""
         return self._delexicalizer.read(text, Context(self._delexicalizer.gazetteer))
 
     def acts_of(
         self, text: str, context: ReadingContext, calls: Sequence[CallOutcome] = ()
     ) -> list[Act]:
-        """Return what a turn says, as acts of a system; none for a turn without meaning.
+        """Return the acts of an agent turn; empty if the text has no known meaning.
 
-        `calls` are those of the turn. The context goes on to what the turn names.
+        `calls` are the calls of the turn. The context is updated with the names in the turn.
         """
         called = [call.domain for call in reversed(calls) if call.domain in context.domains]
         before = (context.domain,) if context.domain else ()
         focus = tuple(dict.fromkeys((*called, *before, *context.domains)))
         context.words.turn(context.state, tuple(dict.fromkeys((*called[:1], *before))))
         for call in calls:
-            # A name that is also a word is one where it was found.
+            # If a tool returned a name that is also a common word, the word is that name.
             context.words.names.update(name.lower() for name in call.names)
         mentions = self._delexicalizer.read(text, context.words)
         if self._word_names:
@@ -301,12 +302,12 @@ class AgentReader:
 
 
 class Sentence:
-    """A sentence or line in lower case, where it begins, and what it says.
+    """A sentence or line in lower case, its start position, and its meaning.
 
-    `topics` are the domains of the goal that its words name. It may say that `nothing` was found,
-    that something is `booked` or cannot be (`unbooked`), or that a venue or a booking is
-    `unavailable`. `domains` are those of its values, `given` has all its values by slot of acts,
-    asserted or not, and `details` are slots and values of bookings.
+    `topics` are the domains of the goal that its words name. The flags report that `nothing` was
+    found, that something is `booked` or could not be booked (`unbooked`), or that a venue or
+    booking is `unavailable`. `domains` are the domains of its values; `given` maps act slots to all
+    its values, asserted or not; `details` are slots and values of bookings.
     """
 
     def __init__(self, start: int, low: str, domains: Sequence[str]) -> None:
@@ -333,7 +334,7 @@ class Sentence:
 
 
 def _named_domains(sentence: str) -> list[str]:
-    """Return the domains that words of a sentence name, in their order."""
+    """Return the domains that a sentence names, in order of mention."""
     if "same" in sentence:
         sentence = cue("agent same as").sub(" ", sentence)
     places = {
@@ -347,7 +348,7 @@ def _named_domains(sentence: str) -> list[str]:
 
 
 def _finds_nothing(sentence: str) -> bool:
-    """Return whether a sentence that denies says that there is nothing of what is wanted."""
+    """Return whether a negative sentence states that no venue was found."""
     if has("agent no problem", sentence):
         return False
     if has("agent nothing of name", sentence):
@@ -370,11 +371,11 @@ def _any_question() -> re.Pattern[str]:
 
 
 def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield domain and slot, as acts have them, of what a sentence asks its user for.
+    """Yield (domain, slot), in the form of acts, for the questions in a sentence.
 
-    A question counts when it asks the user for a constraint: one that offers something (`would you
-    like the phone number?`) or proposes to give one up (`another area?`) does not. `domains` are
-    those that it may be about, the likeliest first.
+    Only questions about constraints count: offers (`would you like the phone number?`) and
+    proposals to drop a constraint (`another area?`) do not. `domains` are the candidate domains,
+    the most likely first.
     """
     if not (has("agent asks", sentence) and _any_question().search(sentence)):
         return
@@ -387,7 +388,7 @@ def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]
     if domain is None:
         return
     if asks_time and domain in JOURNEYS:
-        # The time of both ends is asked for, unless a word tells.
+        # A question about a time asks for departure and arrival, unless a word decides.
         rest = cue("agent place").sub(" ", sentence)
         leaves, arrives = has("agent sets out", rest), has("agent arrives", rest)
         if leaves or not arrives:
@@ -410,7 +411,7 @@ def _asked_slot(domain: str, slot: str) -> tuple[str, str] | None:
 
 
 class Value(NamedTuple):
-    """A value that is asserted, as acts have it, with its sentence and mention."""
+    """An asserted value in the form of acts, with its sentence and mention."""
 
     sentence: Sentence
     domain: str
@@ -420,10 +421,10 @@ class Value(NamedTuple):
 
 
 class _TurnReader:
-    """Reads one turn: its sentences, then values, references and details of bookings, then acts.
+    """Parses one turn: its sentences, then values, references and booking details, then acts.
 
-    `focus` are the domains of the goal, the likeliest of the turn first; `mentioned` are those to
-    which the turn has come so far.
+    `focus` are the domains of the goal, the most likely one of the turn first; `mentioned` are
+    those that have been mentioned in the turn so far.
     """
 
     def __init__(
@@ -442,7 +443,7 @@ class _TurnReader:
         self.shown = shown(response)
         low = lowered(self.shown.text)
         for mention in mentions:
-            # Letters of names and streets are often those of words that tell.
+            # Hide the words of names and streets, which could be mistaken for cues.
             if mention.slot in _NAME_SLOTS:
                 start, end = self.shown.shown_at(mention.start, mention.end)
                 low = low[:start] + _LETTER.sub("_", low[start:end]) + low[end:]
@@ -452,12 +453,12 @@ class _TurnReader:
         ]
         self.values: list[Value] = []
         self.references: list[tuple[str, str]] = []
-        """References with the domains whose bookings they are, "" if that is unclear."""
+        """References with the domains of their bookings; the domain is "" if it is unclear."""
         self.mentioned: list[str] = []
 
     @cached_property
     def statements(self) -> Statements:
-        """The sentences of the turn, asked what they say of what they name."""
+        """The sentences of the turn, with methods that decide whether a mention is a claim."""
         return Statements(self.response)
 
     # Values
@@ -466,7 +467,7 @@ class _TurnReader:
         is_of_taxi = self.focus[:1] == ("taxi",) or any("taxi" in s.topics for s in self.sentences)
         mentions: Iterable[Mention] = self.mentions
         if is_of_taxi:
-            # A number that no venue has is a taxi's.
+            # A phone number that no venue has belongs to a taxi.
             mentions = with_numbers_of_taxis(self.mentions, self.response)
         starts = [sentence.start for sentence in self.sentences]
         for mention in mentions:
@@ -505,7 +506,7 @@ class _TurnReader:
             if cue("agent limit").search(self.low, max(sentence.start, start - 12), start):
                 return
             if not mention.sure:
-                # The user's own time, where the words leave open of which end it is.
+                # If the end of the ride is unclear, use the one for which the user has this time.
                 other = _OTHER_END[act_slot]
                 constraints = self.context.goal[domain].get("info", {})
                 if constraints.get(SYSTEM_SLOTS[domain][other.lower()]) == value:
@@ -522,16 +523,16 @@ class _TurnReader:
         self.values.append(Value(sentence, domain, act_slot, value, mention))
 
     def _is_of_booking(self, mention: Mention, sentence: Sentence) -> bool:
-        """Return whether a day, time or number belongs to a table or to rooms, not to a train."""
+        """Return whether a day, time or number belongs to a table or room, not to a train."""
         slot = mention.slot
         if slot in ("bookpeople", "bookstay"):
             return True
         if mention.domain in self.context.domains and mention.value is not None:
-            return False  # a train's
+            return False  # belongs to a train
         domain = self._likeliest(sentence)
         is_day = slot in ("day", "bookday")
         if domain == "restaurant":
-            # The time at which a taxi is at a restaurant is not that of a table.
+            # The time at which a taxi arrives at a restaurant is not the time of a table.
             is_ride = self.focus[0] in JOURNEYS and domain not in sentence.topics
             return is_day or not is_ride
         return domain == "hotel" and is_day
@@ -540,20 +541,20 @@ class _TurnReader:
         return next(iter((*sentence.topics, *self.mentioned[-1:], *self.focus)), None)
 
     def _domain(self, mention: Mention, sentence: Sentence) -> str | None:
-        """Return the domain of the goal to which a value belongs; None when it is of none."""
+        """Return the domain of the goal to which a value belongs, or None."""
         slot, goal, domain = mention.slot, self.context.domains, mention.domain
         elsewhere = slot in _SHARED_SLOTS and sentence.topics and domain not in sentence.topics
         if domain in goal and slot in MENTION_SLOTS[str(domain)] and not elsewhere:
             return domain
         if slot in ("name", "trainid") or (slot in _KIND_SLOTS and domain not in (None, *goal)):
             return None
-        # Towns and times are said of much else than journeys.
+        # Towns and times also occur in contexts other than journeys.
         focus = self.focus[:1] if slot in _ENDS_AND_TIMES else self.focus
         likely = (*sentence.topics, *self.mentioned[-1:], *focus)
         return next((domain for domain in likely if slot in MENTION_SLOTS[domain]), None)
 
     def _is_asserted(self, mention: Mention, domain: str) -> bool:
-        """Return whether the words say that a value is so, as a user takes them."""
+        """Return whether a user would take a value as asserted."""
         if mention.slot == "type" and domain == "hotel":
             slot = NAMED_BY.get(domain)
             named = [m for m in self.mentions if m.slot == slot and m.domain == domain]
@@ -563,7 +564,7 @@ class _TurnReader:
             is_asked = ("hotel", "Type") in self.context.asked
             if is_asked or cue("agent type is").search(self.low, 0, start):
                 return True
-            # A guesthouse may be called a hotel, too, and so may anything that is looked for.
+            # Guesthouses, and anything that is searched for, may be called a hotel.
             return mention.text.lower() != GENERIC and self.statements.is_claim(
                 mention, named, choice=True
             )
@@ -587,7 +588,7 @@ class _TurnReader:
     # Acts
 
     def acts(self, services: Mapping[str, Sequence[tuple[str, str, str]]]) -> list[Act]:
-        """Return the acts of the turn: what is not there, what is, questions, bookings."""
+        """Return the acts of the turn: unavailable items, values, questions, bookings."""
         if self.sentences:
             self._read_values()
         values = [v for v in self.values if not (v.sentence.nothing or v.sentence.unavailable)]
@@ -615,7 +616,7 @@ class _TurnReader:
         return list(dict.fromkeys(acts))
 
     def _of_service(self, known: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
-        """Yield slot and value of what the turn says of a service; no parts of longer values."""
+        """Yield (slot, value) for a service in the turn; parts of longer values are left out."""
         text = f" {' '.join(fold(self.low))} "
         found = [(words, slot, value) for words, slot, value in known if words in text]
         for words, slot, value in found:
@@ -630,7 +631,7 @@ class _TurnReader:
             domain = self._searched(sentence)
             if domain and not (sentence.unavailable and self._is_about_booking(sentence)):
                 yield domain
-        # The words need not say of what there is nothing.
+        # The text need not mention the domain in which nothing was found.
         if any(sentence.denies for sentence in self.sentences):
             last = {call.domain: call for call in self.calls if call.kind == "find"}
             named = {value.domain for value in self.values if value.slot in ("Name", "Id")}
@@ -643,7 +644,7 @@ class _TurnReader:
         return next((d for d in likely if d in NAMED_BY or d == "hospital"), "")
 
     def _of_domain(self, domain: str, values: Sequence[Value]) -> Iterator[Act]:
-        """Yield what is said of a domain: of one venue, or of several to choose from."""
+        """Yield the acts about a domain: about one venue, or about several to choose from."""
         name = domain.capitalize()
         naming = "Id" if domain == "train" else "Name"
         venues = list(dict.fromkeys(value.value for value in values if value.slot == naming))
@@ -678,13 +679,13 @@ class _TurnReader:
             elif any(v.sentence.asks and has("agent chooses", v.sentence.low) for v in found):
                 yield from (Act("Select", name, slot, value) for value in different)
             elif len(venues) == 1 or domain not in NAMED_BY:
-                # Said of one thing, the last counts: `not 10 but 12 pounds`.
+                # Of several values for one slot, the last counts: `not 10 but 12 pounds`.
                 yield Act(intent, name, slot, different[-1])
 
     def _chosen(self, domain: str, by_venue: Mapping[str, Sequence[Value]]) -> list[str]:
-        """Return the venues that the user may want: what it named, or those that fit its goal.
+        """Return the candidates for the user: the venue that it named, or those that fit its goal.
 
-        If none fits, that is the first, so that the user objects to it.
+        If no venue fits, the result is the first one, so that the user objects to it.
         """
         context = self.context
         goal = context.goal[domain]
@@ -700,7 +701,7 @@ class _TurnReader:
         return [v for v in fitting if v.lower() == own] or fitting or list(by_venue)[:1]
 
     def _unknown(self, acts: Sequence[Act]) -> Iterator[Act]:
-        """Yield what the user has asked for, or will, and the agent says not to know."""
+        """Yield acts for present or future requests for which the agent says it lacks the value."""
         informed = {(act.domain.lower(), act.slot) for act in acts}
         context = self.context
         for sentence in self.sentences:
@@ -744,14 +745,14 @@ class _TurnReader:
             elif given or len(question) > LONGEST_LINE:
                 lists = False
             for domain, slot in _requests(question, domains):
-                # `Would you like Chinese food?` proposes what it gives.
+                # `Would you like Chinese food?` proposes the value that it contains.
                 if slot not in given:
                     yield Act("Request", domain, slot, "?")
 
     # Bookings
 
     def _booked(self) -> dict[str, str]:
-        """Return domain → reference of the bookings that were made, "" without one."""
+        """Return a mapping domain → reference for the bookings made, "" without a reference."""
         booked = {domain: code for code, domain in self.references if domain}
         made = [call.domain for call in self.calls if call.booked]
         for sentence in self.sentences:
@@ -762,7 +763,7 @@ class _TurnReader:
         return booked
 
     def _of_bookings(self, before: Sequence[Act]) -> Iterator[Act]:
-        """Yield the bookings that were made, or could not be, with their details."""
+        """Yield acts for successful or failed bookings, with their details."""
         booked = self._booked()
         details = [(s, slot, value) for s in self.sentences for slot, value in s.details]
         if not booked:
@@ -775,7 +776,7 @@ class _TurnReader:
             return
         *others, last = booked
         for domain in others:
-            # Acts of a booking are about one domain, that which was spoken of last.
+            # Booking acts apply to one domain only, the last mentioned one.
             yield Act("OfferBooked", domain.capitalize(), "Ref", booked[domain])
         goal = self.context.domains
         acts = dict.fromkeys(act.domain.lower() for act in before if act.domain.lower() in goal)
@@ -798,9 +799,10 @@ class _TurnReader:
         )
 
     def _is_about_booking(self, sentence: Sentence) -> bool:
-        """Return whether what is unavailable is a table or a room, not a venue.
+        """Return whether the unavailable item is a table or a room, not a venue.
 
-        So it is when user or agent have come to book, or its day or number of people is said.
+        This is the case if user or agent have begun to book, or if the sentence has a booking
+        detail.
         """
         domain = self._searched(sentence)
         slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}

@@ -1,9 +1,9 @@
-"""The built-in agent `rule`: asks for what it needs, books what it recommended, says what it found.
+"""The built-in agent `rule`, which searches, recommends, answers and books by rules.
 
-It talks as any agent does: messages in, a message with calls of tools or with words out. Nothing
-but the vocabulary (which values there are) comes from the database directly. It asks for what it
-needs to search and to book, recommends one venue, answers what is asked about it, and books it.
-When a wish changes it searches again.
+Like any agent, it receives messages, and returns a message with tool calls or text. Only its
+vocabulary (the existing values) comes directly from the database. It asks for the slots that it
+needs to search and to book, recommends one venue, answers questions about it, and books it. If a
+constraint changes, it searches again.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from mwzeval.multiwoz.template_system import ANSWERS
 Record = Mapping[str, Any]
 Call = tuple[str, dict[str, str]]
 Calling = Generator[Call, Any, None]
-"""Yields calls of functions and is sent their results."""
+"""Yields function calls and receives their results."""
 
 FIRST_ASKED: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("food", "pricerange", "area"),
     "hotel": ("area", "pricerange"),
     "attraction": ("type", "area"),
 }
-"""What a user who names no constraint is asked for."""
+"""The slots that the agent asks for if the user gives no constraint."""
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("name", "pricerange", "food", "area"),
     "hotel": ("name", "pricerange", "stars", "type", "area"),
     "attraction": ("name", "type", "area"),
     "train": ("trainid", "departure", "leaveat", "day", "destination", "arriveby"),
 }
-"""Slots of an offer."""
+"""The slots in an offer."""
 PLURAL = {
     "restaurant": "restaurants",
     "hotel": "places to stay",
@@ -62,13 +62,13 @@ PLURAL = {
     "train": "trains",
 }
 MOST_ASKED = 2
-"""How often the same is asked for."""
+"""The maximum number of questions about the same slot."""
 _ALONE = re.compile(r"\bi\b")
 _BEGINNING = re.compile(r"^\w|(?<=[.?!] )\w")
 
 
 class Response:
-    """What an agent says in a turn: sentences, and the acts that they stand for."""
+    """The agent's response in a turn: sentences, and the acts that they express."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -90,18 +90,18 @@ class Response:
         self.acts += acts
 
     def say(self, what: str, record: Record, acts: Iterable[Act] = ()) -> None:
-        """Say a sentence with the values of a record."""
+        """Add a sentence with the values of a record."""
         self.add(agent_sentence("rule", what, self._seed, partial(_value, record)), acts)
 
     def offer(self, domain: str, record: Record, count: int) -> None:
-        """Recommend a venue or train, of so many."""
+        """Recommend a venue or train, out of `count` results."""
         if count > 1:
             values = {"count": str(count), "plural": PLURAL[domain]}
             choice = Act("Inform", domain.capitalize(), "Choice", str(count))
             self.say("several", values, [choice])
         intent = "Inform" if domain == "train" else "Recommend"
         acts = informs(intent, domain, record, OFFERED[domain])
-        # The article belongs to the wording: `a cheap thai restaurant`.
+        # The article is part of the wording: `a cheap thai restaurant`.
         described = "type" if domain == "attraction" else "pricerange"
         value = record.get(described)
         if domain != "train" and isinstance(value, str):
@@ -109,13 +109,13 @@ class Response:
         self.say(domain, record, acts)
 
     def details(self, domain: str, record: Record, slots: Sequence[str]) -> None:
-        """Answer what was asked about a venue or train."""
+        """Answer questions about a venue or train."""
         if slots:
             text = details(record, slots, partial(_value, record))
             self.add(text, informs("Inform", domain, record, slots))
 
     def ask(self, domain: str, slots: Sequence[str]) -> None:
-        """Ask for slots of states, one sentence for each."""
+        """Ask for slots of states, with one sentence for each."""
         for slot in slots:
             timed = slot in ("leaveat", "arriveby")
             about = "booking" if slot != plain(slot) and domain != "train" else domain
@@ -124,12 +124,12 @@ class Response:
             self.say(f"ask {domain} {'time' if timed else slot}", {}, acts)
 
     def general(self, intent: str, what: str) -> None:
-        """Say a courtesy."""
+        """Add a courtesy."""
         self.say(what, {}, [Act(intent, GENERAL, NONE, NONE)])
 
 
 def informs(intent: str, domain: str, record: Record, slots: Iterable[str]) -> list[Act]:
-    """Return the acts that inform of slots of a record."""
+    """Return the acts that inform about slots of a record."""
     names = ACT_SLOTS[domain]
     return [
         Act(intent, domain.capitalize(), names[slot], str(record[slot]))
@@ -146,11 +146,11 @@ def _value(record: Record, slot: str) -> str:
 
 
 class CallingAgent:
-    """One dialogue of an agent: call it with all messages so far.
+    """An agent for one dialogue; it is called with all messages so far.
 
-    `answer` yields the calls of a turn, is sent their results, and says in a response what the user
-    is to hear. A message has the `acts` that its sentences express, too, as lists: they can be
-    compared with what the user understands.
+    `answer` yields the calls of a turn, receives their results, and adds sentences to the response.
+    A message also has the `acts` of its sentences, as lists, which can be compared with the user's
+    interpretation.
     """
 
     def __init__(self, answer: Callable[[str, Response], Calling], seed: int, item: str) -> None:
@@ -161,7 +161,7 @@ class CallingAgent:
         self._running: Calling | None = None
 
     def __call__(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the next message: a call, or what the user hears."""
+        """Return the next message, which is a call or a response to the user."""
         last = messages[-1] if messages else {}
         content = last.get("content")
         result: Any = None
@@ -188,7 +188,7 @@ class CallingAgent:
 
 
 class RuleAgent(CallingAgent):
-    """One dialogue of the agent `rule`; `vocabulary` may serve many."""
+    """The agent `rule` for one dialogue; `vocabulary` can be shared."""
 
     def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
         super().__init__(Policy(vocabulary).answer, seed, dialogue)
@@ -196,7 +196,7 @@ class RuleAgent(CallingAgent):
 
 @dataclass(slots=True)
 class DomainState:
-    """The state of a domain: its search, the recommended venue, what is open, the booking."""
+    """The state of a domain: its search, recommended venue, open requests, and booking."""
 
     searched: Mapping[str, str] | None = None
     count: int = 0
@@ -212,7 +212,7 @@ class DomainState:
 
 
 class Policy:
-    """One dialogue of the agent."""
+    """The dialogue policy of the agent, for one dialogue."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -223,7 +223,7 @@ class Policy:
         self._proposed: str | None = None
 
     def answer(self, utterance: str, response: Response) -> Calling:
-        """Yield the calls of a turn, and say in `response` what the user is to hear."""
+        """Yield the calls of a turn, and add sentences to `response`."""
         self._response, state = response, self._state
         turn = understand(utterance, self._vocabulary, state)
         asked, state.asked = state.asked, []
@@ -267,7 +267,7 @@ class Policy:
         return self._domains.setdefault(domain, DomainState())
 
     def _known(self, domain: str) -> dict[str, str]:
-        """Return the constraints of a search."""
+        """Return the constraints for a search."""
         return {
             slot: value
             for slot, value in self._state.constraints.get(domain, {}).items()
@@ -275,7 +275,7 @@ class Policy:
         }
 
     def _update(self, turn: UserTurn) -> None:
-        """Add the constraints of a turn; some take the place of others."""
+        """Add the constraints of a turn; some replace earlier ones."""
         state = self._state
         for domain, slot, value in turn.constraints:
             informed = state.constraints.setdefault(domain, {})
@@ -285,7 +285,7 @@ class Policy:
                 continue
             if informed.get(slot) != value:
                 if slot == "name":
-                    # Whoever names a venue wants that one, whatever was said before.
+                    # A name replaces all earlier constraints on the search.
                     for other in [slot for slot in informed if not slot.startswith("book")]:
                         del informed[other]
                 elif (
@@ -314,9 +314,9 @@ class Policy:
             self._response.general("reqmore", "more?")
 
     def _ask_missing(self, domain: str, needed: Sequence[str]) -> bool:
-        """Ask for unknown slots, but not too often; a journey needs a time of departure or arrival.
+        """Ask for missing slots, up to `MOST_ASKED` times; a journey also needs a time.
 
-        Returns whether anything was asked.
+        Returns whether the agent asked for anything.
         """
         asked = self._of(domain).asked
         informed = self._state.constraints.get(domain, {})
@@ -402,7 +402,7 @@ class Policy:
         known.count = count if isinstance(count, int) else len(known.results)
 
     def _chosen(self, domain: str, wants_other: bool) -> Record:
-        """Return the venue of before while it fits, else the first that was not recommended."""
+        """Return the previous venue if it still fits, else the first one not recommended yet."""
         known, key = self._of(domain), NAMED_BY[domain]
         names = [str(row[key]) for row in known.results]
         name = str(known.offered[key]) if known.offered else ""
@@ -447,7 +447,7 @@ class Policy:
             response.say("reference", known.booked, acts)
 
     def _confirm(self, domain: str, booked: Record) -> None:
-        """Say what is booked."""
+        """Confirm a booking."""
 
         def counted(slot: str, noun: str, plural: str) -> str:
             count = str(booked.get(slot))
@@ -463,7 +463,7 @@ class Policy:
             record = {**booked, "people": people, "stay": stay}
         self._response.say(f"booked {domain}", record, acts)
 
-    # Taxis, and services, of which there is one each
+    # Taxis, and services (police, hospital)
 
     def _taxi(self) -> Calling:
         known, response = self._of("taxi"), self._response

@@ -1,8 +1,8 @@
-"""What a user means in a turn: constraints, questions and bookings, by cues and values.
+"""The parser for user messages: it finds constraints, requests and bookings by cues and values.
 
-No grammar and no learning: values are found by the trie of the gazetteer, as in responses of
-systems, and what a shared one constrains (an area, a day, a number of people) follows from the
-nearest word that names a domain, from what was asked, and from what was spoken of before.
+It uses neither a grammar nor learning. The trie of the gazetteer finds the values, as in system
+responses. The slot and domain of an ambiguous value (an area, a day, a number of people) follow
+from the nearest word that names a domain, the last question, and the previous topic.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "place": ("train", "taxi"),
     "department": ("hospital",),
 }
-"""Slot of a value → the domains in which it means something."""
+"""Maps the slot of a value to the domains in which the slot exists."""
 _IMPLIED = {slot: domains[0] for slot, domains in SHARED.items() if len(domains) == 1}
-"""Slot of a value → the domain that it implies."""
+"""Maps the slot of a value to the domain that it implies."""
 del _IMPLIED["trainid"]
 NUMBER = "number"
-"""The slot of a number that nothing next to it explains."""
+"""The slot of a number without an adjacent word that explains it."""
 ENDS = ("departure", "destination")
 DEPARTURE, DESTINATION = ENDS
 _ANSWERS: Mapping[str, frozenset[str]] = {
@@ -65,7 +65,7 @@ _ANSWERS: Mapping[str, frozenset[str]] = {
     "taxi": frozenset(("car", "phone")),
 }
 _FAR = 4
-"""So many words before a place may tell which end it is."""
+"""The number of words before a place that may show whether it is departure or destination."""
 _STATION = ["train", "station"]
 _FOUND_SLOTS = frozenset(
     {"name", "area", "food", "pricerange", "type", "place", "day", "internet", "parking"}
@@ -76,7 +76,7 @@ _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 
 
 class Span(NamedTuple):
-    """A value: its slot, what it may mean in the database's spelling, its place in the tokens."""
+    """A value: its slot, its possible database spellings, and its position in the tokens."""
 
     slot: str
     values: tuple[str, ...]
@@ -85,7 +85,7 @@ class Span(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """What the user wants of a slot, as states call it: `bookday` is that of a booking."""
+    """A constraint of the user; slots are named as in states (`bookday` belongs to a booking)."""
 
     domain: str
     slot: str
@@ -94,10 +94,10 @@ class Constraint(NamedTuple):
 
 @dataclass(slots=True)
 class UserTurn:
-    """What a turn of the user says. `domains` are those that it is about, in order of mention.
+    """The meaning of a user turn. `domains` are the domains of the turn, in order of mention.
 
-    `books` are those in which a booking is wanted, `declines` those in which none is; `given_up`
-    are domains of which the user wants nothing more. In those of `any_type`, "a hotel" may be any
+    In the domains `books` the user wants a booking, in `declines` the user wants none, and
+    `given_up` are domains that the user abandons. In the domains `any_type`, "hotel" means any
     place to stay.
     """
 
@@ -117,11 +117,11 @@ class UserTurn:
 
 @dataclass(slots=True)
 class BeliefState:
-    """What an agent knows when the user speaks.
+    """The state of the agent before a user turn.
 
-    `current` is the domain under discussion, `domains` all so far, the latest last; `asked` is what
-    the agent has just asked for; `constraints` are those of the user by domain and slot; `offered`
-    is what is known of the recommended venue of each domain.
+    `current` is the current domain, `domains` are all domains so far, the latest last. `asked` are
+    the slots in the agent's last question. `constraints` maps domain and slot to the user's
+    constraint. `offered` maps domains to the known values of the recommended venue.
     """
 
     current: str | None = None
@@ -136,7 +136,7 @@ class BeliefState:
         return frozenset(str(row["name"]) for row in self.offered.values() if "name" in row)
 
     def turn_to(self, domains: Iterable[str]) -> None:
-        """Note what a turn is about."""
+        """Record the domains of a turn."""
         for domain in domains:
             if domain in self.domains:
                 self.domains.remove(domain)
@@ -144,7 +144,7 @@ class BeliefState:
             self.current = domain
 
     def value(self, domain: str, slot: str) -> str | None:
-        """Return the value that the user wants in a slot, else that of the recommended venue."""
+        """Return the user's constraint for a slot, else the value of the recommended venue."""
         constraint = self.constraints.get(domain, {}).get(slot, DONTCARE)
         if constraint != DONTCARE:
             return constraint
@@ -153,14 +153,14 @@ class BeliefState:
 
 
 def plain(slot: str) -> str:
-    """Return a slot without what marks it as one of a booking."""
+    """Return a slot without the prefix for bookings."""
     return slot.removeprefix("book")
 
 
 class Vocabulary:
-    """What there is to speak of in a town; what it remembers only saves time.
+    """The values and names of a town; its only state is a cache.
 
-    `tables` are the rows of the database by domain.
+    `tables` maps domains to the rows of the database.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -169,19 +169,19 @@ class Vocabulary:
         self._departments = {fold(department): department for department in departments}
 
     def department(self, words: Sequence[str]) -> str | None:
-        """Return the department of the hospital that words name; the longest of several."""
+        """Return the hospital department that words name; if there are several, the longest."""
         text = " ".join(word for word in words if word.isalnum())
         named = [name for name in self._departments if f" {' '.join(name)} " in f" {text} "]
         return self._departments[max(named, key=len)] if named else None
 
     def domains(self, name: str) -> tuple[str, ...]:
-        """Return the domains that have a venue of a name."""
+        """Return the domains that have a venue with this name."""
         return tuple(self.gazetteer.venues("name", name))
 
     def spans(self, tokens: Tokens, known_names: Collection[str]) -> Iterator[Span]:
-        """Yield the values of a text, in its order.
+        """Yield the values of a text, in text order.
 
-        `known_names` are venues that were named before, so that a short name of one will do.
+        `known_names` are names of venues in earlier turns, which a text may shorten.
         """
         done = 0
         begins, spelled_out = self.gazetteer.begins, word_list("user words spelled out")
@@ -260,7 +260,7 @@ def _number(tokens: Tokens, index: int) -> Span | None:
 
 
 def understand(text: str, vocabulary: Vocabulary, state: BeliefState) -> UserTurn:
-    """Return what a turn of the user says."""
+    """Return the meaning of a user turn."""
     reader = _Reader(text, vocabulary, state)
     tokens = reader.tokens
     first = 0
@@ -278,7 +278,7 @@ def understand(text: str, vocabulary: Vocabulary, state: BeliefState) -> UserTur
 
 @cache
 def _domain_words() -> re.Pattern[str]:
-    """Return what finds words of domains; the group that matches has the name of the domain."""
+    """Return a regex for words that name domains; the matching group has the name of the domain."""
     more = cues("user domain+")
     groups = (
         f"(?P<{domain}>{'|'.join(p.pattern for p in (cued, more.get(domain)) if p)})"
@@ -288,11 +288,11 @@ def _domain_words() -> re.Pattern[str]:
 
 
 class _Reader:
-    """Reads the sentences of a turn in their order, and adds what they say to `turn`.
+    """Parses the sentences of a turn in order, and adds their meaning to `turn`.
 
-    `carried` is the domain of the sentence before. Of the present sentence, `first` to before
-    `after` are the tokens, `topics` the tokens that name a domain, with that domain, and `ride` is
-    the journey whose ends and times it gives, if any.
+    `carried` is the domain of the previous sentence. For the current sentence, `first` and `after`
+    delimit its tokens (`after` is excluded), `topics` maps tokens that name a domain to that
+    domain, and `ride` is the kind of journey whose places and times it gives, if any.
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary, state: BeliefState) -> None:
@@ -312,7 +312,7 @@ class _Reader:
         )
 
     def read(self, first: int, after: int) -> None:
-        """Read the sentence of some tokens."""
+        """Parse the sentence from token `first` to before token `after`."""
         self.first, self.after = first, after
         self.starts = [self.tokens.start(index) for index in range(first, after)]
         self.low = low = self.tokens.low[self.starts[0] : self.tokens.end(after - 1)]
@@ -357,11 +357,11 @@ class _Reader:
                 turn.books += [*bookable][:1]
 
     def _index(self, place: int) -> int:
-        """Return the token at a place of the sentence."""
+        """Return the token at a character position of the sentence."""
         return self.first + max(0, bisect_right(self.starts, self.starts[0] + place) - 1)
 
     def _around(self, span: Span) -> tuple[str, str]:
-        """Return the text of the sentence before and behind a value."""
+        """Return the text of the sentence before and after a value."""
         start = self.starts[0]
         end = self.tokens.end(span.after - 1)
         return self.low[: self.tokens.start(span.first) - start], self.low[end - start :]
@@ -379,7 +379,7 @@ class _Reader:
     # Requests
 
     def _requests(self, given: Collection[str], about: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield domain and slot of what is asked; the sentence does not ask for what it gives."""
+        """Yield (domain, slot) of requests; slots in `given` are not requested."""
         if not has("user asks", self.low):
             return
         slots = requested_slots(self.low)
@@ -391,7 +391,7 @@ class _Reader:
                 yield domain, MEANT_BY_PRICE.get(domain, "pricerange") if slot == "price" else slot
 
     def _is_request(self, slot: str, slots: Collection[str], given: Collection[str]) -> bool:
-        """Return whether a word that may ask for a slot does so, given the rest of its sentence."""
+        """Return whether a word for a slot is a request, given the rest of the sentence."""
         if self.ride == "taxi" and slot not in _ANSWERS["taxi"]:
             return False
         if slot == "price":
@@ -417,7 +417,7 @@ class _Reader:
                 if known.isdisjoint(match["food"].split()):
                     yield Constraint("restaurant", "food", match["food"])
         if self.ride is None and "name" not in self.slots:
-            # A venue with a name that is not in the database.
+            # A venue whose name is not in the database.
             called = cue("user called").search(self.low)
             domain = self._domain("name", self.first)
             if called is not None and domain is not None:
@@ -430,7 +430,7 @@ class _Reader:
     def _constraint(self, span: Span) -> Constraint | None:
         slot, value = span.slot, span.values[0]
         if slot == "place":
-            return None  # an end of a ride
+            return None  # departure or destination of a ride
         if slot in _READERS:
             return _READERS[slot](self, span)
         if self.ride == "taxi" and slot in ("area", "pricerange"):
@@ -480,7 +480,7 @@ class _Reader:
         return None
 
     def _is_hotel(self, before: str) -> bool:
-        """Return whether "hotel" is a type, not any place to stay, by the word before it."""
+        """Return whether "hotel" is a type, not any place to stay, given the preceding word."""
         named = [span.values[0] for span in self.spans if span.slot == "type"]
         if ("guesthouse" in named and "not" not in self.low) or has("user asks type", self.low):
             return False
@@ -523,7 +523,7 @@ class _Reader:
         return Constraint(domain, slot or by_question, span.values[0])
 
     def _domain(self, slot: str, index: int) -> str | None:
-        """Return the domain of a value: of the nearest topic, else of the dialogue so far."""
+        """Return the domain of a value: that of the nearest topic, else that of the dialogue."""
         allowed = SHARED.get(slot, ())
         if len(allowed) == 1:
             return allowed[0]
@@ -539,7 +539,7 @@ class _Reader:
         return next((domain for domain in likely if domain in allowed), None)
 
     def _implied(self) -> Iterator[tuple[int, str]]:
-        """Yield domains that values of the sentence imply."""
+        """Yield the domains that values of the sentence imply."""
         for span in self.spans:
             if span.slot in _IMPLIED:
                 yield span.first, _IMPLIED[span.slot]
@@ -553,7 +553,7 @@ class _Reader:
                     yield span.first, domain
 
     def _same_as_elsewhere(self) -> Iterator[Constraint]:
-        """Yield what is to be the same as in another domain, in the latest if none is named."""
+        """Yield constraints that repeat a value of another domain (by default the latest one)."""
         for match in self.same:
             other = meaning("user place", match["domain"]) if match["domain"] else None
             for phrase in filter(None, (match["what"], match["more"])):
@@ -580,7 +580,7 @@ class _Reader:
                 return
 
     def _without_preference(self, given: Collection[str]) -> Iterator[Constraint]:
-        """Yield the slots about which the user does not care."""
+        """Yield the slots for which the user has no preference."""
         if not has("user does not care", self.low):
             return
         named = [slot for slot, cued in cues("user slot").items() if cued.search(self.low)]
@@ -592,7 +592,7 @@ class _Reader:
             if domain is not None and slot not in given:
                 yield Constraint(domain, slot, DONTCARE)
 
-    # Rides: stations of trains, and whatever a taxi may go to
+    # Rides: train stations, and any places for taxis
 
     def _ends(self, ride: str) -> Iterator[Constraint]:
         """Yield departure and destination."""
@@ -639,12 +639,12 @@ class _Reader:
                         yield index, name
 
     def _end(self, first: int, known: Mapping[str, str], asked: Sequence[str]) -> str | None:
-        """Return which end a place is, by the words around it."""
+        """Return whether a place is departure or destination, given the words around it."""
         words = self.words[max(self.first, first - _FAR) : first]
         for number, word in enumerate(reversed(words)):
             if word in word_list("user words from"):
                 return DEPARTURE
-            # Between Ely and Norwich; a train for Ely.
+            # "between Ely and Norwich", "a train for Ely"
             if word in word_list("user words to") or (number == 0 and word == "for"):
                 return DESTINATION
             if number == 0 and word == "and" and DEPARTURE in known:
@@ -659,7 +659,7 @@ class _Reader:
         return next((end for end in asked if end not in known), None)
 
     def _add_unknown(self, ends: dict[str, str], asked: Sequence[str]) -> None:
-        """Add ends that are in no database."""
+        """Add a departure or destination that is not in the database."""
         for end in ENDS:
             match = cue(f"user free {end}").search(self.low) if end not in ends else None
             if match and _is_place(match["place"]):
@@ -678,17 +678,17 @@ _READERS: Mapping[str, Callable[[_Reader, Span], Constraint | None]] = {
     **dict.fromkeys(FLAG_SLOTS, _Reader._amenity),
     **dict.fromkeys(("day", "people", "stay"), _Reader._booking),
 }
-"""Slot of a value → what reads it; a value of another slot constrains that slot."""
+"""Maps the slot of a value to its parser; other values are constraints on their own slot."""
 
 
 def _state_slot(domain: str, slot: str) -> str:
-    """Return what states call a slot that may be of a booking."""
+    """Return the name of a slot in states, where slots of bookings have a prefix."""
     is_search = slot in ("area", "pricerange") or (domain, slot) == ("train", "day")
     return slot if is_search else f"book{slot}"
 
 
 def _time_slot(before: str, behind: str) -> str | None:
-    """Return whether a time is of arrival or departure, by the words around it; None if unclear."""
+    """Return `arriveby` or `leaveat` for a time, given the words around it; None if unclear."""
     last = {
         slot: max((match.start() for match in cue(key).finditer(before)), default=-1)
         for slot, key in (("arriveby", "user arrives"), ("leaveat", "user leaves"))

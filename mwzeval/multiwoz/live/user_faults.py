@@ -1,14 +1,14 @@
-"""Faults of a user, found by code in what was said: a dialogue may fail through its user.
+"""Mistakes of a user, detected by code: a dialogue may fail because of its user.
 
-* `misunderstood`: the user took a turn of the agent for something else. It is found where the
-  agent adds its acts to its message (key `acts`). What counts is what changes what the user does
-  next: an answer to something that its goal asks for, a value against its goal, the name of a
-  venue, a question, a booking with its reference, that something is not there or cannot be booked.
-  A turn is misunderstood when one of these was missed, invented or heard with another value.
-* `invented`: the user says a value that is neither in its goal nor said by the agent before.
-* `early`: the user says that it is done, and something of its goal is not answered or not booked:
-  in its copy of the goal, or, of a user that reports none, as far as words tell.
-* `repeated`: a message of the user is its last one again.
+* `misunderstood`: the user misinterpreted a turn of the agent. This is detected if the agent adds
+  its acts to its messages (key `acts`). Only acts that affect the user's next action count: answers
+  to requests, values that contradict the goal, names of venues, questions, bookings with reference,
+  and failures to find or book something. A turn is misunderstood if the user missed or invented one
+  of these, or understood another value.
+* `invented`: the user gives a value that neither its goal nor an earlier agent message contains.
+* `early`: the user claims to be done, but a request or booking is open: in its copy of the goal, or
+  according to the text if it does not report its goal.
+* `repeated`: a user message equals the previous one.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early",
 _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}
 _NAMING = frozenset({"name", "trainID"})
 HOME = "cambridge"
-"""Where every user is."""
+"""The town in which every user is."""
 _WITHOUT_VALUE = frozenset({"choice", "internet", "parking", LANDMARK, "openhours"})
-"""Slots of mentions that say no value of their own: "thanks a lot" is a number of venues, too."""
+"""Slots of mentions without a value: "thanks a lot" also counts as a number of venues."""
 _TIMES = frozenset({"time", "leaveAt", "arriveBy"})
 _LIKE: Mapping[str, frozenset[str]] = {
     "leaveat": _TIMES,
@@ -58,7 +58,7 @@ _LIKE: Mapping[str, frozenset[str]] = {
     "bookstay": frozenset({"stay"}),
     "stars": frozenset({"stars"}),
 }
-"""Slot of a mention that is a number or a time → slots of goals that may be meant."""
+"""Maps the mention slot of a number or time to the goal slots that it may belong to."""
 _SPELLED: Mapping[str, Callable[[str], str]] = {
     **SPELLED,
     "booktime": clock,
@@ -66,25 +66,25 @@ _SPELLED: Mapping[str, Callable[[str], str]] = {
     "bookstay": number,
 }
 _FACILITIES = {"internet": (" internet ", " wifi ", " wi fi "), "parking": (" parking ",)}
-"""Slot → folded words that ask for it."""
+"""Maps a facility to the folded words that ask for it."""
 _ASKED_WITH = {
     slot: words.split() for slot, words in table_rows(embedded("live", "asked_with.tsv"), 2)
 }
-"""Slot → words with which it may be asked for, next to its name."""
+"""Maps a slot to words that ask for it, in addition to its name."""
 
 AgentMessages = list[ChatMessage]
 Effect = tuple[str, ...]
-"""What an act changes: a kind, and domain, slot and value as far as they count."""
+"""The effect of an act: a kind, and domain, slot and value where they are relevant."""
 
 
 def faults_of(
     goal: Goal, messages: Iterable[ChatMessage], report: Mapping[str, Any], reader: AgentReader
 ) -> list[dict[str, Any]]:
-    """Return the faults of the user in a dialogue as JSON, in the order of its turns.
+    """Return the user's mistakes in a dialogue as JSON, in turn order.
 
-    A fault has a `kind`, the `turn` of the user (from 0), and the `detail`. `goal` is the one that
-    the user got; of what it reports, `understood`, `token` and `goal` are used. What is not there
-    is not judged.
+    A mistake has a `kind`, the user `turn` (from 0), and a `detail`. `goal` is the goal that the
+    user received. From its report, `understood`, `token` and `goal` are used; checks without their
+    data are skipped.
     """
     goal = begun(goal)
     understood = [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
@@ -95,7 +95,7 @@ def faults_of(
     named: set[Effect] = set()
     turn = -1
     for agent, text in turns:
-        # What the agent means is known where it adds its acts to its messages.
+        # Agents may add their acts to messages, which shows the intended meaning.
         added = [acts for message in agent if isinstance(acts := message.raw.get("acts"), list)]
         if added and 0 <= turn < len(understood):
             meant = [act for acts in added for act in _lists_in(acts)]
@@ -125,7 +125,7 @@ def faults_of(
 
 
 def _turns_of(messages: Iterable[ChatMessage]) -> list[tuple[AgentMessages, str | None]]:
-    """Return what the agent sends before each message of the user, and that, at the end None."""
+    """Return pairs of agent messages and the next user message, which is None at the end."""
     turns: list[tuple[AgentMessages, str | None]] = [([], None)]
     for message in messages:
         if message.is_user:
@@ -144,7 +144,7 @@ def _padded(texts: Iterable[str]) -> str:
 
 
 def _lists_in(value: Any) -> list[Any]:
-    """Return the lists in what a user reports, which may be anything."""
+    """Return the lists in a value of a user's report, which may have any type."""
     given = value if isinstance(value, list | tuple) else ()
     return [item for item in given if isinstance(item, list | tuple)]
 
@@ -158,9 +158,9 @@ def misunderstanding(
     goal: Goal,
     named: Collection[Effect] = (),
 ) -> str | None:
-    """Return what of a turn was misunderstood, in words; None when nothing was.
+    """Return a description of what the user misunderstood in a turn; None if there is nothing.
 
-    `named` are effects of names that the user has heard before: to hear them again is none.
+    `named` are effects of names that the user already knows; they are ignored.
     """
     expected, got = (effects(acts, goal).difference(named) for acts in (meant, understood))
     missed = [f"missed {' '.join(effect)}" for effect in sorted(expected - got)]
@@ -169,9 +169,10 @@ def misunderstanding(
 
 
 def effects(acts: Iterable[Sequence[str]], goal: Goal) -> frozenset[Effect]:
-    """Return what acts of a system change for a user with this goal; () for what changes nothing.
+    """Return the effects of system acts for a user with this goal, which may be empty.
 
-    `goal` is as the dialogue began. Two readings of a turn are one when their effects are.
+    `goal` is the initial goal. Two interpretations of a turn are equivalent if their effects are
+    equal.
     """
     found: set[Effect] = set()
     for raw in acts:
@@ -224,7 +225,7 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
 
 
 def _same(slot: str, value: str) -> str:
-    """Return a value so that others that mean the same are equal."""
+    """Return a value in a form that is equal for equivalent values."""
     if value.strip().lower() in UNINFORMATIVE:
         return "unknown"
     plain = comparable(
@@ -239,7 +240,7 @@ def _same(slot: str, value: str) -> str:
 
 
 class _GoalValues:
-    """What a goal says, for one dialogue after the other; asked-for slots have no values."""
+    """The values in a goal, for one dialogue at a time; requested slots have no values."""
 
     def __init__(self, goal: Goal) -> None:
         values = [
@@ -257,9 +258,9 @@ class _GoalValues:
         self._slots = asked.union(slot for slot, _ in values)
 
     def invented(self, text: str, mentions: Iterable[Mention], known: str) -> Iterator[str]:
-        """Yield the values of a user's message that come from nowhere.
+        """Yield the values of a user message that have no source.
 
-        `known` are the folded words of all that the agent has said before, a blank around each.
+        `known` is the folded text of all earlier agent messages, with a space around each word.
         """
         for mention in mentions:
             if mention.slot in _WITHOUT_VALUE or not mention.written:
@@ -296,7 +297,7 @@ def _forms(mention: Mention) -> set[str]:
 
 
 def _open_in_goal(goal: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a goal lacks that a user has written its answers into."""
+    """Yield the open requests and bookings in a goal with the user's answers."""
     for domain, part in goal.items():
         if isinstance(part, Mapping):
             reqt = part.get("reqt")
@@ -310,13 +311,12 @@ def _open_in_goal(goal: Mapping[str, Any]) -> Iterator[str]:
 def _open_in_words(
     goal: Goal, turns: Sequence[tuple[AgentMessages, str | None]], reader: AgentReader
 ) -> Iterator[str]:
-    """Yield what of a goal was never said, not told or not booked before the user's last message.
+    """Yield parts of a goal that were open (not stated, answered or booked) at the last message.
 
-    Wishes count as expressed when either side has said them, because an agent may guess what is
-    wanted and be right; for a first wish that cannot be had the second one counts as well. Answers
-    and bookings count when the agent has told them, as the agenda user would have heard, or in
-    whatever way the values can be found in its words. What an agent does after the user's last
-    message is too late.
+    A constraint counts as stated if either side has mentioned it, because an agent may guess it. If
+    a first wish cannot be met, the second one counts too. Answers and bookings count if the agenda
+    user would have understood them, or if the values occur in the agent's text in any form. Actions
+    of the agent after the last user message do not count.
     """
     dialogue = _Expressed(goal, reader)
     for agent, text in turns[:-1]:
@@ -340,7 +340,7 @@ def _open_in_words(
 
 
 class _Expressed:
-    """What was said in a dialogue, and what of it the user could hear."""
+    """The values mentioned in a dialogue, and the answers and bookings that the user received."""
 
     def __init__(self, goal: Goal, reader: AgentReader) -> None:
         self._goal = goal
@@ -349,7 +349,7 @@ class _Expressed:
         self._values: list[Mention] = []
         self._words = " "
         self.informed: set[tuple[str, str]] = set()
-        """Domain and slot of answers, as verdicts call it."""
+        """Domain and slot of answers, with the slot names of judgements."""
         self.booked: set[str] = set()
 
     def say(self, text: str) -> None:
@@ -390,7 +390,7 @@ class _Expressed:
         return mentions
 
     def _acts(self, mentions: Sequence[Mention], words: frozenset[str]) -> Iterator[Act]:
-        """Yield what a message of the user speaks of, as far as that helps to read the answer."""
+        """Yield the domains and requests in a user message, as context for the agent's answer."""
         domains = [
             domain
             for domain in self._goal[ORDERING]

@@ -1,10 +1,10 @@
-"""What users and agents say in words, from tables of wordings, with values in them word for word.
+"""Templates that express acts of users and agents as text, with literal values.
 
-Acts become sentences by `wordings.tsv`: several acts in one sentence, drawn by a generator. A key
-is a kind such as `after` (behind the noun), a domain or `any`, and a slot. If a value is not
-expressed literally, `=value` follows; `=same` marks expressions such as "the same day".
+`wordings.tsv` expresses acts; a sentence may express several acts, and a random generator chooses
+between wordings. A key consists of a kind such as `after` (after the noun), a domain or `any`, a
+slot, and `=value` for values that are not literal, or `=same` for phrases such as "the same day".
 
-The template system and the rule agent have whole sentences in `agents.tsv`, which take turns.
+The template system and the rule agent use whole sentences in `agents.tsv`, which alternate.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from mwzeval.multiwoz.live.cues import keyed_lines
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAME_SLOTS, UNKNOWN_VALUES
 
 Values = Mapping[str, str]
-"""Slot, spelled as in acts → value."""
+"""Maps slots, spelled as in acts, to values."""
 
 ANY = "any"
 OTHER = "other"
-"""The slot of wordings for slots that have none of their own."""
+"""The slot in keys of wordings for slots without their own wordings."""
 ADJECTIVES = ("Price", "Stars", "Food", "Type")
-"""Slots that can stand before the noun, in this order."""
+"""Slots that can precede the noun, in this order."""
 BEHIND = (
     *("Name", "Depart", "Dest", "Food", "Type", "Area", "Day", "Leave", "Arrive", "Stars", "Price"),
     *("Department", "Internet", "Parking"),
 )
-"""Slots behind the noun, in this order; others follow."""
+"""Slots that follow the noun, in this order; others come after them."""
 
 AGENTS = "agents.tsv"
 _PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}|]*)\|([^{}|]*))?\}")
@@ -45,7 +45,7 @@ _DOUBLED = re.compile(r"\b([^\W_]+) \1\b", re.IGNORECASE)
 _ONE = frozenset({"1", "one"})
 _CLAUSES = frozenset({"with", "that", "rated", "without"})
 BOOKED = ("Name", "People", "Stay", "Day", "Time")
-"""Slots of bookings, in the order in which they are said."""
+"""Slots of bookings, in the order of a sentence."""
 _WHETHER = frozenset({"Internet", "Parking"})
 _MOST_PREDICATES = 3
 
@@ -73,13 +73,13 @@ def listed(items: Sequence[str], word: str = "and") -> str:
 
 
 def finished(sentence: str) -> str:
-    """Return a sentence with a capital letter and the articles that its words need."""
+    """Return a sentence with an initial capital and with the correct form of `a/an`."""
     text = _ARTICLE.sub(lambda found: "an" if _VOWEL.match(found[2]) else "a", sentence)
     return text[:1].upper() + text[1:]
 
 
 def begun_small(sentence: str) -> str:
-    """Return a sentence as it goes on behind a comma."""
+    """Return a sentence in the form in which it continues after a comma."""
     first = sentence.split(maxsplit=1)[0]
     if first == "I" or first.startswith("I'"):
         return sentence
@@ -87,7 +87,7 @@ def begun_small(sentence: str) -> str:
 
 
 def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Return slots with their values, in as many dictionaries as a slot has values."""
+    """Distribute pairs of slot and value over dictionaries; slots may have several values."""
     found: list[dict[str, str]] = []
     for slot, value in pairs:
         free = next((values for values in found if slot not in values), None)
@@ -102,14 +102,14 @@ def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def agent_sentence(agent: str, what: str, seed: str, value: Callable[[str], str]) -> str:
-    """Return a sentence with the values of its slots; which of several depends on `seed` alone."""
+    """Return a sentence with the values of its slots; `seed` alone decides between wordings."""
     table = keyed_lines(AGENTS)
     wordings = table.get(f"{agent} {what}") or table[what]
     return filled(wordings[zlib.crc32(f"{seed} {what}".encode()) % len(wordings)], value)
 
 
 def details(row: Mapping[str, Any], slots: Iterable[str], value: Callable[[str], str]) -> str:
-    """Return what a row of the database says of slots, as one sentence."""
+    """Return the values of a database row for some slots, as one sentence."""
     table = keyed_lines(AGENTS)
     clauses = []
     for slot in slots:
@@ -125,22 +125,22 @@ def details(row: Mapping[str, Any], slots: Iterable[str], value: Callable[[str],
 
 
 def shown_value(slot: str, value: str) -> str:
-    """Return a value of the database as agents write it."""
+    """Return a database value in the form that agents write."""
     if slot in NAME_SLOTS:
         return string.capwords(value)
     return value.upper() if slot == "postcode" else value
 
 
-# Acts in words
+# Text for acts
 
 
 def user_text(acts: Sequence[Act], rng: Random) -> str:
-    """Return what a user says; the empty text for no acts that are known."""
+    """Return the text for user acts; empty if no act is known."""
     return _UserTurn(rng).text(acts)
 
 
 def system_text(acts: Sequence[Act], rng: Random) -> str:
-    """Return what a system says; the empty text for no acts that are known."""
+    """Return the text for system acts; empty if no act is known."""
     return _SystemTurn(rng).text(acts)
 
 
@@ -163,14 +163,14 @@ class _Turn(ABC):
 
     @abstractmethod
     def add_general(self, act: Act) -> None:
-        """Add what an act of no domain says."""
+        """Add the text for an act without a domain."""
 
     @abstractmethod
     def add(self, intent: str, domain: str, acts: Sequence[Act]) -> None:
         """Add sentences for acts of one intent and domain."""
 
     def find(self, kind: str, domain: str, slot: str, value: str = "") -> Sequence[str]:
-        """Return the wordings for a value of a slot; none when there are none at all."""
+        """Return the wordings for a value of a slot, which may be empty."""
         spelled = "same" if _SAME.match(value.lower()) else value.lower()
         for name in (f"{slot}={spelled}", slot):
             for scope in (domain, ANY):
@@ -179,7 +179,7 @@ class _Turn(ABC):
         return ()
 
     def phrase(self, kind: str, domain: str, slot: str, value: str) -> str:
-        """Return a phrase for a value of a slot, also where only one for any slot is known."""
+        """Return a phrase for a value of a slot; slots without wordings use a general one."""
         wordings = self.find(kind, domain, slot, value) or self.find(kind, domain, OTHER)
         return self.fill(wordings, {slot: value, "value": value})
 
@@ -189,12 +189,12 @@ class _Turn(ABC):
         return [self.phrase(kind, domain, slot, values[slot]) for slot in _ordered(values, order)]
 
     def sentence(self, key: str, domain: str = "", **parts: str) -> str:
-        """Return a sentence; of a domain, or of any when the domain has no own."""
+        """Return a sentence for a domain, or a general one if the domain has none."""
         wordings = self._wordings.get(f"{key} {domain}".strip())
         return self.fill(wordings or self._wordings[f"{key} {ANY}"], parts)
 
     def fill(self, wordings: Sequence[str], values: Values) -> str:
-        """Return one of the wordings with its values, if possible one that doubles no word."""
+        """Return one of the wordings with its values, preferably without a repeated word."""
         first = int(self._rng.random() * len(wordings))
         phrase = ""
         for wording in (*wordings[first:], *wordings[:first]):
@@ -204,7 +204,7 @@ class _Turn(ABC):
         return phrase
 
     def noun_phrase(self, domain: str, values: Values) -> str:
-        """Return what is described by values, without article: `cheap hotel in the north`."""
+        """Return a noun phrase without an article for these values: `cheap hotel in the north`."""
         left = dict(values)
         nouns = self._wordings.get(f"noun {domain} Type={left.get('Type', '').lower()}")
         others = self._wordings.get(f"noun {domain}") or self._wordings[f"noun {ANY}"]
@@ -221,9 +221,9 @@ class _Turn(ABC):
         return " ".join([*words, noun, *self.behind(domain, left)])
 
     def behind(self, domain: str, values: Values) -> list[str]:
-        """Return the phrases that follow the noun; with `and` where two clauses meet."""
+        """Return the phrases that follow the noun; `and` connects adjacent clauses."""
         phrases: list[str] = []
-        # What is not wanted comes last: "without wifi and with parking" is easily misread.
+        # Negative phrases come last: "without wifi and with parking" is easily misread.
         slots = sorted(_ordered(values, BEHIND), key=lambda slot: values[slot].lower() == "no")
         for slot in slots:
             phrase = self.phrase("after", domain, slot, values[slot])
@@ -234,7 +234,7 @@ class _Turn(ABC):
 
 
 def _pair(act: Act) -> tuple[str, str]:
-    # What databases do not know, people call unknown.
+    # Write "unknown" for values that are missing in the database.
     return act.slot, "unknown" if act.value.strip() in UNKNOWN_VALUES else act.value
 
 
@@ -353,7 +353,7 @@ class _SystemTurn(_Turn):
         elif not values:
             self._say("found" if intent == "inform" else "recommended", domain)
         choice, name = values.pop("Choice", None), values.pop("Name", None)
-        # The reference of a venue is a field as any other: nothing is booked yet.
+        # The `Ref` of a venue is an ordinary field: there is no booking yet.
         reference = values.pop("Ref", None) if domain == "train" else None
         if choice is not None:
             self._say("choice", domain, Choice=choice)
