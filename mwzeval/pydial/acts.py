@@ -16,7 +16,7 @@ LONGEST_REMEMBERED = 2000
 
 
 class Item(NamedTuple):
-    """A slot and value of an act. Without a value, it requests the slot; the slot may be empty."""
+    """A slot and a value in an act. An item without a value requests the slot."""
 
     slot: str
     value: str | None = None

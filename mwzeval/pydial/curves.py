@@ -80,7 +80,7 @@ def read_curves(
     window: int = WINDOW,
     findings: Findings | None = None,
 ) -> tuple[Curve, ...]:
-    """Return the training curves up to the last dialogue of all seeds. Training explores.
+    """Return training curves up to the length that all seeds have reached. Training explores.
 
     `results` has the tests of the run in the folder `output`; `figure` is the plotted score; each
     point is the mean of `window` dialogues.

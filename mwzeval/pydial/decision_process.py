@@ -51,12 +51,12 @@ class DecisionProcess:
     act or its text. With `strict_masks`, a masked action or a text that users do not understand
     raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
-    Masks depend on whether the user waits for an alternative, from the request until an offer.
-    This state is reset at the start of a dialogue, but not with `keep_alternatives`, as for the
+    Masks depend on whether the user waits for an alternative, from the request until an offer. This
+    state is reset at the start of a dialogue, but not with `keep_alternatives`, as for the
     published neural policies. With `looks_again`, as in the published DQN program, recording a turn
     computes the masks again, so a new request for an alternative sets the state again. With
-    `goodbye` "user", "bye" is masked in environments without masks. "repeat" and "restart" are
-    always masked.
+    `goodbye` "user", "bye" is masked even in environments without other masks. "repeat" and
+    "restart" are always masked.
 
     `actions` has the names of the summary actions, `names` those of the vector components. With
     `kernel`, observations are those of GP-SARSA (`kernel_vector`).

@@ -107,10 +107,10 @@ def make_environment(
     successful dialogue. `domain` is a custom domain; the default is to load the domain from `data`.
     All dialogues share one confusion table, which is drawn from `confusion_seed`. `legacy`
     reproduces the errors of the published program. `goodbye` selects who ends dialogues in
-    environments 2 and 4, which have no masks: with "user" (the default), "bye" is masked there, as
-    for the learned policies of a run; with "policy" (the default with `legacy`), it is always
-    allowed. With `strict_masks`, a masked action raises `UsageError`. `render_mode` is "ansi"
-    (`render()` returns the turn as text), "human" (each turn is printed) or None.
+    environments 2 and 4, which have no other masks: with "user" (the default), "bye" is masked, as
+    for the learned policies of a run; with "policy" (the default with `legacy`), it is allowed.
+    With `strict_masks`, a masked action raises `UsageError`. `render_mode` is "ansi" (`render()`
+    returns the turn as text), "human" (each turn is printed) or None.
 
     An episode that reaches 25 turns is *terminated*, not truncated: it is a success or a failure
     like any other, and `info["out_of_time"]` is True. Raises `DependencyError` without Gymnasium,

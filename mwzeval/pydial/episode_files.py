@@ -76,8 +76,7 @@ def location_of(file: Path) -> TestLocation | None:
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """The settings of a run: the number of dialogues per test, whether it is legacy, and who ends
-    dialogues in environments without masks.
-    """
+    dialogues in environments without masks."""
 
     tests: int | None = None
     legacy: bool | None = None
@@ -608,7 +607,7 @@ def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
 def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     """Return the episodes of a file that will be extended, none if it does not exist.
 
-    Raises `InputError` for a file with other content, `UsageError` for an impossible path.
+    Raises `InputError` for a file with other content, `UsageError` if it cannot be extended.
     """
     file = Path(path)
     if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():

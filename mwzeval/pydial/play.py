@@ -79,7 +79,7 @@ class ActionPolicyAdapter(PolicyAdapter):
     def choose(self, rng: Rng) -> int:
         """Return the index of the next action; random choices use `rng`.
 
-        Raises `InputError` if the weights in the policy's file do not determine an action.
+        Raises `InputError` if the weights in the policy's file give no valid action.
         """
         state = self.process.observed()
         with diverging(self._file):

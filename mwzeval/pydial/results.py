@@ -235,9 +235,9 @@ def p_value_to_published(
 
     The paper does not report the variance between seeds, so the variance of `values` is used for
     both sides. The standard error is s √(1/n + 1/10), with n - 1 degrees of freedom (Welch's test
-    with one known variance). `least_deviation` is a lower bound for the paper's deviation, from the
-    number of test dialogues. Differences within the rounding of the paper count as 0. Returns None
-    for too few seeds.
+    with a single estimated variance). `least_deviation` is a lower bound for the paper's deviation,
+    from the number of test dialogues. Differences within the paper's rounding count as 0. Returns
+    None for too few seeds.
     """
     if len(values) < FEWEST_SEEDS:
         return None

@@ -133,7 +133,7 @@ MEANS = {
     "reward": ("reward", 1.0),
     "exchanges": ("exchanges", 1.0),
 }
-"""Maps each score to its column and to the name of a mean of 1."""
+"""Maps each score to its column and to the factor that scales the mean."""
 
 
 def _mean(score: str, scope: str = WHOLE) -> _Mean:

@@ -47,7 +47,7 @@ MEAN, IQM = "mean", "iqm"
 MISSING = "–"
 TRAINED = "*"
 REWARD_OF_A_PERCENT = 0.2
-"""The minimum increase of the mean reward when the success rate increases by 1 %."""
+"""The minimum increase of the mean reward if the success rate increases by one point."""
 NOTE_ON_SEEDS = (
     "±: half the width of the 95 % interval over seeds (Student's t; in rows of IQM, the "
     "interquartile mean over tasks and seeds, the larger half of the stratified bootstrap "

@@ -297,8 +297,8 @@ EXAMPLE = "inform(area=north)"
 def own_users(name: str) -> Make:
     """Return the function that creates users from `package.module:Name` or `file.py:Name`.
 
-    Raises `UsageError` if the object is not callable like a user. The function raises the errors of
-    the user's constructor; it raises `InfrastructureError` instead of `InputError` (a missing or
+    Raises `UsageError` if the object cannot be called like a user. The function raises the errors
+    of the user's constructor; it raises `InfrastructureError` instead of `InputError` (a missing or
     damaged file), so that the dialogue is not scored.
     """
     made = imported(name)

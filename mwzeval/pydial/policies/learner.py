@@ -22,7 +22,7 @@ View = Literal["neural", "kernel"]
 
 
 class DivergedError(MwzevalError):
-    """The weights of a policy do not determine an action: scores are infinite or NaN."""
+    """The weights of a policy give no valid action, because scores are infinite or NaN."""
 
     def __init__(self) -> None:
         super().__init__("the policy's scores of actions are not finite")

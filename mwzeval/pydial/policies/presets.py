@@ -1,4 +1,4 @@
-"""The policies by name with their hyperparameters, from the paper and more recent ones."""
+"""The policies by name with their hyperparameters, from the paper and from recent methods."""
 
 from __future__ import annotations
 
