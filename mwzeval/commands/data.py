@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; return 1 when `verify` finds a file that is not the published one, else 0."""
+    """Run the action; return 1 if `verify` finds a file that is not the published one, else 0."""
     if arguments.action == "examples":
         for path in examples(Path(arguments.folder)):
             print(printable(str(path)))
@@ -81,7 +81,7 @@ def shelves(data: str | None) -> Iterator[Shelf]:
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
-    """Return the shelf of a benchmark, or its part that is one corpus; all when `name` is None.
+    """Return the files of a benchmark, or of one corpus; all files if `name` is None.
 
     Raises:
         UsageError: For an unknown name.
@@ -107,7 +107,7 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
 def examples(destination: Path) -> list[Path]:
     """Copy the embedded example predictions into a folder and return the copies.
 
-    Raises `UsageError` when a copy exists already (nothing is copied then), `MwzevalError` when the
+    Raises `UsageError` if a copy already exists (then nothing is copied), and `MwzevalError` if the
     folder cannot be written.
     """
     origin = embedded("predictions")
@@ -126,7 +126,7 @@ def examples(destination: Path) -> list[Path]:
 
 
 def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:
-    """Return a table of states, a line per corpus, and what to do about files that differ."""
+    """Return a table of states, a line per corpus, with advice about files that differ."""
     explained = (
         "the user's cache; missing files are downloaded on first use"
         if root.origin == "cache"

@@ -104,7 +104,7 @@ def _reasons(
     words: Words,
     kinds: Mapping[str, str],
 ) -> Any:
-    """Return the units that `--worst` and `--reason` choose, or how often each reason occurs."""
+    """Return the units that `--worst` and `--reason` select, or the counts of each reason."""
     units, as_json = words.units, arguments.format == "json"
     if not any(status for explanation in explanations for status in explanation.outcomes.values()):
         raise UsageError(

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="file for the dialogue; an existing file of the same command is extended",
     )
     benchmark.add_arguments(parser, LIVE)
-    # People take any time, whoever they talk to.
+    # A human user or agent may take any amount of time.
     parser.set_defaults(jobs=1, concurrency=1, dialogue_seconds=None)
 
 
@@ -62,13 +62,13 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.scores.sheets import output_look
 
     if arguments.name is not None:
-        benchmark_named(arguments.name)  # the name may be unknown
+        benchmark_named(arguments.name)  # raises an error for unknown names
     setattr(arguments, arguments.side, HUMAN)
     chosen = arguments.seed is None
     seed = arguments.seed = random.SystemRandom().randrange(2**31) if chosen else arguments.seed
     arguments.interrupted = "you left: the dialogue is not counted"
     setting = benchmark.live(arguments)
-    # Several dialogues may stand in one file, each with a seed of its own.
+    # A file may contain several dialogues, each with its own seed.
     header = run_header(setting, seed=0 if chosen else seed, trials=1, limits=NO_LIMITS)
     with TemporaryDirectory() as folder:
         output = arguments.output or str(Path(folder, "run.jsonl"))

@@ -27,7 +27,7 @@ from mwzeval.output import warnings_behind, write_result
 
 SUCCESS = "success"
 LIVE, SIMULATED = "live", "simulated"
-"""Folds of dialogues that a simulated user has held."""
+"""Folds of dialogues with a simulated user."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         items = read_items(files, arguments, benchmark)
         tables = [items.scored[file] for file in files]
         clusters, warnings = items.clusters, list(items.warnings.values())
-        name = name and name.lower()  # as columns are called
+        name = name and name.lower()  # as the names of columns
     else:
         check_without_items(arguments)
         scored = [*score_files(files, arguments, benchmark).values()]
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _items_of_corpus(file: ScoredFile) -> int | None:
-    """Return how many items a corpus has; None where a simulation can make more, or for a part."""
+    """Return the number of items of a corpus; None for simulations and parts of a corpus."""
     report = file.report()
     if report.meta["fold"] in (LIVE, SIMULATED) or "seeds" in report.meta:
         goals = dict(report.scores[0].signature.choices).get("goals", "").partition("@")[0]

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     resampling = resampling_of(arguments)
     tables = {name: system.scored_table for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
-        with no_garbage_collection():  # explanations are millions of objects, without a cycle
+        with no_garbage_collection():  # millions of objects without cycles
             reported = {name: (s.report(resampling), s) for name, s in systems.items()}
             compared: Comparison | str | None = None
             if len(systems) > 1:
@@ -76,7 +76,7 @@ def page(
     title: str | None = None,
     compared: Comparison | str | None = None,
 ) -> str:
-    """Return the page of systems, name → its report and what was scored (see `to_html`)."""
+    """Return the page of systems; `reported` maps names to reports and files (see `to_html`)."""
     from mwzeval.report.html import to_html
     from mwzeval.report.systems import scored_system, title_of
 

@@ -1,4 +1,4 @@
-"""The files that verbs read: scored by a benchmark, or with scores of items; names of systems."""
+"""The input files of verbs, scored by a benchmark or with scores of items; names of systems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ENDINGS = (".csv", ".tsv", ".eval")
-"""Endings of files that are never predictions of a benchmark."""
+"""Suffixes of files that are never predictions of a benchmark."""
 
 COLUMNS = {
     "item": "what was scored",
@@ -38,10 +38,11 @@ def score_files(
     benchmark: Benchmark,
     scorer: FileScorer | None = None,
 ) -> dict[str, ScoredFile]:
-    """Return the scored files by the names of their systems, as the options of a verb say.
+    """Return the scored files by the names of their systems, according to the options of a verb.
 
-    `scorer` is that of the options, if the verb has it already. Raises `InputError` with the
-    problems of all files, `UsageError` for files with scores of items if the verb has `--items`.
+    `scorer` is the scorer for the options, if the verb already has it. Raises `InputError` with the
+    problems of all files, and `UsageError` for files with scores of items if the verb has
+    `--items`.
     """
     progress = not getattr(arguments, "quiet", False)
     scorer = scorer or benchmark.scorer(arguments)
@@ -66,7 +67,7 @@ def score_files(
 
 @contextmanager
 def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
-    """Raise `InputError` if a file that cannot be scored is of another benchmark."""
+    """Raise `InputError` if a file that cannot be scored belongs to another benchmark."""
     try:
         yield
     except MwzevalError:
@@ -77,7 +78,7 @@ def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
 
 
 def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
-    """Return what systems are compared on: goals where these were tried several times."""
+    """Return the noun for compared units: goals if they have several trials."""
     return words.goal if any(scored.trials for scored in tables) else words.unit
 
 
@@ -88,7 +89,7 @@ def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[st
         return next(iter(units.values()))
     from mwzeval.comparison.systems import check_comparable, common_units
 
-    # Trials are explained one by one, so they are what is common.
+    # Explanations are per trial, so the common units are trials.
     scored = {name: system.scored_table for name, system in systems.items()}
     tables = {
         name: replace(scored_table, table=scored_table.trial_rows)
@@ -113,7 +114,7 @@ def trials_named(name: str, known: Sequence[str], unit: str) -> list[str]:
 
 
 def names_of(files: Sequence[str]) -> list[str]:
-    """Return a name for each file: its stem, with folders or a number to tell it from others."""
+    """Return a name for each file: its stem, made unique by its folders or a number."""
     names: list[str] = []
     for name in shortest_ends([_stem(file) for file in files]):
         again = sum(name == known.partition(" #")[0] for known in names)
@@ -132,9 +133,9 @@ def _stem(file: str) -> str:
 
 
 def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """Return the files of the systems of a comparison, those of their runs, by their names.
+    """Return the files of the systems of a comparison, or of their runs, by system name.
 
-    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs.
+    A file is a system, and so is `NAME=RUN,RUN`; a repeated name adds runs.
 
     Raises:
         UsageError: For a run or name that is given twice.
@@ -190,12 +191,12 @@ def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
 
 
 def are_items(file: str) -> bool:
-    """Return whether a file has scores of items by its name, which may be that of a compressed."""
+    """Return whether the name of a file, without a compression suffix, is that of item scores."""
     return plain_name(file.lower()).endswith(ENDINGS)
 
 
 def has_items(file: str) -> bool:
-    """Return whether a file has scores of items by its name or its format."""
+    """Return whether a file has scores of items, by its name or its format."""
     from mwzeval.comparison.item_formats import is_log
 
     return are_items(file) or (file != STANDARD_INPUT and is_log(file))
@@ -204,10 +205,10 @@ def has_items(file: str) -> bool:
 def read_items(
     files: Sequence[str], arguments: argparse.Namespace, benchmark: Benchmark
 ) -> ItemScores:
-    """Return the scores in files of items, as `--score` and the options of columns say.
+    """Return the scores in files of items, according to `--score` and the column options.
 
-    Raises `UsageError` for options of a benchmark, `InputError`, which names the benchmark of a
-    file if one scores it.
+    Raises `UsageError` for options of a benchmark, and `InputError`, which names a benchmark that
+    could score the file.
     """
     from mwzeval.comparison import items
     from mwzeval.comparison.item_formats import Columns

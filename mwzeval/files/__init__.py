@@ -1,1 +1,1 @@
-"""Files: read with limits, written whole or not at all, downloaded, derived, cached."""
+"""Files: reading with limits, atomic writing, downloads, derived data, and the cache."""

@@ -1,7 +1,7 @@
 """The user's cache: checksums of files, and data derived from files.
 
-Everything in it can be computed again, and is where the cache cannot be read or written, or where
-somebody else could have written it. `MWZEVAL_CACHE` names another folder.
+All cached data can be recomputed. They are recomputed if the cache cannot be read or written, or if
+other users could have written to it. `MWZEVAL_CACHE` names another folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mwzeval.version import __version__
 
 CACHE_VARIABLE = "MWZEVAL_CACHE"
 KEPT_PER_NAME = 3
-"""How many derived files of a name stay: two data folders can alternate without rebuilding."""
+"""The number of derived files per name: two data folders can alternate without rebuilding."""
 
 logger = logging.getLogger("mwzeval")
 
@@ -34,11 +34,11 @@ def cache_directory() -> Path:
     """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache.
 
     Raises:
-        UsageError: For the home of a user that does not exist.
+        UsageError: If the folder is in the home of an unknown user.
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
-        # Not by Path, which follows symbolic links.
+        # `Path.resolve` would follow symbolic links.
         expanded = os.path.expanduser(chosen)  # noqa: PTH111
         if expanded.startswith("~"):
             raise UsageError(
@@ -53,14 +53,14 @@ def cache_directory() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """Hexadecimal checksums of a file's content; `git_blob` is the id git gives to that content."""
+    """Hexadecimal checksums of a file's content; `git_blob` is its object id in git."""
 
     sha256: str
     git_blob: str
 
 
 def checksums_of(path: Path) -> Checksums:
-    """Read the whole file and return its checksums. Raises `DataError` when it cannot be read."""
+    """Read the whole file and return its checksums. Raises `DataError` if it cannot be read."""
     sha256 = hashlib.sha256()
     try:
         with path.open("rb") as stream:
@@ -77,13 +77,13 @@ def checksums_of(path: Path) -> Checksums:
 def remembered_checksums(path: Path) -> Checksums:
     """Return the checksums of a file, from the cache if the file has not changed since.
 
-    Raises `DataError` when it cannot be read.
+    Raises `DataError` if it cannot be read.
     """
     try:
         status = path.stat()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    # The change time is new even where a program restores the modification time.
+    # The change time is new even if a program restores the modification time.
     times = status.st_mtime_ns, status.st_ctime_ns
     key = _sha256_of([os.path.realpath(path), status.st_size, *times, status.st_ino])
     place = cache_directory() / "checksums" / f"{key[:32]}.json.zst"
@@ -95,17 +95,17 @@ def remembered_checksums(path: Path) -> Checksums:
 
 
 def combined_fingerprint(paths: Mapping[str, Path]) -> str:
-    """Return one sha256 for several named files; their order does not matter, their names do."""
+    """Return one SHA-256 of several files; it depends on their names, not on their order."""
     return _sha256_of([[name, remembered_checksums(paths[name]).sha256] for name in sorted(paths)])
 
 
 def derive(
     name: str, sources: Sequence[Path], revision: int | str, build: Callable[[], Any]
 ) -> Any:
-    """Return what `build()` computes from the source files, from the user's cache if it is there.
+    """Return the value that `build()` computes from the source files, from the cache if possible.
 
-    The value has passed through JSON also if it was just built. Raise `revision` when `build`
-    changes. `name` begins the name of a file. Raises `DataError` when a source cannot be read.
+    The value is always converted to JSON and back. Increase `revision` when `build` changes. `name`
+    is the prefix of the file's name. Raises `DataError` if a source cannot be read.
     """
 
     def key() -> str:
@@ -117,9 +117,9 @@ def derive(
     text = _read(place)
     if text is None:
         text = json.dumps(build(), allow_nan=False, separators=(",", ":"))
-        if key() == before:  # no source changed while it was read
+        if key() == before:  # no source changed during reading
             _write(place, text)
-            with suppress(OSError):  # another process may remove them as well
+            with suppress(OSError):  # another process may remove them, too
                 found = place.parent.glob(f"{name}-{'[0-9a-f]' * 16}.json.zst")
                 newest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
                 for path in newest[KEPT_PER_NAME:]:
@@ -153,8 +153,8 @@ def _write(place: Path, text: str) -> None:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether only the user (or root) can have written files into the folder."""
-    if sys.platform == "win32":  # a user's cache is closed to others from the start
+    """Return whether only the user (or root) can have written files in the folder."""
+    if sys.platform == "win32":  # a user's cache is private by default
         return True
     status = folder.stat()
     if status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

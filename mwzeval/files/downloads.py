@@ -1,8 +1,8 @@
 """Data folders and their files: `--data`, `MWZEVAL_DATA`, the user's cache, or embedded data.
 
-Each benchmark has a table of its public files. Files that a user supplies are used as they are;
-only the cache is filled, by verified downloads. `MWZEVAL_MIRROR` names another server than GitHub,
-`MWZEVAL_OFFLINE=1` forbids downloads.
+Each benchmark has a table of its public files. Files that a user supplies are used unchanged; only
+the cache is filled, by verified downloads. `MWZEVAL_MIRROR` names a server to use instead of
+GitHub; `MWZEVAL_OFFLINE=1` disables downloads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
 MIRROR_VARIABLE = "MWZEVAL_MIRROR"
 GITHUB = "https://raw.githubusercontent.com"
 RETRIES = 2
-"""How many times a download that failed is tried again, and continued if it had begun."""
+"""The number of retries of a failed download; a partial download is continued."""
 TIMEOUT_SECONDS = 30
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
@@ -35,8 +35,7 @@ Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 class PublicFile:
     """A file of a public repository at a pinned commit, and its place in a data root.
 
-    `sha256` is None where nobody has seen the file yet; then `git_blob` verifies it, if it is
-    known.
+    `sha256` is None if it is not known yet; then `git_blob` verifies the file, if it is known.
     """
 
     local: str
@@ -52,12 +51,12 @@ class PublicFile:
         return self.git_blob is not None or self.sha256 is not None
 
     def has(self, found: Checksums) -> bool:
-        """Return whether content with these checksums is that of the file, as far as is known."""
+        """Return whether the checksums agree with all known checksums of the file."""
         return self.git_blob in (None, found.git_blob) and self.sha256 in (None, found.sha256)
 
     @property
     def url(self) -> str:
-        """The address to download from: GitHub, or below `MWZEVAL_MIRROR` when that is set."""
+        """The address of the file: at GitHub, or at `MWZEVAL_MIRROR` if that is set."""
         base = os.environ.get(MIRROR_VARIABLE) or GITHUB
         return f"{base.rstrip('/')}/{self.repository}/{self.commit}/{quote(self.path)}"
 
@@ -70,9 +69,7 @@ def public_files(table: Path) -> tuple[PublicFile, ...]:
 
 
 def embedded(*parts: str) -> Path:
-    """Return the place of data that come with mwzeval: of `sample`, `predictions`, `docs` and
-    others.
-    """
+    """Return the path of data in the package: in `sample`, `predictions`, `docs` and others."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "data"
     if installed.is_dir():
@@ -86,7 +83,7 @@ def embedded(*parts: str) -> Path:
 class DataRoot:
     """A folder with data in the public layout, and the published files that belong there.
 
-    `sample` is the option that takes the embedded sample instead, to be named where files miss.
+    `sample` is the option for the embedded sample, which messages about missing files mention.
     """
 
     path: Path
@@ -96,7 +93,7 @@ class DataRoot:
     sample: str = ""
 
     def find(self, *alternatives: str) -> Path | None:
-        """Return the first of these files in the folder; a damaged one in the cache is none."""
+        """Return the first of these files in the folder; damaged files in the cache are skipped."""
         for local in alternatives:
             place = self.path / local
             if place.is_file():
@@ -106,10 +103,10 @@ class DataRoot:
         return None
 
     def require(self, *alternatives: str) -> Path:
-        """Return the first of these files that is there; in the cache, download it if need be.
+        """Return the first of these files that exists; in the cache, download it if necessary.
 
-        Only the first alternative that is a published file is downloaded. Raises `DataError` when
-        none is there and none can be had.
+        Only the first alternative that is a published file is downloaded. Raises `DataError` if no
+        file exists and none can be downloaded.
         """
         if found := self.find(*alternatives):
             return found
@@ -119,7 +116,7 @@ class DataRoot:
         raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the places of files that differ from what is published there."""
+        """Return the places of files that differ from the published ones."""
         published = {self.path / file.local: file for file in self.published}
         files = {path: published[path] for path in paths if path in published}
         return tuple(
@@ -129,10 +126,10 @@ class DataRoot:
     def matching(self, pattern: str) -> list[Path]:
         """Return the files whose place matches a pattern such as `*.json` in `data`, sorted.
 
-        In the cache these are published files only, downloaded if need be.
+        In the cache, these are only published files, which are downloaded if necessary.
 
         Raises:
-            MissingError: When nothing matches.
+            MissingError: If nothing matches.
         """
         published = self.published_matching([pattern])
         if self.origin == "cache" and published:
@@ -152,10 +149,10 @@ class DataRoot:
         return sorted(found, key=lambda file: file.local)
 
     def fetch(self, files: Iterable[PublicFile]) -> list[Path]:
-        """Return the places of published files in the cache, downloading those that are missing.
+        """Return the places of published files in the cache; missing files are downloaded.
 
-        Raises `UsageError` when the folder is not the cache, `MissingError` with all missing files
-        where the network is forbidden, `DataError` when one cannot be downloaded.
+        Raises `UsageError` if the folder is not the cache, `MissingError` with all missing files if
+        downloads are disabled, and `DataError` if a download fails.
         """
         if self.origin != "cache":
             raise UsageError(
@@ -179,10 +176,10 @@ STATES = ("published", "different", "unverified", "unlisted", "missing")
 
 
 class FileState(NamedTuple):
-    """A file in a data root, and whether it is the published one (one of `STATES`).
+    """A file in a data root, and its state (one of `STATES`).
 
-    "unverified" is a published file without known checksums, "unlisted" one that a corpus would
-    read but that nobody published. `expected` and `found` are git blob ids (None: not known).
+    "unverified" is a published file without known checksums; "unlisted" is a file that a corpus
+    would read but that is not published. `expected` and `found` are git blob ids (None: not known).
     """
 
     local: str
@@ -193,16 +190,14 @@ class FileState(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether scores that use this file are not those of the published data."""
+        """Whether scores from this file differ from scores on the published data."""
         return self.state in ("different", "unlisted")
 
 
 def file_states(
     root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
 ) -> list[FileState]:
-    """Return the state of each file of corpora, name → patterns; checksums are cached unless
-    `reread`.
-    """
+    """Return the state of each file of corpora (name → patterns), without the cache if `reread`."""
     published = {file.local: file for file in root.published}
     found = (
         path
@@ -241,12 +236,12 @@ def locate(
 ) -> DataRoot:
     """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
-    `table` lists the public files, `name` is the folder in the cache, and perhaps in a folder that
-    holds several benchmarks. `offline` None means what `MWZEVAL_OFFLINE` says; `sample` is the
-    option that takes embedded data instead.
+    `table` lists the public files; `name` is the folder in the cache, and optionally in a folder
+    with several benchmarks. If `offline` is None, `MWZEVAL_OFFLINE` decides; `sample` is the option
+    for embedded data.
 
     Raises:
-        DataError: When a folder that was named is not there.
+        DataError: If the given folder does not exist.
     """
     published = public_files(table)
     if offline is None:
@@ -256,17 +251,17 @@ def locate(
         data, origin = os.environ.get(DATA_VARIABLE) or None, "MWZEVAL_DATA"
     if data is None:
         return DataRoot(cache_directory() / name, "cache", published, offline, sample)
-    folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises for an unknown user
-    # An empty name comes from an unset shell variable; it does not mean the current folder.
-    # Not by Path, which raises for a name that is too long.
+    folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path raises for unknown users
+    # An empty name comes from an unset shell variable, not from the current folder. `Path` would
+    # raise an error for a name that is too long.
     if not str(data) or not os.path.isdir(folder):  # noqa: PTH112
         what = "is not a folder" if os.path.isfile(folder) else "does not exist"  # noqa: PTH113
         raise DataError(
             f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
             f"in the public layout, or leave it out to use {cache_directory() / name}"
         )
-    # A folder that has any published file at its place holds this benchmark alone, even if it has
-    # a subfolder of that name, as some repositories have.
+    # A folder with a published file at its place contains only this benchmark, even if it has a
+    # subfolder with the benchmark's name, as some repositories have.
     inner = folder / name
     if inner.is_dir() and not any((folder / file.local).is_file() for file in published):
         folder = inner
@@ -274,15 +269,15 @@ def locate(
 
 
 def matches(local: str, patterns: Iterable[str]) -> bool:
-    """Return whether a place in a data root matches one of the patterns, as `Path.glob` would."""
+    """Return whether a place in a data root matches one of the patterns, like `Path.glob`."""
     return any(PurePosixPath("/", local).match(f"/{pattern}") for pattern in patterns)
 
 
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     """Download a published file to its place in the folder, and return that place.
 
-    The file appears there complete and verified; an interrupted download is continued by the next
-    call. Raises `DataError`.
+    The file appears there only when it is complete and verified; the next call continues an
+    interrupted download. Raises `DataError`.
     """
     import pooch
 
@@ -292,7 +287,7 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     def receive(url: str, output_file: str, _: object) -> None:
         received = Path(f"{output_file}.part")
         with suppress(FileNotFoundError):
-            interrupted.replace(received)  # no other process continues it at the same time
+            interrupted.replace(received)  # no other process can continue it
         try:
             _receive(url, received)
         except BaseException:
@@ -312,26 +307,26 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
             )
         received.replace(output_file)
 
-    pooch.get_logger().setLevel("WARNING")  # messages are printed here
+    pooch.get_logger().setLevel("WARNING")  # this module prints messages itself
     tell(f"downloading {file.local} from {file.url}")
     try:
         if file.sha256 is None:
-            place.unlink(missing_ok=True)  # pooch would take a damaged file
+            place.unlink(missing_ok=True)  # pooch would accept a damaged file
         registry, urls = {file.local: file.sha256}, {file.local: file.url}
         store = pooch.Pooch(folder, GITHUB, registry, urls, RETRIES)
         store.fetch(file.local, downloader=receive)
-    except (OSError, ValueError) as error:  # those of requests are OSErrors
+    except (OSError, ValueError) as error:  # errors of requests are OSErrors
         reason = f"cannot download {file.local}: {_reason(error)}"
         raise DataError(reason, *_advice(folder, [file], sample)) from None
     return place
 
 
 def _receive(url: str, target: Path) -> None:
-    """Write what a server sends to a file, or the rest of it if the file exists."""
+    """Download a file, or its remaining bytes if a part exists."""
     import requests
 
     begun = target.stat().st_size if target.exists() else 0
-    # The rest of a file is counted in its own bytes, not in those of a compressed answer.
+    # The range counts bytes of the file, not of a compressed response.
     headers = {"Range": f"bytes={begun}-", "Accept-Encoding": "identity"} if begun else {}
     with requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response:
         if response.status_code == requests.codes.requested_range_not_satisfiable:
@@ -359,9 +354,9 @@ def _reason(error: BaseException) -> str:
 
 
 class MissingError(DataError):
-    """Files of a folder are missing: all of them in one message, with where to get and put them.
+    """Files of a folder are missing; one message lists them all, with their sources and places.
 
-    `wanted` are places; `files` are those that are published; `about` comes first in the message.
+    `wanted` are places; `files` are the published ones among them; `about` begins the message.
     """
 
     def __init__(
@@ -382,11 +377,11 @@ class MissingError(DataError):
         super().__init__(f"{about}: {message}" if about else message, *more)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DataError, self.args  # to other processes
+        return DataError, self.args  # for other processes
 
 
 def all_there(*calls: Callable[[], Any]) -> list[Any]:
-    """Return what all calls return. Raises `MissingError` with the missing files of one folder."""
+    """Return the results of all calls. Raises `MissingError` with all missing files of a folder."""
     found = []
     missing: list[MissingError] = []
     for call in calls:
@@ -413,5 +408,5 @@ def _advice(folder: Path, files: Sequence[PublicFile], sample: str) -> list[str]
 
 
 def sample_advice(sample: str) -> list[str]:
-    """Return the line of a message that says how to do without files; none without a sample."""
+    """Return the message line about embedded data that need no files; empty without a sample."""
     return [f"To try the tool without data, use the embedded sample: {sample}"] if sample else []

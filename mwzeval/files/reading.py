@@ -1,8 +1,8 @@
-"""Reading of files: bytes, decompressed and of limited size, lines, JSON, and patterns of names.
+"""Reading of files: decompressed bytes of limited size, lines, JSON, and file name patterns.
 
-One limit holds for every file of every benchmark (`MWZEVAL_MAX_SIZE`). Names are those of files,
+One limit applies to every file of every benchmark (`MWZEVAL_MAX_SIZE`). Names are those of files,
 `-` for standard input, or URLs (`s3://bucket/run-*.jsonl.zst`, `memory://…`), which need the extra
-`distributed` and the packages that fsspec names for their kind.
+`distributed` and the packages that fsspec requires for the kind of URL.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ STANDARD_INPUT = "-"
 
 SIZE_VARIABLE = "MWZEVAL_MAX_SIZE"
 DEFAULT_SIZE = 500_000_000
-"""Bytes; the largest public file has half as many."""
+"""Bytes; the largest public file is half as large."""
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 PARTS = 8
-"""A line or an item of a file that is read in pieces has at most this share of the limit."""
+"""The limit divided by this is the limit of a line or an item, for files read in pieces."""
 MODELS = 16
-"""A trained model may have so many times the limit: it is a file that takes its space on disk."""
+"""The limit times this is the limit of a trained model, whose file is not compressed."""
 
 COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
-"""The first bytes of compressed files, whatever they are called; no JSON text begins with them."""
+"""The first bytes of compressed files, whatever their names; no JSON text begins with them."""
 ZIP_MAGIC = b"PK\x03\x04"
 ZSTD_METHOD = 93
 """The number of zstd in zip archives, which Python before 3.14 cannot read."""
 COMPRESSED_PIECE = 2**10
-"""Bytes that are decompressed at a time: even so few bytes of zstd may become 32 MB."""
+"""Bytes that are decompressed at a time: even this many bytes of zstd may expand to 32 MB."""
 PIECE = 2**16
 
 SENSIBLE_LINE = 2**22
-"""Bytes; the first line of a file that has one dialogue a line is shorter."""
+"""Bytes; in a file with one dialogue per line, the first line is shorter."""
 
 
 def size_limit() -> int:
-    """Return how many bytes a file may have once it is decompressed.
+    """Return the maximum number of bytes of a decompressed file.
 
-    Raises `UsageError` when `MWZEVAL_MAX_SIZE` is no size.
+    Raises `UsageError` if `MWZEVAL_MAX_SIZE` is not a size.
     """
     value = os.environ.get(SIZE_VARIABLE, "").strip().upper()
     if not value:
@@ -68,12 +68,12 @@ def size_limit() -> int:
 
 
 def part_limit() -> int:
-    """Return how many bytes a line or item may have in a file that is read piece by piece."""
+    """Return the maximum number of bytes of a line or item, for files that are read in pieces."""
     return size_limit() // PARTS
 
 
 def too_large(name: str, what: str = "the file", limit: int | None = None) -> InputError:
-    """Return the error for what is larger than `limit` bytes (None: those of a file)."""
+    """Return the error for data that exceed `limit` bytes (None: the limit of a file)."""
     most = (size_limit() if limit is None else limit) / 10**6
     message = (
         f"{what} has more than {most:,.0f} MB (decompressed): if it is the right file, set "
@@ -88,12 +88,12 @@ def unreadable(name: str, reason: str) -> InputError:
 
 
 def is_url(path: str) -> bool:
-    """Return whether a path names its kind of place, as `s3://…` does."""
+    """Return whether a path is a URL such as `s3://…`."""
     return "://" in path
 
 
 def plain_name(name: str) -> str:
-    """Return a name without the ending of a compressed file."""
+    """Return a name without the suffix of a compressed file."""
     for ending in COMPRESSED:
         name = name.removesuffix(ending)
     return name
@@ -102,15 +102,15 @@ def plain_name(name: str) -> str:
 def read_bytes(path: str | Path) -> bytes:
     """Return the content of a file, a URL or `-` (standard input), decompressed.
 
-    Raises `InputError` when it cannot be read, is larger than the limit or damaged, and
-    `DependencyError` for a URL where fsspec is missing.
+    Raises `InputError` if it cannot be read, is damaged or exceeds the limit, and `DependencyError`
+    for a URL if fsspec is missing.
     """
     check_size(path)
     return b"".join(_bounded(pieces(path), size_limit(), str(path)))
 
 
 def read_model(path: str | Path) -> bytes:
-    """Return the content of a file as it is. Raises `InputError`, also for what is no file."""
+    """Return the unchanged content of a file. Raises `InputError`, also for folders and devices."""
     name = str(path)
     with _opened(name) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -120,12 +120,12 @@ def read_model(path: str | Path) -> bytes:
 
 
 def check_size(path: str | Path, limit: int | None = None) -> None:
-    """Raise `InputError` when a file is larger than the limit, as far as is known unread."""
+    """Raise `InputError` if a file exceeds the limit; this function does not read the file."""
     name = str(path)
     try:
         status = None if name == STANDARD_INPUT or is_url(name) else Path(name).stat()
     except (OSError, ValueError):
-        return  # reading it reports what is wrong
+        return  # reading it reports the error
     if status and stat.S_ISREG(status.st_mode) and status.st_size > (limit or size_limit()):
         raise too_large(name, limit=limit)
 
@@ -142,7 +142,7 @@ def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
 def pieces(path: str | Path) -> Iterator[bytes]:
     """Yield the content of a file, a URL or `-`, decompressed, in pieces and without a limit.
 
-    Callers compare what they join with `part_limit()`. Raises as `read_bytes`.
+    Callers must compare joined pieces with `part_limit()`. Raises the errors of `read_bytes`.
     """
     with _opened(str(path)) as stream:
         yield from decompressed(stream, str(path))
@@ -162,7 +162,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _readable(name: str, damage: str = "") -> Iterator[None]:
-    """Turn whatever a library raises for a file into an `InputError`; `damage` says what it is."""
+    """Convert all errors of libraries about a file to `InputError`; `damage` is the reason."""
     try:
         yield
     except (MwzevalError, MemoryError):
@@ -177,9 +177,9 @@ def _fsspec() -> Any:
 
 
 def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yield the content of a stream in pieces, decompressed as its name or first bytes say.
+    """Yield the content of a stream in pieces, decompressed according to its name or first bytes.
 
-    There may be several members or frames. Raises `InputError` when one is damaged or incomplete.
+    There may be several members or frames. Raises `InputError` if one is damaged or incomplete.
     """
     piece = stream.read(COMPRESSED_PIECE)
     known = COMPRESSED.items()
@@ -199,7 +199,7 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
         ".xz": lzma.LZMADecompressor,
         ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
     }
-    member = new[ending]()  # an empty file is no complete member
+    member = new[ending]()  # an empty file is not a complete member
     with _readable(name, f"not a complete {ending} file (its content is damaged)"):
         while piece:
             member = member or new[ending]()
@@ -212,7 +212,7 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def is_zip(path: str | Path) -> bool:
-    """Return whether a file begins like a zip; standard input is never looked into."""
+    """Return whether a file begins like a zip; always false for standard input."""
     with suppress(OSError, ValueError):
         if str(path) != STANDARD_INPUT:
             with Path(path).open("rb") as stream:
@@ -221,16 +221,16 @@ def is_zip(path: str | Path) -> bool:
 
 
 def zip_names(path: str | Path) -> list[str]:
-    """Return the names in a zip. Raises `InputError` when it is damaged."""
+    """Return the names in a zip. Raises `InputError` if it is damaged."""
     with _archive(path) as archive:
         return archive.namelist()
 
 
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
-    """Return the content of members of a zip, decompressed also if they are compressed files.
+    """Return the content of members of a zip; compressed files in it are also decompressed.
 
-    `wanted` are names, or the last parts of names; missing ones are left out. Raises `InputError`
-    when the zip is damaged, or all of them together are larger than the limit.
+    `wanted` are names, or the last parts of names; missing ones are ignored. Raises `InputError` if
+    the zip is damaged, or if the members together exceed the limit.
     """
     from zipfile import ZIP_STORED
 
@@ -246,7 +246,7 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
             member = archive.getinfo(found[name])
             stored = copy.copy(member)
             if is_zstd := member.compress_type == ZSTD_METHOD:
-                # inspect_ai writes its logs in this way: read as they are, they are a zstd file.
+                # inspect_ai compresses its logs in this way; the stored bytes are a zstd file.
                 stored.compress_type, stored.file_size = ZIP_STORED, member.compress_size
                 stored.CRC = None  # type: ignore[assignment]
             place = f"{path}/{name}"
@@ -261,7 +261,7 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
 
 @contextmanager
 def _archive(path: str | Path) -> Iterator[ZipFile]:
-    import zipfile  # not before it is needed: `--help` answers at once
+    import zipfile  # imported here to keep `--help` fast
 
     check_size(path)
     damage = "not a complete zip archive, or of an unsupported kind"
@@ -270,15 +270,15 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
 
 
 def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
-    """Return the problem of a byte, counted from 1 in its line, that no UTF-8 text has."""
+    """Return the problem of a byte that is not UTF-8, counted from 1 in its line."""
     message = f"line {line}, byte {byte}: not UTF-8 — save the file as UTF-8"
     return Problem("not-utf8", message, file=str(path))
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """Return the files that patterns stand for: those of a pattern sorted by name, in their order.
+    """Return the files that match patterns, sorted by name within each pattern.
 
-    Raises `InputError` for a pattern without any file, `UsageError` for a file that comes twice.
+    Raises `InputError` for a pattern without any file, `UsageError` for a file that occurs twice.
     """
     found = {pattern: _matching(pattern) for pattern in patterns}
     if lost := [shorten(pattern, 300) for pattern, files in found.items() if not files]:
@@ -291,7 +291,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
 
 def _matching(pattern: str) -> list[str]:
-    # A file may be called "[1].json".
+    # A file may have the name "[1].json".
     if not glob.has_magic(pattern) or (not is_url(pattern) and Path(pattern).exists()):
         return [pattern]
     if not is_url(pattern):
@@ -302,7 +302,7 @@ def _matching(pattern: str) -> list[str]:
 
 
 def shortest_ends(paths: Sequence[str]) -> list[str]:
-    """Return each file's name, with as much of its folders as tells it from the others.
+    """Return each file's name, with as many of its folders as are needed to distinguish the files.
 
     >>> shortest_ends(["runs/1/ours.json", "runs/2/ours.json", "runs/2/theirs.json"])
     ['1/ours.json', '2/ours.json', 'theirs.json']
@@ -318,7 +318,7 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 
 
 def beginning(path: str, size: int, end: bytes | None = None) -> bytes:
-    """Return the first bytes of the content of a file, no more than are needed to have `end`."""
+    """Return the first bytes of a file's content: at most `size`, read no further than `end`."""
     begin = bytearray()
     for piece in pieces(path):
         begin += piece
@@ -328,14 +328,14 @@ def beginning(path: str, size: int, end: bytes | None = None) -> bytes:
 
 
 def first_line(path: str) -> bytes:
-    """Return the first line of a file, or its beginning if the line is longer than is sensible."""
+    """Return the first line of a file, or its beginning if the line exceeds `SENSIBLE_LINE`."""
     return beginning(path, SENSIBLE_LINE, b"\n").lstrip().partition(b"\n")[0]
 
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text) of each line that is not blank; memory is that of one line.
+    """Yield (number from 1, text) of each line that is not blank, with one line in memory.
 
-    Raises `InputError` when the file cannot be read to its end, is empty, or is not UTF-8.
+    Raises `InputError` if the file cannot be read to its end, is empty, or is not UTF-8.
     """
     is_empty = True
     for number, line in enumerate(_split(pieces(path), path), start=1):
@@ -368,16 +368,16 @@ def _split(content: Iterator[bytes], name: str) -> Iterator[bytes | bytearray]:
 
 
 BYTES_PER_VALUE = 80
-"""A JSON text may have one value for so many bytes of the limit: about what a small one takes in
-memory, however short it is written."""
+"""The limit divided by this is the maximum number of values of a JSON text; it is about the memory
+of a small value, however short its text is."""
 FEW_CHARACTERS = 1_000_000
-"""In a JSON text that is not longer, values are not counted."""
+"""The values of shorter JSON texts are not counted."""
 VALUE_BYTES = 2**16
-"""How much of a file is read to recognize it: its header, or the first of its dialogues."""
+"""The number of bytes that are read to recognize a file: its header, or its first dialogue."""
 
 
 class RepeatedKeys(dict[str, Any]):
-    """A JSON object in which some keys were given more than once (the last value is kept)."""
+    """A JSON object with keys that occur more than once (the last value is used)."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -391,7 +391,7 @@ def read_json(path: str | Path) -> Any:
 
 
 def json_files(path: str) -> list[str]:
-    """Return the JSON files in a folder, sorted, or `path` itself where it is not a folder."""
+    """Return the JSON files in a folder, sorted, or `path` itself if it is not a folder."""
     if path == STANDARD_INPUT or is_url(path) or not Path(path).is_dir():
         return [path]
     return sorted(str(file) for file in Path(path).glob("*.json*") if not file.name.startswith("."))
@@ -399,7 +399,7 @@ def json_files(path: str) -> list[str]:
 
 @contextmanager
 def expecting(expected: str, place: str) -> Iterator[None]:
-    """Turn errors that a value of another shape causes into a `DataError` about its place."""
+    """Convert errors about a value of the wrong type to a `DataError` with its place."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -407,7 +407,7 @@ def expecting(expected: str, place: str) -> Iterator[None]:
 
 
 def data_bytes(path: Path) -> bytes:
-    """Return the content of a file of a corpus; of `x.json.zip` that of `x.json` in it."""
+    """Return the content of a file of a corpus; for `x.json.zip`, that of `x.json` in it."""
     try:
         if path.suffix != ".zip":
             return read_bytes(path)
@@ -421,7 +421,7 @@ def data_bytes(path: Path) -> bytes:
 
 
 def read_data(path: Path) -> Any:
-    """Return the value of a JSON file of a corpus, perhaps zipped. Raises `DataError`."""
+    """Return the value of a JSON file of a corpus, which may be zipped. Raises `DataError`."""
     return parse_data(data_bytes(path), path)
 
 
@@ -439,22 +439,22 @@ def parse_data(raw: bytes, path: Path) -> Any:
 
 def parse_json_lines(text: str, name: str, *, constants: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield (line number from 1, value) for each line that is not blank; see `parse_json`."""
-    # Not `splitlines`: it also breaks at U+2028 and the like, which may stand in a JSON string.
+    # `splitlines` would also break at U+2028 and similar characters, which may be in JSON strings.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, parse_json(line, name, first_line=number, constants=constants)
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
+    """Return the text of a file. Raises `InputError` if it is empty or not UTF-8."""
     return decoded(read_bytes(path), path)
 
 
 def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
-    """Yield the rows of a tab-separated table that comes with mwzeval; `#` begins a comment.
+    """Yield the rows of a tab-separated table of the package; `#` begins a comment.
 
     Raises:
-        DataError: For a row of another width, or with an empty cell.
+        DataError: If a row has another number of cells, or an empty cell.
     """
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line and not line.startswith("#"):
@@ -465,7 +465,7 @@ def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
 
 
 def decoded(raw: bytes, path: str | Path) -> str:
-    """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
+    """Return the text of a file's content. Raises `InputError` if it is empty or not UTF-8."""
     if raw.startswith(ZIP_MAGIC):
         message = "is a zip archive: unpack it, and name the file inside"
         raise InputError([Problem("zip", message, file=str(path))])
@@ -481,12 +481,12 @@ def decoded(raw: bytes, path: str | Path) -> str:
 
 
 def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = False) -> Any:
-    """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
+    """Return the value of a JSON text; objects with repeated keys become `RepeatedKeys`.
 
-    With `constants`, NaN and Infinity are numbers, as Python's own writer has them.
+    With `constants`, NaN and Infinity are numbers, as in the output of Python's `json`.
 
     Raises:
-        InputError: When it is not JSON, with line and column, or has too many values.
+        InputError: If it is not JSON (with line and column), or has too many values.
     """
     check_values(text, name)
     of_constant = float if constants else _finite
@@ -514,13 +514,13 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
 
 CLOSING = {"{": "}", "[": "]"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)
-"""What can end a value: a text, perhaps cut off, or a bracket or comma that is in none."""
+"""The tokens that can end a value: a string, perhaps cut, or a bracket or comma outside strings."""
 
 
 def parse_beginning(text: str) -> Any:
-    """Return the first value of a JSON text that may be cut off anywhere, as far as it is there.
+    """Return the first value of a JSON text that may be cut anywhere, without incomplete parts.
 
-    Brackets that are open at the last comma are closed there. None when it is not JSON.
+    Brackets that are open at the last comma are closed there. Returns None if it is not JSON.
     """
     closing: list[str] = []
     end = 0
@@ -541,7 +541,7 @@ def parse_beginning(text: str) -> Any:
 
 
 def check_values(text: str, name: str) -> None:
-    """Raise `InputError` when a JSON text has too many values; they are told by the commas."""
+    """Raise `InputError` if a JSON text has too many values, estimated by its commas."""
     most = size_limit() // BYTES_PER_VALUE
     if len(text) > max(FEW_CHARACTERS, most) and text.count(",") > most:
         message = f"has more than {most:,} values: if it is the right file, set {SIZE_VARIABLE}=2GB"
@@ -565,5 +565,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def beginning_value(path: str) -> Any:
-    """Return the first JSON value of a file as far as its first bytes have it; None for no JSON."""
+    """Return the (possibly cut) first JSON value of a file; None if it is not JSON."""
     return parse_beginning(beginning(path, VALUE_BYTES).decode("utf-8-sig", "ignore"))

@@ -1,6 +1,6 @@
-"""Files and folders that are written completely or not at all.
+"""Atomic writing: files and folders are written completely or not at all.
 
-They are written in a temporary folder next to their place, then renamed.
+They are written to a temporary folder next to their final path and then moved.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from mwzeval.errors import MwzevalError, shorten
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Write a whole file or nothing (see `written_atomically`). Raises `MwzevalError`."""
-    # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+    """Write a file completely or not at all (see `written_atomically`). Raises `MwzevalError`."""
+    # A lone surrogate cannot be encoded as UTF-8; it becomes an escape, as in JSON.
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     with written_atomically(path) as stream:
         stream.write(data)
@@ -28,9 +28,9 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
 def written_atomically(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a binary stream whose content becomes the file at the end of the block.
 
-    If the block raises, an existing file stays as it was. An existing file keeps its permissions,
-    and a symbolic link its target; a device or pipe is written directly. Raises `MwzevalError`
-    when the file cannot be written or is read-only.
+    If the block raises an error, an existing file is unchanged. An existing file keeps its
+    permissions, and a symbolic link its target; a device or pipe is written directly. Raises
+    `MwzevalError` if the file cannot be written or is read-only.
     """
     check_writable(path)
     with named_where_unwritable(path):
@@ -54,7 +54,7 @@ def written_atomically(path: str | Path) -> Iterator[IO[bytes]]:
 def folder_written_atomically(path: Path) -> Iterator[Path]:
     """Yield the absolute path of a new folder that is renamed to `path` at the end of the block.
 
-    Raises `MwzevalError` when the folder cannot be written, or `path` is a folder that is not
+    Raises `MwzevalError` if the folder cannot be written, or if `path` is a folder that is not
     empty.
     """
     with named_where_unwritable(path):
@@ -67,7 +67,7 @@ def folder_written_atomically(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise `MwzevalError` when a file cannot be written there, as far as is known in advance."""
+    """Raise `MwzevalError` if it is already known that a file cannot be written there."""
     with named_where_unwritable(path):
         if "\0" in str(path):
             raise OSError("a file name must not contain a NUL character")
@@ -77,7 +77,7 @@ def check_writable(path: str | Path) -> None:
         if place.is_dir() or str(path).endswith(os.sep):
             raise OSError("that is a directory")
         if place.is_file():
-            # The superuser may write to every file, but read-only means what it says.
+            # The superuser could write to every file, but read-only files are respected.
             if not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
                 raise OSError("the file is read-only: name another file, or use chmod u+w")
         elif not place.exists():
@@ -89,7 +89,7 @@ def check_writable(path: str | Path) -> None:
 
 @contextmanager
 def named_where_unwritable(path: str | Path) -> Iterator[None]:
-    """Turn an `OSError` that writing a file causes into an `MwzevalError` that names the file."""
+    """Convert an `OSError` during writing to a `MwzevalError` that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """Models as arrays: files of trained models, and the state of training.
 
-A file is a safetensors file with a description; reading it runs no code. The state of training is
-the weights, the moments of the optimizers and the random generator.
+A file is a safetensors file with a description; reading it runs no code. The state of training
+consists of the weights, the moments of the optimizers and the random generator.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"
-"""The key of the file's metadata that holds the description, as JSON."""
+"""The key of the file's metadata for the description, as JSON."""
 FORMAT = 1
 
 
 def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: Any) -> None:
-    """Write arrays and a description of them (plain values), completely or not at all.
+    """Write arrays and their description (plain values), completely or not at all.
 
-    The same arrays give the same bytes. Raises `DependencyError` without safetensors,
-    `MwzevalError` when the place cannot be written.
+    The same arrays give the same bytes. Raises `DependencyError` without safetensors, and
+    `MwzevalError` if the path cannot be written.
     """
     write_atomically(path, model_content(kind, arrays, about))
 
 
 def model_content(kind: str, arrays: Mapping[str, Any], about: Any) -> bytes:
-    """Return what `write_arrays` writes. Raises `DependencyError` without safetensors."""
+    """Return the bytes that `write_arrays` writes. Raises `DependencyError` without safetensors."""
     description = json.dumps(
         {"format": FORMAT, "kind": kind, "about": about}, sort_keys=True, ensure_ascii=False
     )
@@ -56,8 +56,8 @@ def model_content(kind: str, arrays: Mapping[str, Any], about: Any) -> bytes:
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     """Return the arrays of a file and their description.
 
-    Raises `InputError` for anything that is not such a file of this kind, also for a pickle, which
-    can run code; `DependencyError` without safetensors.
+    Raises `InputError` for all other files, including pickles, which can run code, and
+    `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
     raw = read_model(path)
@@ -66,7 +66,7 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         end_of_header = 8 + int.from_bytes(raw[:8], "little")
         header = json.loads(raw[8:end_of_header])
         description = json.loads(header["__metadata__"][DESCRIPTION])
-        # A lone surrogate is in no file that is written here, nor in the output of a model.
+        # No file of mwzeval contains lone surrogates, and the output of a model must not, either.
         json.dumps(description, ensure_ascii=False).encode()
         found = description["format"], description["kind"]
         about = description["about"]
@@ -83,12 +83,12 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
 
 
 def refused(path: str | Path, reason: str) -> InputError:
-    """Return the error of a model file that is not loaded."""
+    """Return the error for a model file that cannot be loaded."""
     return InputError([Problem("bad-model", reason, file=str(path))])
 
 
 class HasNetwork(Protocol):
-    """A model with a module of PyTorch."""
+    """A model with a PyTorch module."""
 
     @property
     def network(self) -> Module:
@@ -103,8 +103,8 @@ def load_model(
 ) -> Model:
     """Return the model of a file, or of the file `name` in a folder that training wrote.
 
-    `make` returns the model for a description and its arrays, which then become its weights. Raises
-    `InputError` for anything else, `DependencyError` without PyTorch.
+    `make` returns a model for a description and arrays; then the arrays are copied to its weights.
+    Raises `InputError` for invalid files, and `DependencyError` without PyTorch.
     """
     required("torch")
     file = Path(path, name) if Path(path).is_dir() else Path(path)
@@ -114,13 +114,13 @@ def load_model(
         set_weights(model.network.state_dict(), arrays)
     except DependencyError:
         raise
-    except Exception as error:  # whatever a damaged description provokes, also in libraries
+    except Exception as error:  # a damaged description may cause any error
         raise refused(file, f"the model is damaged ({shorten(str(error), 300)})") from None
     return model
 
 
 def fingerprint(items: Iterable[object]) -> str:
-    """Return a checksum of values by their representations, such as examples of training."""
+    """Return a checksum of the representations of values, such as training examples."""
     digest = blake2b(digest_size=16)
     for item in items:
         digest.update(repr(item).encode("utf-8", "backslashreplace"))
@@ -130,16 +130,16 @@ def fingerprint(items: Iterable[object]) -> str:
 WEIGHT, GENERATOR = "weight", "generator"
 STEP = "step"
 MOMENTS = ("exp_avg", "exp_avg_sq")
-"""With the step, the state of Adam for a weight; before its first gradient there is none."""
+"""With the step, Adam's state for a weight; it is empty before the first gradient."""
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
-    """Return weights as arrays, not copied."""
+    """Return the weights as arrays that share their memory."""
     return {name: weight.detach().numpy() for name, weight in weights.items()}
 
 
 def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy arrays into weights. Raises `ValueError` for other names, shapes or infinite values."""
+    """Copy arrays to weights. Raises `ValueError` for other names, shapes or infinite values."""
     import torch
 
     expected = {name: tuple(weight.shape) for name, weight in weights.items()}
@@ -153,14 +153,14 @@ def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]
 
 
 def trained_by(optimizer: Optimizer) -> Iterator[Tensor]:
-    """Return the weights that an optimizer changes."""
+    """Yield the weights that an optimizer changes."""
     return (weight for group in optimizer.param_groups for weight in group["params"])
 
 
 def state_of(
     weights: Mapping[str, Tensor], optimizers: Sequence[Optimizer], generator: Generator
 ) -> Arrays:
-    """Return all that the next step depends on, not copied: `weight:NAME`, `exp_avg:NAME` etc."""
+    """Return all inputs of the next step, not copied: `weight:NAME`, `exp_avg:NAME` etc."""
     arrays: Arrays = {GENERATOR: generator.get_state().numpy()}
     for name, weight in weights.items():
         arrays[f"{WEIGHT}:{name}"] = weight.detach().numpy()
@@ -176,7 +176,7 @@ def restore(
     generator: Generator,
     arrays: Arrays,
 ) -> None:
-    """Restore what `state_of` returned. Raises `ValueError` or `KeyError` for anything else."""
+    """Restore the result of `state_of`. Raises `ValueError` or `KeyError` for other arrays."""
     import torch
 
     set_weights(weights, {name: arrays[f"{WEIGHT}:{name}"] for name in weights})
@@ -187,7 +187,7 @@ def restore(
             if f"{STEP}:{name}" not in arrays:
                 continue
             state, step = optimizer.state[weight], arrays[f"{STEP}:{name}"]
-            # SparseAdam counts its steps in an int, Adam in a tensor.
+            # SparseAdam has its step as an int, Adam as a tensor.
             state[STEP] = int(step) if step.dtype == np.int64 else torch.from_numpy(step.copy())
             for key in MOMENTS:
                 state[key] = weight.detach().new_tensor(arrays[f"{key}:{name}"])

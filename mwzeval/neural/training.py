@@ -1,8 +1,8 @@
-"""Training of PyTorch models in a folder, which resumes after it was killed, to the same bytes.
+"""Training of PyTorch models in a folder; interrupted training resumes with identical results.
 
 A learner has weights, the loss of a batch and, if there are validation data, scores on them. This
-module has what all trainings share: settings, the order of the examples, optimizer steps, the
-learning curve, early stopping, and a checkpoint after each point of the curve.
+module has the common parts: settings, the order of the examples, optimizer steps, the learning
+curve, early stopping, and a checkpoint after each point of the curve.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state"
 MOST = {"seed": 2**63 - 1, "threads": 1024}
-"""The highest values of settings that PyTorch and the system accept."""
+"""The maximum values that PyTorch and the system accept."""
 SHARES = ("dropout", "varied")
 """Settings that may be 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """Choices of any training run. Raises `UsageError` for values that make no sense."""
+    """Settings of any training run. Raises `UsageError` for invalid values."""
 
     learning_rate: float = 0.001
-    """Of Adam."""
+    """The learning rate of Adam."""
     batch_size: int = 32
-    """Examples of a step."""
+    """The number of examples per step."""
     epochs: int = 20
-    """The most passes over the training examples."""
+    """The maximum number of passes over the training examples."""
     seed: int = 0
-    """Of the first weights, the order of the examples and the dropout."""
+    """The seed of the initial weights, the order of the examples, and dropout."""
     threads: int = 1
-    """CPU threads: another number may change the last bits of the result."""
+    """The number of CPU threads; it may change the last bits of the result."""
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -71,51 +71,51 @@ class Point:
 
     step: int
     epoch: int
-    """Passes over the training examples that are complete."""
+    """The number of complete passes over the training examples."""
     examples: int
-    """Training examples so far, counted again in every pass."""
+    """The number of training examples so far; each pass counts them again."""
     loss: float | None
-    """Mean loss since the point before; None before the first step."""
+    """The mean loss since the previous point; None before the first step."""
     scores: Mapping[str, float] = field(default_factory=dict)
     quality: float | None = None
-    """By which the best point is chosen: the highest. None without validation data."""
+    """The value that selects the best point (the highest); None without validation data."""
 
 
 Watch = Callable[[Point], None]
 
 
 class Learner(ABC):
-    """A model in training: its weights, their loss and their validation."""
+    """A model in training: its weights, its loss and its validation."""
 
     model_file: str
     settings: TrainingSettings
     examples: int
-    """How many training examples there are."""
+    """The number of training examples."""
     data: Sequence[str]
-    """Checksums of everything that training sees."""
+    """Checksums of all data that training uses."""
     weights: Mapping[str, Tensor]
     optimizers: Sequence[Optimizer]
     """Adam or SparseAdam, each for some of the weights."""
     generator: Generator | None = None
-    """Of the dropout. None: PyTorch's own, which begins anew with each epoch."""
+    """The generator for dropout. None: PyTorch's own, which is seeded again for each epoch."""
 
     lengths: NDArray[np.int64] | None = None
-    """Of the examples: those of similar length share a batch, which then needs little padding."""
+    """The lengths of the examples; examples of similar length share a batch to reduce padding."""
     complete_batches = False
-    """Leave out the last examples of an epoch that make no whole batch."""
+    """Whether to skip the last examples of an epoch if they do not fill a batch."""
     longest_gradient: float | None = None
-    """Longer gradients (2-norm over all weights) are shortened to this."""
+    """Longer gradients (2-norm over all weights) are scaled to this length."""
     evaluate_first = False
-    """Begin the curve with the untrained model."""
+    """Whether the curve begins with the untrained model."""
     evaluate_every: int | None = None
-    """Steps between two points of the curve; None: one after each epoch."""
+    """The number of steps between two points of the curve; None: one point per epoch."""
     patience: int | None = None
-    """So many points without a better one end the training; None: the last epoch does."""
+    """Training stops after this many points without a better one; None: after the last epoch."""
 
     def __init__(
         self, module: Module, settings: TrainingSettings, examples: int, data: Sequence[str]
     ) -> None:
-        """Train a module with Adam; the other parameters are the attributes of these names."""
+        """Train a module with Adam; the other parameters are the attributes of the same names."""
         from torch.optim import Adam
 
         self.settings, self.examples, self.data = settings, examples, data
@@ -125,11 +125,11 @@ class Learner(ABC):
 
     @abstractmethod
     def loss(self, chosen: NDArray[np.int64]) -> Tensor:
-        """Return the mean loss of the training examples of these numbers, a scalar."""
+        """Return the mean loss, a scalar, of the training examples with these numbers."""
 
     @abstractmethod
     def save(self, folder: Path, point: Point) -> None:
-        """Write the model as it is now: the best so far, or the last without validation data."""
+        """Write the current model: the best so far, or the last without validation data."""
 
     def evaluate(self) -> tuple[Mapping[str, float], float | None]:
         """Return scores on the validation data, and the quality of the model: higher is better."""
@@ -139,13 +139,13 @@ class Learner(ABC):
 def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequence[Point]:
     """Train in a folder until the end, save the model there, and return the learning curve.
 
-    With each point of the curve the whole state is written. Called again with the same learner
-    after it was killed, training resumes there and ends with the same bytes; the learner's weights
-    are those after the last step.
+    The whole state is written with each point of the curve. If training was interrupted, a call
+    with the same learner resumes it, and the results are identical to the last bit. Finally, the
+    learner has the weights of the last step.
 
-    Raises `UsageError` when the folder holds something else or cannot be made, `InputError` for a
-    damaged state, `DependencyError` without safetensors, `MwzevalError` when nothing can be
-    written there or a loss is no number.
+    Raises `UsageError` if the folder has other content or cannot be created, `InputError` for a
+    damaged state, `DependencyError` without safetensors, and `MwzevalError` if the folder cannot be
+    written or a loss is not a number.
     """
     with reproducible(learner.settings):
         run = _Run(learner, folder)
@@ -188,7 +188,7 @@ class _Run:
                 since, total = examples, 0.0
 
     def _batch(self, step: int) -> NDArray[np.int64]:
-        """Return the examples of a step: a slice of the order that seed and epoch alone give."""
+        """Return the examples of a step: a slice of an order given by seed and epoch."""
         import torch
 
         settings = self._learner.settings
@@ -225,7 +225,7 @@ class _Run:
         return value
 
     def _evaluate(self, point: Point, watch: Watch | None) -> None:
-        """Add a point to the curve, and write the model if it is to be kept, then the state."""
+        """Add a point to the curve; write the model if it is the best or last, then the state."""
         scores, quality = self._learner.evaluate()
         point = Point(point.step, point.epoch, point.examples, point.loss, scores, quality)
         self.curve.append(point)
@@ -237,7 +237,7 @@ class _Run:
             watch(point)
 
     def _points_since_best(self) -> int:
-        """Return how many points came after the best one; of equal ones the first is the best."""
+        """Return the number of points after the best one, which is the first of equal ones."""
         qualities = [point.quality for point in self.curve]
         comparable = [-np.inf if q is None or np.isnan(q) else q for q in qualities]
         return len(comparable) - 1 - int(np.argmax(comparable))
@@ -256,7 +256,7 @@ class _Run:
         write_arrays(self._file, KIND, arrays, about)
 
     def resume(self) -> None:
-        """Bring the learner to where the folder's run stopped, or begin one there."""
+        """Restore the learner from the folder's run, or begin a run there."""
         file, folder = self._file, self._folder
         model = folder / self._learner.model_file
         if not file.exists():
@@ -266,7 +266,7 @@ class _Run:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise UsageError(f"cannot create {folder}: {error.strerror}") from None
-            self._write()  # marks the folder as that of this run before a model is there
+            self._write()  # marks the folder before it has a model
             return
         arrays, about = read_arrays(file, KIND)
         if not isinstance(about, dict) or not self._identity.items() <= about.items():
@@ -288,7 +288,7 @@ class _Run:
 
 
 POOL = 20
-"""Batches that are sorted by length together: the rest of the order stays random."""
+"""The number of batches that are sorted by length together; the remaining order is random."""
 
 
 def by_length(
@@ -297,9 +297,7 @@ def by_length(
     batch_size: int,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return an order with batches of similar lengths; the last examples, less than one, stay
-    there.
-    """
+    """Return an order with batches of similar lengths; an incomplete batch stays at the end."""
     whole = len(order) - len(order) % batch_size
     if not whole:
         return order
@@ -311,9 +309,9 @@ def by_length(
 
 @contextmanager
 def reproducible(settings: TrainingSettings) -> Iterator[None]:
-    """Compute with the threads and the seed of the settings, in a fixed order; then as before.
+    """Use the threads and the seed of the settings, and deterministic order, in this block.
 
-    Raises `MemoryError` when there is too little, as NumPy does.
+    Raises `MemoryError` if there is too little memory, like NumPy.
     """
     import torch
 
@@ -325,7 +323,7 @@ def reproducible(settings: TrainingSettings) -> Iterator[None]:
         try:
             yield
         except RuntimeError as error:
-            if "DefaultCPUAllocator" in str(error):  # there is no memory
+            if "DefaultCPUAllocator" in str(error):  # out of memory
                 raise MemoryError from None
             raise
         finally:

@@ -1,1 +1,1 @@
-"""Reports: one model, and a module per output format."""
+"""Reports: common data types, and a module per output format."""

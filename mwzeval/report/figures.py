@@ -1,8 +1,8 @@
 """Figures for papers, as PNG, SVG or PDF: scores with intervals, heat maps of parts, reasons.
 
-A figure fits one column of a two-column paper. Text has 7 points and stays text in SVG and PDF. The
-colours are those of Okabe and Ito, and marks differ in shape, too. The bytes are the same for the
-same systems, version of matplotlib and installed fonts, whatever style is configured.
+A figure fits one column of a two-column paper. Text has 7 points and remains text in SVG and PDF.
+The colors are those of Okabe and Ito, and marks also differ in shape. The bytes depend only on the
+systems, the version of matplotlib and the installed fonts, not on the configured style.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("pdf", "png", "svg")
 WIDTH = 3.3
-"""Inches: one column of an ACL, ACM or IEEE paper."""
+"""Inches: the column width of an ACL, ACM or IEEE paper."""
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
@@ -40,17 +40,17 @@ COLOURS = (
 )
 MARKERS = "os^DvP*X"
 LAYER = 0.2
-"""How opaque bands are, so that those below others can be seen."""
+"""The opacity of bands, so that bands below others are visible."""
 SHOWN_NAME = 24
 DASH = "–"
 
 FONT = "DejaVu Sans"
-"""The font that comes with matplotlib: Latin, Greek and Cyrillic letters."""
+"""The font that matplotlib includes: Latin, Greek and Cyrillic letters."""
 OTHER_FONTS = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "PingFang SC"),
     *("Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
 )
-"""Fonts for Chinese characters, of which matplotlib takes the first that has a character."""
+"""Fonts for Chinese characters; matplotlib uses the first one that has a character."""
 
 STYLE: Mapping[Any, Any] = {
     "font.size": 7,
@@ -92,10 +92,10 @@ def check_format(format_name: str) -> None:
 def new_figure(
     width: float, height: float, format_name: str
 ) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
-    """Give an empty figure in the style of all figures, and a function that returns its bytes.
+    """Yield an empty figure in the common style, and a function that returns its bytes.
 
-    Sizes are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning` of characters
-    that no installed font has. Raises `DependencyError` where matplotlib is missing.
+    Sizes are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning` about
+    characters that no installed font has. Raises `DependencyError` if matplotlib is missing.
     """
     check_format(format_name)
     import matplotlib
@@ -143,16 +143,16 @@ def key(**line: Any) -> Any:
 
 
 def band_key() -> Any:
-    """Return the entry of a legend for bands of any colour."""
+    """Return the entry of a legend for bands of any color."""
     from matplotlib.patches import Patch
 
     return Patch(facecolor=COLOURS[-1], alpha=LAYER)
 
 
 def whole_range(values: Iterable[float], unit: str) -> tuple[float, float]:
-    """Return where an axis begins and ends: at 0, or below what is negative, and at 100 percent.
+    """Return the ends of an axis: 0 or below the lowest negative value, and 100 for percentages.
 
-    Values that are not finite are left out; without any other it ends at 1.
+    Values that are not finite are ignored; if none is finite, the axis ends at 1.
     """
     finite = [value for value in values if math.isfinite(value)]
     high = 100.0 if unit == PERCENT else max(finite, default=0.0)
@@ -173,7 +173,7 @@ def _number(value: float, places: int) -> str:
 
 INCHES_A_LETTER = 0.055
 ROOMY = 2.3
-"""Inches that panels need, next to the names, for a third label on their axes."""
+"""The width in inches that panels need, next to the names, for a third label on their axes."""
 
 POINT: Mapping[str, Any] = {
     "color": COLOURS[0],
@@ -183,11 +183,11 @@ POINT: Mapping[str, Any] = {
     "linestyle": "",
     "clip_on": False,
 }
-"""A score: narrow, because intervals are, on axes that begin at 0."""
+"""The mark of a score; it is narrow because intervals are narrow on axes that begin at 0."""
 WHISKER: Mapping[str, Any] = {"color": COLOURS[4], "linewidth": 3}
 
 Limits = tuple[float | None, float | None]
-"""The ends of the axes; None for those that follow from the unit and the scores."""
+"""The ends of the axes; None for ends that depend on the unit and the scores."""
 
 
 def plot_scores(
@@ -198,11 +198,11 @@ def plot_scores(
     width: float = WIDTH,
     limits: Limits = (None, None),
 ) -> bytes:
-    """Return a figure of scores over everything: a panel each, a row per system, whiskers for
-    intervals.
+    """Return a figure of scores of the whole input: a panel per score, a row per system.
 
-    Each group that can be compared in a score has a panel. Right is better on all axes, which begin
-    at 0 or at the first of the `limits` and end at the second one. `width` is in inches.
+    Each group of comparable systems has its own panel. Whiskers show intervals. Better is to the
+    right on all axes, which extend from 0, or the first of the `limits`, to the second one. `width`
+    is in inches.
 
     Raises:
         UsageError: For a name that no system has, and for a score beyond the limits.
@@ -282,11 +282,11 @@ def _draw_scores(
 
 
 DARK = 0.48
-"""Up to which part of its range the colour map is dark, so that numbers on it are white."""
+"""The darker part of the color map's range, where numbers are white."""
 
 
 class _HeatMap(NamedTuple):
-    """Numbers that are drawn as colours, by rows with their names; `nan` for missing ones."""
+    """Numbers that are drawn as colors, in named rows; `nan` for missing ones."""
 
     title: str
     columns: Sequence[str]
@@ -299,10 +299,10 @@ class _HeatMap(NamedTuple):
 def plot_parts(
     systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return heat maps of the scores that there are for parts: systems × parts.
+    """Return heat maps of the scores by part: systems × parts.
 
-    Scores that are about other parts than the others (turns, not domains) have columns of their
-    own. `words` are how the benchmark calls its parts.
+    Scores with different parts (turns instead of domains) have separate columns. `words` has the
+    nouns of the benchmark for its parts.
 
     Raises:
         UsageError: When there is no such score.
@@ -331,7 +331,7 @@ def plot_parts(
 
 
 def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None]]]:
-    """Return the names of scores that there are for parts, those that share parts together."""
+    """Return the names of scores with parts, grouped by common parts."""
     groups: list[tuple[list[str], dict[str, None]]] = []
     for name in dict.fromkeys(score.name for score in scores if score.scope != WHOLE):
         own = dict.fromkeys(score.scope for score in scores if score.name == name)
@@ -345,7 +345,7 @@ def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None
 
 
 def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
-    """Return maps one below the other; those of one unit and direction share colours and a bar."""
+    """Return one figure of all maps; maps of equal unit and direction share colors and a bar."""
     kinds = dict.fromkeys((map_.unit, map_.lower_is_better) for map_ in maps)
     following = [*(map_.columns for map_ in maps[1:]), ()]
     n_labelled = sum(map_.columns != after for map_, after in zip(maps, following, strict=True))
@@ -400,7 +400,7 @@ def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
 def plot_reasons(
     systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return heat maps of how many units each kind of reason lost: a row each, a column a system.
+    """Return heat maps of failed units: a row per kind of reason, a column per system.
 
     Raises:
         UsageError: When nothing was lost.

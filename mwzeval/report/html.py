@@ -1,8 +1,8 @@
 """The page of `report`: one HTML file that needs no network.
 
-The page is safe to open whoever wrote the predictions. Jinja2 escapes all texts of the template;
-the explanations are in a block of base64, and the script adds their texts to the document as text
-nodes; a content security policy allows no script but that of the page, which it names by its hash.
+The page is safe to open, whoever wrote the predictions. Jinja2 escapes all texts of the template.
+The explanations are in a block of base64, and the script adds their texts to the document as text
+nodes. A content security policy allows only the page's own script, which is named by its hash.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from mwzeval.scores.score import PERCENT, WHOLE, Group, Score, Signature, Words,
 from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
-"""The files of `script/` in their order in the page, where they are one module."""
+"""The files of `script/`, in their order in the page, where they form one module."""
 
 COMPRESSION = 6
-"""The level of gzip; 9 takes half as much time again for 2 % of the size."""
+"""The level of gzip; level 9 takes 50 % more time and reduces the size by 2 %."""
 PLAIN_KEYS = {"said": "as specified", "taken_as": "read as"}
-"""Keys of `meta` → words for people, where the key itself would be misread."""
+"""Keys of `meta` whose names could be misread → the words that the page shows instead."""
 FOLDER = Path(__file__).parent / "page"
 
 
@@ -61,11 +61,11 @@ def to_html(
     compared: Comparison | str | None = None,
     headline: Sequence[str] = (),
 ) -> str:
-    """Return the page as HTML text, the same for the same systems; write it as UTF-8.
+    """Return the page as HTML text, identical for identical systems; write it as UTF-8.
 
-    `meanings` are those of kinds of reasons. `compared` is a comparison of the systems by their
-    names, or a sentence that says why there is none; without it no system is the best. `headline`
-    names the scores of the chart. Raises `ValueError` without any system.
+    `meanings` maps kinds of reasons to sentences. `compared` is a comparison of the systems, or a
+    sentence that states why there is none; without a comparison, no system is marked as best.
+    `headline` names the scores of the chart. Raises `ValueError` if there is no system.
     """
     if not systems:
         raise ValueError("a page needs at least one system")
@@ -89,7 +89,7 @@ def to_html(
             alerts.setdefault(text, []).append(at)
     main = headline_of(systems, headline)
     rows = panels_of(systems, comparison)
-    # The texts between the tags are hashed as browsers see them, with "\n" at the ends of lines.
+    # Browsers hash the text between the tags with "\n" as line break.
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
     files = [FOLDER / "script" / f"{name}.js" for name in SCRIPTS]
     script = "\n".join(file.read_text(encoding="utf-8") for file in files)
@@ -152,7 +152,7 @@ def _flat(kinds: Sequence[Kind]) -> list[tuple[str, str]]:
 def _verdicts(
     systems: Sequence[ScoredSystem], comparison: Comparison | None, main: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return sentences for the top of the page: who is better, or the headline of one system."""
+    """Return sentences for the top of the page: the better system, or one system's headline."""
     if comparison is not None:
         measures = tuple(measure for measure in comparison.measures if measure.name in main)
         return verdict(replace(comparison, measures=measures))
@@ -163,7 +163,7 @@ def _verdicts(
 
 
 def _about(systems: Sequence[ScoredSystem]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what is known about each run: a key, and one text per system or one for all."""
+    """Return the facts about each run: a key, and one text per system or one for all."""
     keys = dict.fromkeys(key for system in systems for key in system.meta if key != "note")
     rows = []
     for key in keys:
@@ -221,7 +221,7 @@ def _packed(
 def _plain_object(value: Explanation | Reason | Claim | ToolUse) -> dict[str, Any]:
     match value:
         case Explanation():
-            # Pairs, because the order of an object's keys changes where they are numbers.
+            # Pairs, because JavaScript sorts keys of objects that are numbers.
             outcomes = [(scope, [*named.items()]) for scope, named in value.outcomes.items()]
             names = ("goal", "reached", "turns", "reasons")
             return {"outcomes": outcomes} | {name: getattr(value, name) for name in names}
@@ -245,7 +245,8 @@ def _places(systems: Sequence[ScoredSystem], group: Group) -> list[int]:
 class Bar(NamedTuple):
     """A score of a system, and the length of its bar, which is 0 for a score that is not finite.
 
-    `difference` has difference to the baseline, interval and p value; empty without a comparison.
+    `difference` has the difference from the baseline, its interval and p value; empty without a
+    comparison.
     """
 
     cell: Cell
@@ -254,9 +255,9 @@ class Bar(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A score of the systems that can be compared in it, over everything or over several scopes.
+    """A score of comparable systems, over the whole input or over several scopes.
 
-    `setting` is how these systems, at `places`, differ from others. The axis is from `low` to
+    `setting` states how these systems, at `places`, differ from others. The axis is from `low` to
     `high`. A row has its scope, the number of items as text, and the bars by places. `beside` has
     the score of each reference.
     """
@@ -284,9 +285,7 @@ def _references_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
 def panels_of(
     systems: Sequence[ScoredSystem], comparison: Comparison | None, *, scopes: bool = False
 ) -> list[Panel]:
-    """Return a panel for each score and group that can be compared; with `scopes`, of those with
-    parts.
-    """
+    """Return a panel for each score and comparable group; with `scopes`, for scores with parts."""
     references = _references_of(systems)
     compared = {
         (measure.name, measure.scope, entry.system): (measure, entry)
@@ -360,7 +359,7 @@ def _ends(score: Score) -> list[float]:
 
 
 def _axis(scores: Sequence[Score]) -> tuple[float, float]:
-    """Return round ends of an axis with zero and all values on it, of percent 100 above 10."""
+    """Return round ends of an axis with 0 and all values; percentages above 10 extend it to 100."""
     values = [0.0, *(value for score in scores for value in (score.value, *_ends(score)))]
     finite = [value for value in values if math.isfinite(value)]
     low, high = _round_up(-min(finite)), _round_up(max(finite))
@@ -370,7 +369,7 @@ def _axis(scores: Sequence[Score]) -> tuple[float, float]:
 
 
 def _round_up(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
+    """Return the next value that is 1, 2 or 5 times a power of ten."""
     if value <= 0:
         return 0.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -378,7 +377,7 @@ def _round_up(value: float) -> float:
 
 
 def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]]:
-    """Return the letters of the systems that have each signature, those of a metric together."""
+    """Return the letters of the systems with each signature, grouped by metric."""
     found: dict[Signature, dict[str, None]] = {}
     for place, system in enumerate(systems):
         for score in system.scores:

@@ -1,8 +1,8 @@
-"""Leaderboard tables: published results, with the system of a user among them.
+"""Leaderboard tables: published results, optionally with a user's own system.
 
-A table has a row for each system and a column for each figure. A benchmark has the file of its
-published figures, its columns, and what cannot be compared; how a system is placed, how a table is
-shown and what its long form is are the same for all.
+A table has a row for each system and a column for each figure. A benchmark has a file of published
+figures, the columns, and a list of figures that are not comparable. This module has the common
+parts: the position of a system, the layout of a table, and its long form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIMILAR = "≈"
 NOTED = "§"
 
 Kind = Literal["published", "own", "reference"]
-"""A reference is no system: gold data, or what chance gives. It has no records."""
+"""A reference is not a system, for example gold data or chance level; it has no records."""
 
 Parsed = TypeVar("Parsed")
 
@@ -33,8 +33,8 @@ Parsed = TypeVar("Parsed")
 class Column:
     """A figure that systems may have: its name in files and records, and its heading.
 
-    `places` are the decimals shown; `as_published` leaves published ones those that they have. A
-    column that is not `ranked` has no best figure, and no intervals.
+    `places` is the number of decimals; `as_published` keeps the decimals of published figures. A
+    column that is not `ranked` has no best figure and no intervals.
     """
 
     name: str
@@ -45,22 +45,22 @@ class Column:
 
 
 class Figure(NamedTuple):
-    """A score of a system and its interval, None where it is not known."""
+    """A score of a system and its interval (None if it is unknown)."""
 
     value: float
     interval: Interval | None = None
 
     def plain(self) -> dict[str, float | None]:
-        """Return value and ends, None for those that are not known."""
+        """Return the value and the ends of the interval (None if they are unknown)."""
         return {"value": self.value, **ends_record(self.interval)}
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """One system of a table, with those figures that are known of it, by name.
+    """One system of a table, with its known figures by name.
 
-    `source` says where they were read, `note` what is known to be wrong with them; `similar` names
-    those from which one's own do not differ significantly.
+    `source` is the publication of the figures, and `note` describes known errors in them; `similar`
+    names the figures from which the user's own do not differ significantly.
     """
 
     system: str
@@ -79,10 +79,10 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardTable:
-    """Systems in their order: by the figure `ranked_by`, the best first, or as they were given.
+    """Systems in order: by the figure `ranked_by`, the best first, or in the given order.
 
-    `keys` say in records which table it is. `heading` stands above the names; `transposed` tables
-    have a column for each system; `with_sources` adds a column of where figures were read.
+    `keys` identify the table in records. `heading` is the heading of the names; `transposed` tables
+    have a column for each system; `with_sources` adds a column of sources.
     """
 
     title: str
@@ -95,9 +95,9 @@ class LeaderboardTable:
     with_sources: bool = False
 
     def with_own(self, own: LeaderboardRow) -> LeaderboardTable:
-        """Return the table with a system of one's own below the last that is as good.
+        """Return the table with the user's own system below the last one that is at least as good.
 
-        Where nothing is ranked it stands at the end.
+        If the table is not ranked, the system is added at the end.
         """
         place = len(self.rows)
         if self.ranked_by is not None:
@@ -108,7 +108,7 @@ class LeaderboardTable:
         return replace(self, rows=(*self.rows[:place], own, *self.rows[place:]))
 
     def figures(self) -> list[tuple[LeaderboardRow, str, Figure]]:
-        """Return the figures of systems with their names, line by line as they are shown."""
+        """Return the figures of systems with their names, in the order of the table."""
         order = [column.name for column in self.columns]
         systems = [row for row in self.rows if row.kind != "reference"]
         found = [
@@ -122,7 +122,7 @@ class LeaderboardTable:
         return {**self.keys, **about, **figure.plain()}
 
     def sheet(self) -> Sheet:
-        """Return the table, in which the best figures of systems stand out."""
+        """Return the table, in which the best figures of systems are highlighted."""
         best: dict[str, float] = {}
         for _, name, figure in self.figures():
             best[name] = max(figure.value, best.get(name, figure.value))
@@ -160,9 +160,9 @@ def rounded(value: float, places: int = 1) -> str:
 
 
 def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
-    """Return what `parse` makes of the JSON value of a file of published results.
+    """Return the result of `parse` for the JSON value of a file of published results.
 
-    Raises `DataError` when it cannot be read or has another shape.
+    Raises `DataError` if the file cannot be read or has another structure.
     """
     try:
         return parse(json.loads(path.read_text(encoding="utf-8")))
@@ -171,7 +171,7 @@ def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
 
 
 def row_of(system: ScoredSystem, figures: Mapping[str, str]) -> LeaderboardRow:
-    """Return the row of one's own system: `figures` maps names of figures to names of scores."""
+    """Return the row of the user's own system; `figures` maps names to names of scores."""
     found = by_place(system.scores)
     known = {
         figure: Figure(score.value, score.interval)

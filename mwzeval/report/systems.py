@@ -1,4 +1,4 @@
-"""What pages, figures and leaderboards show of systems: names, scores, and kinds of reasons."""
+"""The data of systems for pages, figures and leaderboards: names, scores, and kinds of reasons."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mwzeval.scores.sheets import Sheet
 class ScoredSystem:
     """A system with its scores.
 
-    `meta` says what was scored and how, in any nesting of mappings; a key `note` is a sentence for
-    the top of the page. `figures` are tables of totals next to the scores, and `references` names
-    what is scored next to the system, as in a `Report`.
+    `meta` describes the input and the settings, with mappings of any depth; a key `note` is a
+    sentence for the top of the page. `figures` are tables of totals next to the scores, and
+    `references` describes what is scored next to the system, as in a `Report`.
     """
 
     name: str
@@ -34,9 +34,9 @@ class ScoredSystem:
 def scored_system(
     name: str, report: Report, explanations: Iterable[Explanation] = ()
 ) -> ScoredSystem:
-    """Return a system with what is in its report, and with explanations of its items.
+    """Return a system with the data of its report, and with explanations of its items.
 
-    Parts of the input that are complete are left out of the coverage.
+    The coverage omits parts of the input that are complete.
     """
     coverage = {
         what: count
@@ -56,7 +56,7 @@ def scored_system(
 
 
 def title_of(systems: Sequence[ScoredSystem]) -> str:
-    """Return the title of a page: up to three systems, and what they were scored on."""
+    """Return the title of a page: up to three systems, and their scored data."""
     names = [system.name for system in systems]
     shown = ", ".join(names) if len(names) <= 3 else f"{len(names)} systems"
     corpora = dict.fromkeys(f"{system.meta['corpus']} {system.meta['fold']}" for system in systems)
@@ -64,14 +64,14 @@ def title_of(systems: Sequence[ScoredSystem]) -> str:
 
 
 def headline_of(systems: Sequence[ScoredSystem], headline: Iterable[str]) -> list[str]:
-    """Return the scores of a headline that any system has; of a group such as `bleu.` the first."""
+    """Return the headline scores that any system has; for a group (`bleu.`), the first one."""
     names = labels_of(systems)
     found = ([n for n in names if n == asked or n.startswith(f"{asked}.")] for asked in headline)
     return [matching[0] for matching in found if matching]
 
 
 def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
-    """Return the first label of each score, and so of the outcome of the same name."""
+    """Return the first label of each score, which is also the label of its outcome."""
     labels: dict[str, str] = {}
     for system in systems:
         for score in system.scores:
@@ -80,7 +80,7 @@ def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
 
 
 def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]:
-    """Return the groups of systems that can be compared in a score; all systems where it is one."""
+    """Return the groups of comparable systems for a score; one group has all systems."""
     found = (
         (system.name, [s.signature for s in system.scores if s.name == name]) for system in systems
     )
@@ -91,10 +91,10 @@ def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of reason for losing an outcome, and in how many items of each system it occurs.
+    """A kind of failure reason for an outcome, with the number of its items in each system.
 
-    `details` are kinds whose code has a detail behind a colon. An item with several details counts
-    once for the kind without it.
+    `details` are kinds whose code has a detail after a colon. An item with several details counts
+    once for the kind itself.
     """
 
     outcome: str
@@ -108,7 +108,7 @@ class Kind:
 
 
 def kinds_of(systems: Sequence[ScoredSystem]) -> list[Kind]:
-    """Return all kinds: outcomes in the order in which items have them, frequent codes first."""
+    """Return all kinds: outcomes in the order of the items' outcomes, frequent codes first."""
     everything = [explanation for system in systems for explanation in system.explanations]
     order = dict.fromkeys(o for e in everything for named in e.outcomes.values() for o in named)
     places = {outcome: place for place, outcome in enumerate(order)}

@@ -1,4 +1,4 @@
-"""State tracking on SGD (Rastogi et al., AAAI 2020), as the official scorer of DSTC8 scores it."""
+"""State tracking on SGD (Rastogi et al., AAAI 2020), equal to the official scorer of DSTC8."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -39,7 +39,7 @@ class Sgd(Benchmark):
         return fits and all(re.fullmatch(r"[A-Z][A-Za-z]*_[0-9]+", n) for n in first["services"])
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add where the gold data are, and the options of the official scorer."""
+        """Add the option for the gold data, and the options of the official scorer."""
         add_data(parser)
         for name, (choices, text) in CHOICES.items():
             text = f"{text} (default: %(default)s)"
@@ -47,7 +47,7 @@ class Sgd(Benchmark):
         parser.add_argument("--services", action="store_true", help="score each service as well")
 
     def scorer(self, arguments: Namespace) -> FileScorer:
-        """Return what scores predictions."""
+        """Return the scorer of predictions."""
         from mwzeval_sgd.scoring import StateScorer
 
         return StateScorer(arguments)

@@ -55,7 +55,7 @@ class Turn(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """A fold. `schemas` has checksums of its schema and that of train; `different` names files."""
+    """A fold, with checksums of its and train's `schemas`; `different` names unpublished files."""
 
     dialogues: Mapping[str, Sequence[Turn]]
     services_of: Mapping[str, frozenset[str]]
@@ -65,7 +65,7 @@ class Gold(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A gold frame and the predicted one, in a user turn. `missing` is why there is none."""
+    """The gold and predicted frame of a user turn; `missing` is the reason if there is none."""
 
     turn: int
     service: Service
@@ -113,7 +113,7 @@ def load_gold(data: str | None, corpus: str, fold: str) -> Gold:
 
 
 def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
-    """Return the frames of a user turn; only spans of free-form slots of the schema count."""
+    """Return the frames of a user turn; only spans of the schema's free-form slots are used."""
     frames = {}
     for raw in turn["frames"]:
         state, tags, name = raw["state"], None, raw["service"]
@@ -130,7 +130,7 @@ def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
 def read_predictions(
     file: str, gold: Gold, missing: str, findings: Findings
 ) -> tuple[dict[str, list[Scored]], dict[str, dict[str, int]]]:
-    """Return the frames of each dialogue that are scored, and what was scored of what."""
+    """Return the scored frames of each dialogue, and the coverage of each unit."""
     items = items_of(file, "dialogue_id", DIALOGUE, gold.dialogues, findings)
     predicted = {item["dialogue_id"]: _turns_of(item, gold, place) for item, place in items}
     note = findings.error if missing == "error" else findings.warning
@@ -159,9 +159,9 @@ def read_predictions(
 
 
 def _turns_of(raw: Any, gold: Gold, place: Place) -> list[Mapping[str, Frame] | None]:
-    """Return the predicted frames of each gold turn, None where the turn is missing.
+    """Return the predicted frames of each gold turn, None if the turn is missing.
 
-    Dialogues with as many turns are paired by position, other dialogues by utterances.
+    Turns are paired by position if their numbers are equal, otherwise by utterance.
     """
     turns, services = gold.dialogues[raw["dialogue_id"]], gold.services_of[raw["dialogue_id"]]
     if {*raw["services"]} != services:
@@ -189,7 +189,7 @@ def _turns_of(raw: Any, gold: Gold, place: Place) -> list[Mapping[str, Frame] | 
 def _oddities(
     gold: Turn, raw: Any, frames: Mapping[str, Frame], services: Mapping[str, Service]
 ) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of what is scored, but perhaps not as intended."""
+    """Yield kind and text of each value that is scored, but perhaps not as intended."""
     if raw["utterance"] != gold.utterance:
         yield "other-utterance", f'it is "{raw["utterance"]}", in the gold data "{gold.utterance}"'
     if len(frames) < len(raw["frames"]):

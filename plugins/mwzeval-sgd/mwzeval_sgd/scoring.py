@@ -1,4 +1,4 @@
-"""Scores of SGD, as the official scorer computes them (`metrics.py` of 2020), and reasons."""
+"""Scores of SGD, equal to the official scorer's (`metrics.py` of 2020), and failure reasons."""
 
 import hashlib
 import math
@@ -25,7 +25,7 @@ from mwzeval.scores.score import WHOLE, Signature
 from mwzeval_sgd.data import MEANINGS, Frame, Gold, Scored, Service, load_gold, read_predictions
 
 Scores = dict[str, float]
-REVISION = f"{version('mwzeval-sgd')}-r1"  # raised when a figure changes
+REVISION = f"{version('mwzeval-sgd')}-r1"  # changes when a score changes
 KINDS = ("goal", "cat", "noncat")
 JOINT = tuple(f"joint_{kind}_accuracy" for kind in KINDS)
 NAMES = (
@@ -57,7 +57,7 @@ def similarity(algorithm: str, gold: Any, predicted: Any) -> float:
 
 
 def correctness(gold: Frame, predicted: Frame, service: Service, algorithm: str) -> Scores:
-    """Return how right the value of each slot is, 0 to 1."""
+    """Return the correctness of the value of each slot, 0 to 1."""
     found = {}
     for slot, possible in service.slots.items():
         right, values = gold.values.get(slot), predicted.values.get(slot)
@@ -71,7 +71,7 @@ def correctness(gold: Frame, predicted: Frame, service: Service, algorithm: str)
 
 
 def _of_sets(name: str, gold: Counter[Any], predicted: Counter[Any]) -> Scores:
-    """Return F1, precision and recall of two multisets; precision of nothing is 1."""
+    """Return F1, precision and recall of two multisets; precision is 1 if nothing is predicted."""
     common, right, found = (gold & predicted).total(), gold.total(), predicted.total()
     precision, recall = common / found if found else 1.0, common / right if right else 1.0
     f1 = 2 * precision * recall / (precision + recall or 1)
@@ -79,7 +79,7 @@ def _of_sets(name: str, gold: Counter[Any], predicted: Counter[Any]) -> Scores:
 
 
 def frame_scores(gold: Frame, predicted: Frame, service: Service, algorithm: str) -> Scores:
-    """Return the scores of a frame, 0 to 1, without those that it does not have."""
+    """Return the scores of a frame, 0 to 1; undefined scores are omitted."""
     found = {"active_intent_accuracy": float(gold.intent == predicted.intent)}
     found |= _of_sets("requested_slots", Counter(gold.requested), Counter(predicted.requested))
     if gold.requested or predicted.requested:
@@ -98,7 +98,7 @@ def frame_scores(gold: Frame, predicted: Frame, service: Service, algorithm: str
 
 @dataclass
 class StateScorer(FileScorer):
-    """Scores predictions as the options of the command line say."""
+    """Scores predictions according to the options of the command line."""
 
     options: Namespace
     reasons = MEANINGS
@@ -115,7 +115,7 @@ class StateScorer(FileScorer):
 
 @dataclass
 class ScoredStates(ScoredFile):
-    """Scored predictions. A row is a dialogue, because errors of states last over its turns."""
+    """Scored predictions. A row is a dialogue, because errors of states persist over its turns."""
 
     options: Namespace
     gold: Gold
@@ -125,7 +125,7 @@ class ScoredStates(ScoredFile):
     warnings: Sequence[Problem] = ()
 
     def _values(self, name: str) -> Iterator[tuple[str, str, float]]:
-        """Yield scope, score and value of each frame, or of each turn with `--joint turn`."""
+        """Yield scope, name and value of the scores of each frame (or turn: `--joint turn`)."""
         domains = "single" if len(self.gold.services_of[name]) == 1 else "multi"
         values: dict[Any, list[float]] = defaultdict(list)
         for turn, service, gold, predicted, _ in self.frames[name]:
@@ -159,7 +159,7 @@ class ScoredStates(ScoredFile):
         return Signature.of(metric, {**choices, "mwzeval-sgd": REVISION})
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report; `script` has the figures in the shape of the official scorer."""
+        """Return the report; `script` has the figures in the format of the official scorer."""
         scores, table = self.scored_table.scores(resampling), self.scored_table.table
         script: dict[str, Scores] = defaultdict(dict)
         for score in scores:
@@ -181,7 +181,7 @@ class ScoredStates(ScoredFile):
 
 
 def reasons_of(frames: Sequence[Scored], algorithm: str) -> Iterator[Reason]:
-    """Yield a reason for everything that is wrong in the frames of a dialogue."""
+    """Yield a reason for each error in the frames of a dialogue."""
     owners: dict[Any, set[tuple[str, str]]] = defaultdict(set)
     for _, service, gold, *_ in frames:
         for slot, values in gold.values.items():
