@@ -129,8 +129,8 @@ class TaskRunner:
     """Plays a task with policies that observe the belief in the form named by `view`.
 
     With `goodbye` "user", policies cannot end dialogues in environments without masks;
-    `looks_again` is for legacy DQN (see `Masks`). With `compiled`, numba compiles the simulation
-    for the view "neural"; then its parts cannot be replaced.
+    `looks_again` is for legacy DQN (see `DecisionProcess`). With `compiled`, numba compiles the
+    simulation for the view "neural"; then its parts cannot be replaced.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class TaskRunner:
         while True:
             mask = process.mask
             action = policy.act(vector, mask, rng, training)
-            # Legacy GP-SARSA learns from another vector than it chooses actions with.
+            # Legacy GP-SARSA uses different vectors for choosing actions and for learning.
             learns_from = process.kernel_vector(choosing=False) if two_views else vector
             vector, reward, ended, info = process.step(action)
             total += reward

@@ -47,7 +47,7 @@ A_POLICY = "a policy must be a class whose objects have act(belief, rng) or answ
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """The options of `mwzeval live`; names are not resolved."""
+    """The options of `mwzeval live`, with names as the user wrote them."""
 
     agent: str
     task: str

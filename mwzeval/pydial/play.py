@@ -41,7 +41,7 @@ BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 class PolicyAdapter:
     """A policy in a simulation; `preset` describes a learned policy, None for other policies.
 
-    `act` has the same meaning as in `ActPolicy`.
+    `act` is the method of `ActPolicy`.
     """
 
     def __init__(

@@ -81,7 +81,7 @@ def _what_the_method_asks(t: Shared, d: Dialogue) -> int:
 
 
 def _answer(t: Shared, d: Dialogue) -> bool:
-    """Answer about the named entity, otherwise about the last offer; return False without both."""
+    """Answer about the named entity, otherwise the last offer; return False if both are missing."""
     name = d.best[t.name]
     if d.best_mass[t.name] < KNOWN or name == c.DONTCARE:
         name = d.last_offered
