@@ -404,7 +404,7 @@ class ModelUsers:
         return self._options.about(self._name, self._prompt)
 
     def begin(self) -> None:
-        """Open the connection to the model. Raises `MwzevalError`."""
+        """Create the client for the model. Raises `MwzevalError`."""
         self._client = self._options.client(self._name)
 
     def stop(self) -> None:
@@ -506,7 +506,7 @@ class RunUsers:
         return {"spec": task.user_model if self._name == AGENDA else self._name}
 
     def begin(self) -> None:
-        """Import custom users, or open the connection to the model. Raises `MwzevalError`."""
+        """Import custom users, or create the client for the model. Raises `MwzevalError`."""
         if self._model is not None:
             self._model.begin()
             self._make = self._model.user
