@@ -104,8 +104,8 @@ class Mention(NamedTuple):
 def act_key(act: Act) -> str:
     """Return the key of one act: intent, domain and slot, and some values.
 
-    The name of a hotel service is left out. The value is included for `无` (no such thing) and for
-    a free ticket.
+    The name of a hotel service is left out. The value is included for Select acts, `无` (no such
+    thing) and a free ticket.
     """
     if act.value == NOTHING or act == FREE_TICKET:
         return str(act)

@@ -1,7 +1,7 @@
-"""The folds of a corpus and its database: where the files are, and what is read from them.
+"""The folds of a corpus and its database: locations of files, and loading.
 
-A revision of the corpus lies in a folder of the user, in the cache, or is the embedded sample.
-Predictions are scored against `Gold`: a fold, and what is made from it once.
+The files of a revision are in a user's folder or in the cache, or are the embedded sample.
+Predictions are scored against `Gold`: a fold, and the data derived from it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ RELEASE, CONVLAB2, SAMPLE = "release", "convlab2", "sample"
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """Where a revision lies in a data root: alternatives, the first that is there counts.
+    """The alternative locations of a revision in a data root; the first existing one is used.
 
-    `{fold}` and `{table}` stand for the fold and the database table.
+    `{fold}` and `{table}` are replaced by the fold and the database table.
     """
 
     dialogues: tuple[str, ...]
@@ -61,15 +61,15 @@ REVISIONS = {
     ),
     SAMPLE: Revision(("{fold}.json",), ("database/{table}_db.json",)),
 }
-"""`release` reproduces the paper; `convlab2` is corrected, and recommended for new work."""
+"""`release` reproduces the paper; `convlab2` is corrected and recommended for new work."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """One fold of a revision, with its database's tables as they stand in the files.
+    """One fold of a revision, and the tables of its database as in the files.
 
-    `checksum` are 8 hexadecimal digits over all files that it comes from; `other_files` are the
-    places of those that are not the published ones.
+    `checksum` has 8 hexadecimal digits and covers all of its files; `other_files` has the locations
+    of files that differ from the published ones.
     """
 
     revision: str
@@ -81,10 +81,10 @@ class Fold:
 
 
 def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
-    """Return a fold, typed.
+    """Return a fold with typed dialogues.
 
-    Raises `UsageError` for an unknown fold or revision, `DataError` when files are missing or not
-    what they should be.
+    Raises `UsageError` for an unknown fold or revision, `DataError` if files are missing or
+    invalid.
     """
     _check("revision", revision, tuple(REVISIONS))
     _check("fold", fold, FOLDS)
@@ -103,7 +103,7 @@ def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fo
 
 
 def _require_fold(root: DataRoot, revision: str, fold: str) -> Path:
-    """Return the file of a fold. Raises `DataError` that names the folds that are there instead."""
+    """Return the file of a fold. Raises `DataError`, which names the available folds."""
     try:
         return root.require(*_places(revision, fold))
     except DataError as error:
@@ -125,10 +125,9 @@ def _places(revision: str, fold: str) -> list[str]:
 
 
 def load_database(root: DataRoot, revision: str = RELEASE) -> tuple[Database, str]:
-    """Return the database of a revision, and 8 hexadecimal digits over its files.
+    """Return the database of a revision, and a checksum of its files (8 hexadecimal digits).
 
-    Raises `UsageError` for an unknown revision, `DataError` when files are missing or not what they
-    should be.
+    Raises `UsageError` for an unknown revision, `DataError` if files are missing or invalid.
     """
     _check("revision", revision, tuple(REVISIONS))
     tables = _table_files(root, revision)
@@ -153,7 +152,7 @@ def _checksum(root: DataRoot, paths: Iterable[Path]) -> str:
 
 
 def read_dialogues(path: Path) -> dict[str, Dialogue]:
-    """Return the dialogues of a `.json` or `.json.zip` file, in its order. Raises `DataError`."""
+    """Return the dialogues of a `.json` or `.json.zip` file, in file order. Raises `DataError`."""
     plain = _read_json(path)
     if not isinstance(plain, dict) or not plain:
         raise DataError(f"{path}: expected an object of dialogues")
@@ -195,10 +194,10 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """A fold, and what else is known about it.
+    """A fold with the other data for scoring.
 
-    `system_vocabulary` are the acts without values that policies of the paper can say (mined from
-    the train fold); None where the file is not there.
+    `system_vocabulary` has the acts without values that the paper's policies can predict (mined
+    from the train fold); it is None if the file is missing.
     """
 
     fold: Fold
@@ -207,7 +206,7 @@ class Gold:
 
     @cached_property
     def other_folds(self) -> Mapping[str, frozenset[str]]:
-        """The ids of folds at hand, which say where unknown dialogues come from."""
+        """The ids of the available folds, which identify the fold of unknown dialogues."""
         return self.find_other_folds()
 
     @cached_property
@@ -217,19 +216,19 @@ class Gold:
 
     @property
     def corpus(self) -> str:
-        """What reports call the corpus: `crosswoz-release` and the like."""
+        """The name of the corpus in reports, such as `crosswoz-release`."""
         return f"crosswoz-{self.fold.revision}"
 
 
 PUBLIC_FILES = "public_files.tsv"
 SYSTEM_VOCABULARY = ("extra/sys_da_voc.json", "crosswoz/sys_da_voc.json", "sys_da_voc.json")
 TEMPLATES = "templates/*_template_nlg.json"
-"""The published templates; mwzeval brings its own, which are used unless others are named."""
+"""The published templates. By default, mwzeval's own templates are used."""
 
 
 def corpus_places() -> dict[str, tuple[str, ...]]:
-    """Return what there is of CrossWOZ → patterns of the places in a data root that it lies at."""
-    # The vocabulary of users lies next to that of systems.
+    """Return kind of file → patterns of its possible locations in a data root."""
+    # The vocabulary of users is next to that of systems.
     vocabularies = [place.replace("sys_", "*_") for place in SYSTEM_VOCABULARY]
     corpora = {
         f"{NAME}-{name}": (
@@ -246,11 +245,11 @@ def corpus_places() -> dict[str, tuple[str, ...]]:
 def corpus_root(
     revision: str = RELEASE, data: str | Path | None = None, *, offline: bool | None = None
 ) -> DataRoot:
-    """Return the data root of a revision; that of the sample is always the embedded one.
+    """Return the data root of a revision; the data root of the sample is always the embedded one.
 
-    `data` is a folder in the layout of `data/crosswoz/public_files.tsv`, or one that holds it as
-    its subfolder `crosswoz`; default: `MWZEVAL_DATA`, else the user's cache. Raises `DataError`
-    when a folder that was named is not there.
+    `data` is a folder in the layout of `data/crosswoz/public_files.tsv`, or one with this layout in
+    its subfolder `crosswoz`. The default is `MWZEVAL_DATA`, otherwise the user's cache. Raises
+    `DataError` if the given folder does not exist.
     """
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
@@ -265,13 +264,13 @@ def load_gold(
     *,
     offline: bool | None = None,
 ) -> Gold:
-    """Return what predictions for a `fold` of a `revision` are scored against.
+    """Return the gold data for predictions for a `fold` of a `revision`.
 
-    `data` and `offline` are those of `corpus_root`: in the cache, files are downloaded if need be,
+    `data` and `offline` are those of `corpus_root`; missing files of the cache are downloaded
     unless `offline`.
 
-    Raises `UsageError` for an unknown fold or revision, `DataError` when files are missing or not
-    what they should be.
+    Raises `UsageError` for an unknown fold or revision, `DataError` if files are missing or
+    invalid.
     """
     root = corpus_root(revision, data, offline=offline)
     _check_is_fold(root, revision, fold)
@@ -280,15 +279,15 @@ def load_gold(
 
 
 def _at_hand(root: DataRoot, revision: str) -> dict[str, Path]:
-    """Return the folds of a revision whose files are there (nothing is downloaded)."""
+    """Return the available folds of a revision and their files, without downloads."""
     files = {name: root.find(*_places(revision, name)) for name in FOLDS}
     return {name: path for name, path in files.items() if path is not None}
 
 
 def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
-    """Return the fold at hand that has the most of these dialogues, `test` when none has any.
+    """Return the available fold with the most of these dialogues, `test` if no fold has any.
 
-    Without `ids` the first one at hand. Raises `DataError` for files that cannot be read.
+    Without `ids`, it is the first available fold. Raises `DataError` for unreadable files.
     """
     there = _at_hand(root, revision)
     if not ids:
@@ -302,7 +301,7 @@ def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
 
 
 def _check_is_fold(root: DataRoot, revision: str, fold: str) -> None:
-    """Raise `DataError` when the file of a fold is the published one of another fold."""
+    """Raise `DataError` if the file of a fold is the published file of another fold."""
     path = root.find(*_places(revision, fold)) if revision in REVISIONS else None
     if path is None:
         return
@@ -316,7 +315,7 @@ def _check_is_fold(root: DataRoot, revision: str, fold: str) -> None:
 
 
 def _other_folds(root: DataRoot, revision: str, fold: str) -> dict[str, frozenset[str]]:
-    """Return the ids of the other folds at hand; of a damaged file none, since it is for a hint."""
+    """Return the ids of the other available folds, for hints; damaged files have no ids."""
     found: dict[str, frozenset[str]] = {}
     for name, path in _at_hand(root, revision).items():
         if name != fold:
@@ -327,7 +326,7 @@ def _other_folds(root: DataRoot, revision: str, fold: str) -> dict[str, frozense
 
 
 def _system_vocabulary(root: DataRoot) -> frozenset[str] | None:
-    """Return the acts that policies know, None when the file is not there."""
+    """Return the acts that policies can predict, None if the file is missing."""
     path = root.find(*SYSTEM_VOCABULARY)
     if path is None and root.origin == "cache":
         with suppress(DataError):

@@ -1,6 +1,6 @@
 """The Chinese names in CrossWOZ's files, each with an English translation.
 
-They are data: whoever compares, stores or prints them uses them as they stand.
+They are data and never translated when they are compared, stored or printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RATING = "评分"
 ADDRESS = "地址"
 PHONE = "电话"
 STATION = "地铁"
-"""The slot with the nearest metro station; written like the domain."""
+"""The slot with the nearest metro station; its name equals that of the domain."""
 TICKET = "门票"
 """Entrance fee of an attraction, in yuan."""
 DURATION = "游玩时间"
@@ -46,7 +46,7 @@ SOURCE_DOMAIN = "源领域"
 """The slot of a Select act whose value is the domain of the venue that was chosen before."""
 
 NEARBY = {ATTRACTION: "周边景点", RESTAURANT: "周边餐馆", HOTEL: "周边酒店"}
-"""Domain → the slot with the venues of that domain nearby."""
+"""Domain → the slot with nearby venues of that domain."""
 _NEARBY = (NEARBY[ATTRACTION], NEARBY[RESTAURANT], NEARBY[HOTEL])
 
 STATE_SLOTS = {
@@ -61,17 +61,17 @@ NEARBY_SLOTS = frozenset(_NEARBY)
 LIST_SLOTS = frozenset({DISHES, *_NEARBY})
 """Slots whose value in a user state is a list."""
 SEVERAL_ITEMS = frozenset({DISHES, SERVICES})
-"""Slots of a state whose value asks for several items, with blanks between."""
+"""Slots of a state whose value may have several items, separated by blanks."""
 
 PRICE_SLOTS = frozenset({TICKET, COST, PRICE})
 NUMBER_SLOTS = PRICE_SLOTS | {RATING}
 
 FREE, NOT_FREE = "免费", "不免费"
-"""Values of a ticket that are no number."""
+"""Values of a ticket that are not numbers."""
 YES = "是"
 NO = "否"
 NOTHING = "无"
-"""There is no such thing."""
+"""The value for "there is no such thing"."""
 
 GOAL_TYPES = {
     "S": "单领域",

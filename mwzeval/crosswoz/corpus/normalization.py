@@ -1,4 +1,4 @@
-"""Texts in a form in which spelling does not matter, and the words of texts.
+"""Comparable forms of texts, independent of spelling, and the words of texts.
 
 Words are those of jieba's default mode.
 """
@@ -21,16 +21,16 @@ from mwzeval.files.cache import derive
 from mwzeval.libraries import import_without_setuptools, required
 
 REMEMBERED = 2**16
-"""Texts kept before the oldest is forgotten: bounds memory on hostile input."""
+"""The maximum number of cached texts, which limits the memory for malicious input."""
 TYPE_ENDING = "型"
-"""What the hotel types of the database end in (`经济型`), and some states leave out."""
+"""The ending of hotel types in the database (`经济型`), which some states omit."""
 
 
 @lru_cache(REMEMBERED)
 def comparable_text(text: str) -> str:
-    """Return a text in one width (NFKC), in lower case and without blanks.
+    """Return a text in NFKC form (one width), in lower case and without blanks.
 
-    `（Ａ店）` and `(a 店)` become the same.
+    `（Ａ店）` and `(a 店)` become equal.
     """
     if text.isascii():
         return "".join(text.lower().split())
@@ -41,18 +41,19 @@ def comparable_text(text: str) -> str:
 def comparable(act: Act) -> Act:
     """Return an act with slot and value in comparable form.
 
-    NLU models give back word pieces, which have neither case nor blanks (section 9 of the paper's
-    code); so both sides are compared without.
+    NLU models return word pieces, which have neither case nor blanks (section 9 of the paper's
+    code). Therefore both sides are compared in this form.
     """
     return Act(act.intent, act.domain, comparable_text(act.slot), comparable_text(act.value))
 
 
 @lru_cache(REMEMBERED)
 def normal_value(slot: str, value: str) -> str:
-    """Return a state's value in normal form: items in one order, no blanks that mean nothing.
+    """Return a state's value in normal form: sorted items, no meaningless blanks.
 
-    Blanks separate dishes and services, and mean nothing elsewhere. Hotel types come without the
-    ending that only some annotators wrote (`经济` for `经济型`). Width and case stay as they are.
+    Blanks separate dishes and services, and are meaningless in other slots. The ending of hotel
+    types, which only some annotators wrote, is removed (`经济` for `经济型`). Width and case do not
+    change.
     """
     items = value.split()
     if slot in SEVERAL_ITEMS:
@@ -63,14 +64,14 @@ def normal_value(slot: str, value: str) -> str:
 
 REMEMBERED_BLOCKS = 2**18
 BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
-"""Where jieba divides a text before it looks for words: no word goes beyond such a block."""
+"""The blocks into which jieba divides a text; no word crosses the boundary of a block."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text without blanks. Raises `DependencyError` without jieba.
 
-    Blocks are cut one by one, to the same words, because sentences that were filled with other
-    values share most of them.
+    Blocks are segmented separately, with the same result, so that the results for blocks can be
+    cached: many sentences differ only in a few values.
     """
     words: list[str] = []
     for block in BLOCKS.split(text):
@@ -80,7 +81,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def pieces_of(text: str) -> list[str]:
-    """Return the words of a text and its blanks, as corpus statistics count them."""
+    """Return the words and the blanks of a text, as corpus statistics count them."""
     return list(_cut()(text))
 
 
@@ -91,15 +92,15 @@ def _words_of_block(block: str) -> tuple[str, ...]:
 
 @cache
 def _cut() -> Callable[[str], Iterable[str]]:
-    """Return the function of a tokenizer of our own: words that others add do not change it."""
+    """Return the function of a separate tokenizer, which words added elsewhere do not affect."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its regular expressions
-        with suppress(ImportError):  # of jieba: told by the next statement
+        warnings.simplefilter("ignore")  # about jieba's regular expressions
+        with suppress(ImportError):  # the next statement reports a missing jieba
             import_without_setuptools("jieba._compat")
         jieba: Any = required("jieba", "crosswoz")
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()
-    # jieba would read them from a file in the folder for temporary files, whoever wrote it.
+    # By default, jieba reads them from a file in the folder for temporary files, whoever wrote it.
     tokenizer.FREQ, tokenizer.total = derive(
         "jieba-words",
         [Path(jieba.__file__).with_name(jieba.DEFAULT_DICT_NAME)],

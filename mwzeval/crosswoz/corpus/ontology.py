@@ -1,4 +1,4 @@
-"""Which intents, domains and slots there are, as far as a prediction may use them."""
+"""The intents, domains and slots that exist and that predictions may use."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ REQUESTABLE = {
     METRO: (DEPARTURE_STATION, DESTINATION_STATION),
     TAXI: (CAR_TYPE, CAR_PLATE),
 }
-"""Domain → slots that can be asked for and told, but are no part of a system state."""
+"""Domain → slots that can be requested and reported, but are not part of a system state."""
 ACT_SLOTS = {domain: (*slots, *REQUESTABLE[domain]) for domain, slots in STATE_SLOTS.items()}
-"""Domain → slots that acts may have; a hotel's service X is one of its own, `酒店设施-X`."""
+"""Domain → slots of acts; each hotel service X also has its own slot `酒店设施-X`."""
 SIDES = {
     "user": (USER_INTENTS, USER_GENERAL),
     "system": (SYSTEM_INTENTS, SYSTEM_GENERAL),
@@ -64,10 +64,10 @@ SIDES = {
 
 @lru_cache(2**14)
 def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] | None:
-    """Return the kind of a mistake and a sentence about it; None when an act is possible.
+    """Return the kind of a mistake and a sentence about it; None if the act is possible.
 
-    The `side` is `user` or `system`; `intent`, `domain` and `slot` are those of the act. An intent
-    of the other side is possible, too: models that tag both sides mix them up.
+    `side` is `user` or `system`; `intent`, `domain` and `slot` are those of the act. Intents of the
+    other side are also accepted, because models that tag both sides confuse them.
     """
     if intent not in INTENTS:
         of_side, _ = SIDES[side]
@@ -86,7 +86,7 @@ def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] 
 
 
 def slots_of(intent: str, domain: str) -> Collection[str]:
-    """Return the slots that acts of an intent may have in a domain, without services."""
+    """Return the slots that acts with this intent may have in a domain, without services."""
     if intent == SELECT:
         return (SOURCE_DOMAIN,) if domain in VENUE_DOMAINS else ()
     if intent == RECOMMEND:
@@ -97,7 +97,7 @@ def slots_of(intent: str, domain: str) -> Collection[str]:
 
 
 def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
-    """Yield the kind of every mistake in plain acts, and a sentence about it."""
+    """Yield, for every mistake in plain acts, its kind and a sentence about it."""
     if not isinstance(raw, list | tuple):
         yield NOT_AN_ACT, "acts must be a list"
         return
@@ -113,7 +113,7 @@ def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
 
 
 def wrong_slot(domain: str, slot: str | None = None) -> tuple[str, str] | None:
-    """Return what is wrong with a domain or slot of a state, as `wrong_in` does."""
+    """Return the mistake in a domain or slot of a state, as `wrong_in` does."""
     if domain not in STATE_SLOTS:
         return _unknown("domain", domain, STATE_SLOTS)
     if slot is None or slot in STATE_SLOTS[domain]:
@@ -122,7 +122,7 @@ def wrong_slot(domain: str, slot: str | None = None) -> tuple[str, str] | None:
 
 
 def parts_of(act: Act) -> tuple[str, ...]:
-    """Return the intent and domain that an act counts for; General stands for both."""
+    """Return the scopes of an act: intent and domain, or only General."""
     return (GENERAL,) if act.intent == GENERAL else (act.intent, act.domain)
 
 

@@ -1,7 +1,7 @@
-"""What a corpus is like: its size, its goals, how its dialogues go, and what its database has.
+"""Corpus statistics: size, goals, course of dialogues, and database.
 
-Source: Zhu et al., TACL 2020, Tables 1, 3, 6 and 7. A turn is an utterance of either side; tokens
-are jieba's, blanks included.
+Source: Zhu et al., TACL 2020, Tables 1, 3, 6 and 7. A turn is an utterance of either side. Tokens
+are jieba's, including blanks.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mwzeval.crosswoz.corpus.normalization import pieces_of
 from mwzeval.scores.sheets import Document, Sheet, sheet
 
 ALL = "all"
-"""The key of all goal types together."""
+"""The key for all goal types together."""
 TRAIN = "train"
 WITH_SLOTS = (INFORM, RECOMMEND, REQUEST)
-"""The intents whose acts are about a slot of a domain."""
+"""The intents whose acts have a slot of a domain."""
 DOMAIN = "领域"
 """The slot of a record that repeats its domain."""
 Figures = Mapping[str, float]
@@ -80,7 +80,7 @@ PAPER: Mapping[str, Columns] = {
 }
 """The paper's figures: fold → scope (`all`, or a goal type) → name → figure.
 
-Table 6 has all folds; Table 1 (slots, values) and Table 7 (goal types) the training fold alone.
+Table 6 has all folds; Table 1 (slots, values) and Table 7 (goal types) have only the training fold.
 """
 _DATABASE = _columns(
     (ATTRACTION, RESTAURANT, HOTEL),
@@ -103,11 +103,12 @@ PAPER_DATABASE: Columns = {
 def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:
     """Return Tables 1, 6 and 7 for all dialogues (key `all`) and for each goal type that occurs.
 
-    Rates are shares, 0 to 1, means of nothing are 0: of goals that change (an ordinary constraint
-    has another value at the end), of dialogues without an offer, of system turns whose last query
-    is not the first. `slots` are distinct pairs of domain and slot, `values` distinct values of
-    acts, `slot_values` those that count once for each domain and slot; that is our reading, the
-    paper defines neither. Raises `DependencyError` without jieba.
+    Rates are shares (0 to 1): of goals that change (a constraint without reference has another
+    value at the end), of dialogues without an offer, and of system turns whose last query differs
+    from the first. A mean without values is 0. `slots` is the number of distinct pairs of domain
+    and slot, `values` that of distinct values in acts, and `slot_values` that of distinct values
+    for each domain and slot. The paper does not define these numbers; this is our interpretation.
+    Raises `DependencyError` without jieba.
     """
     every = list(dialogues)
     scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
@@ -161,13 +162,13 @@ def _goal_changed(dialogue: Dialogue) -> bool:
 def database_statistics(tables: Mapping[str, Table]) -> dict[str, dict[str, float]]:
     """Return Table 3 for attractions, restaurants and hotels, by domain; means are over all venues.
 
-    `slots` are those that any venue has something in, without the metro station, which is asked of
-    the metro, and without `services`, of which each is a slot of its own.
+    `slots` counts the slots that have a value for any venue. It excludes the metro station, which
+    is a request about the metro, and `services`, each of which is a slot of its own.
     """
     found = {}
     for domain in (ATTRACTION, RESTAURANT, HOTEL):
         records = [record for _, record in tables[domain]]
-        # One hotel of the release has services that are blank.
+        # One hotel of the release has blank services.
         services = {s for record in records for s in record.get(SERVICES) or () if s.strip()}
         filled = {
             slot for record in records for slot, value in record.items() if value not in (None, [])
@@ -193,11 +194,11 @@ def _mean(total: float, count: int) -> float:
 
 
 def fold_statistics(fold: Fold) -> dict[str, Any]:
-    """Return the statistics of a fold, scope → name → number, and next to them three other keys.
+    """Return the statistics of a fold, scope → name → number, and three other keys.
 
-    `fold` is its name, `database` has the statistics of its venues, and `paper` the paper's figures
-    of this fold (`corpus`), of the training fold (`train`) and of the database; the invented
-    sample has no such. Raises `DependencyError` without jieba.
+    `fold` is its name. `database` has the statistics of its venues. `paper` has the paper's figures
+    of this fold (`corpus`), of the training fold (`train`) and of the database; there are none for
+    the synthetic sample. Raises `DependencyError` without jieba.
     """
     plain: dict[str, Any] = dict(corpus_statistics(fold.dialogues.values()))
     plain |= {"fold": fold.name, "database": _in_english(database_statistics(fold.tables))}
@@ -208,9 +209,10 @@ def fold_statistics(fold: Fold) -> dict[str, Any]:
 
 
 def statistics_document(statistics: Mapping[str, Any]) -> Document:
-    """Return what `fold_statistics` found as two tables: a line a number.
+    """Return the result of `fold_statistics` as two tables with a line for each number.
 
-    Beneath a number stands the paper's: of the same fold, else, said so, of the training fold.
+    The paper's figure is below the number: that of the same fold or, if marked, of the training
+    fold.
     """
     paper = statistics.get("paper", {})
     scopes = {
@@ -223,7 +225,7 @@ def statistics_document(statistics: Mapping[str, Any]) -> Document:
 
 
 def _in_english(columns: Columns) -> dict[str, Figures]:
-    """Return columns under the names of the database's files instead of those of domains."""
+    """Return columns by the English names of database files instead of the domains."""
     return {TABLES[domain]: column for domain, column in columns.items()}
 
 
@@ -235,7 +237,7 @@ def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> Shee
         for label, paper in beneath.items():
             figures = [paper.get(column, {}).get(name) for column in columns]
             if any(figure is not None for figure in figures):
-                # As the paper prints them, with its digits.
+                # The figures have the same digits as in the paper.
                 lines.append([f"  {label}", *("" if f is None else str(f) for f in figures)])
                 break
     return sheet("", [title, *columns], lines)

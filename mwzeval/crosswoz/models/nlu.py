@@ -1,10 +1,10 @@
-"""An NLU that learns: tags of characters and classes of utterances.
+"""A trained NLU: tags of characters and classes of utterances.
 
-Values of Inform and Recommend acts that stand in an utterance are tagged character by character
-(B and I); all other acts are classes of the whole utterance. The network is a recurrent layer over
-characters with the context, or any BERT in a local folder, which is fine-tuned. Loss:
-cross-entropy of the tags, and weighted cross-entropy of the classes. There are no validation data:
-the last weights are the model.
+Values of Inform and Recommend acts in an utterance are tagged by character (B and I); all other
+acts are classes of the whole utterance. The network is a recurrent layer over characters with the
+context, or any BERT in a local folder, which is fine-tuned. The loss is the cross-entropy of the
+tags plus the weighted cross-entropy of the classes. There are no validation data: the model has the
+last weights.
 
 Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
 """
@@ -58,7 +58,7 @@ BEGIN, INSIDE = "B-", "I-"
 PADDING, UNKNOWN = 0, 1
 SPECIAL = 2
 BETWEEN = "\n"
-"""Stands between the utterances of a context."""
+"""The separator of the utterances of a context."""
 IGNORED = -100
 RAREST = 2
 """Characters that occur less often in training are unknown."""
@@ -67,12 +67,12 @@ CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
 SIDE_MARKS = {True: "用", False: "系"}
-"""The first character of BERT's context says whose utterance follows: the user's or not."""
+"""The first character of BERT's context shows whether the utterance is the user's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """An utterance of one side, and those before it, oldest first."""
+    """An utterance of one side, and the previous utterances, oldest first."""
 
     text: str
     context: tuple[str, ...]
@@ -81,7 +81,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An utterance with its acts: the tag of each character, and the classes of the whole."""
+    """An utterance with the tag of each character and the classes of the whole."""
 
     utterance: Utterance
     tags: tuple[str, ...]
@@ -90,7 +90,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The tags and classes that a model knows, each numbered by its place."""
+    """The tags and classes of a model; their numbers are their indices."""
 
     tags: tuple[str, ...]
     classes: tuple[str, ...]
@@ -105,7 +105,7 @@ class Labels:
 
     @classmethod
     def checked(cls, about: Any) -> Labels:
-        """Return the labels of a description. Raises `ShapeError` for what are none."""
+        """Return the labels in a file's description. Raises `ShapeError` if they are invalid."""
         tags = about["tags"]
         if not is_texts(tags) or OUTSIDE not in tags or not all(map(_is_tag, tags)):
             raise ShapeError(f"tags: expected {OUTSIDE}, and B and I of intent+domain+slot")
@@ -114,7 +114,7 @@ class Labels:
         return cls(tuple(tags), checked_acts(about["classes"]))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
-        """Return the acts of an utterance by the numbers of its tags and classes, in order."""
+        """Return the acts of an utterance for the numbers of its tags and classes, in order."""
         acts = {parse_act(self.classes[number]) for number in classes}
         for start, end, kind in spans([self.tags[number] for number in tags]):
             acts.add(parse_act([*kind.split(SEPARATOR, 2), text[start:end]]))
@@ -139,7 +139,7 @@ def utterances(dialogue: Dialogue) -> list[tuple[Utterance, Acts]]:
 def example_of(utterance: Utterance, acts: Acts) -> Example:
     """Return an utterance with the labels of its acts.
 
-    A value that is not there cannot be learned and is left out; of values inside each other the
+    A value that the utterance does not contain is left out. If a value contains another, the
     longest is tagged.
     """
     text = lowered(utterance.text)
@@ -161,20 +161,20 @@ def example_of(utterance: Utterance, acts: Acts) -> Example:
 
 
 def is_tagged(act: Act) -> bool:
-    """Return whether an act is found by its value, not as a class."""
+    """Return whether an act is tagged by its value instead of being a class."""
     sayable = act.intent in (INFORM, RECOMMEND) and not act.is_service
     return sayable and act.value not in ("", NOTHING)
 
 
 def lowered(text: str) -> str:
-    """Return a text in lower case, character by character: as long as before."""
+    """Return a text in lower case with the same length."""
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
 def spans(tags: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield where tagged values begin and end, and their kind: intent, domain and slot.
+    """Yield the start, end and kind (intent, domain and slot) of tagged values.
 
-    An I that continues nothing begins a value, too.
+    An I without a preceding tag of its kind also begins a value.
     """
     start, kind = 0, ""
     for place, tag in enumerate([*tags, OUTSIDE]):
@@ -191,24 +191,21 @@ def examples_of(dialogues: Iterable[Dialogue]) -> list[Example]:
 
 
 def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
-    """Return the weight of a positive case of each class: log10(negative / positive), 1 at least.
-
-    Source: the public code of BERTNLU.
-    """
+    """Return the weight of positive cases by class: log10(negative / positive), at least 1."""
     counts = Counter(spelling for example in examples for spelling in example.classes)
     ratios = ((len(examples) - counts[name]) / counts[name] for name in labels.classes)
     return [max(1.0, math.log10(ratio)) if ratio else 1.0 for ratio in ratios]
 
 
 Values = Mapping[tuple[str, str], Sequence[str]]
-"""(domain, slot) → what may stand there; what occurs more often is more likely."""
+"""(domain, slot) → possible values; repeated values are more likely."""
 
 
 def values_of(examples: Iterable[Example], database: Database | None = None) -> Values:
-    """Return the values of tagged characters, and those of a database for open slots.
+    """Return the tagged values, and the values of a database for open slots.
 
-    With them training examples get other values than their own (`varied`), so that names are not
-    learned by heart: a sentence is as natural with the name of another venue.
+    `varied` replaces values of training examples by these, so that the model does not memorize
+    names: a sentence is equally natural with the name of another venue.
     """
     values: dict[tuple[str, str], list[str]] = {}
     for example in examples:
@@ -239,9 +236,9 @@ def _open_values(database: Database) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def varied(example: Example, values: Values, share: float, draw: Iterator[float]) -> Example:
-    """Return an example with a share of its values replaced by others of their slot.
+    """Return an example in which a share of the values is replaced by others of their slots.
 
-    `draw` are random numbers in [0, 1). The context stays.
+    `draw` yields random numbers in [0, 1). The context does not change.
     """
     text, tags = example.utterance.text, example.tags
     pieces: list[str] = []
@@ -265,11 +262,11 @@ def varied(example: Example, values: Values, share: float, draw: Iterator[float]
 def best_tags(
     logits: NDArray[Any], lengths: Sequence[int], tags: Sequence[str]
 ) -> list[NDArray[np.int64]]:
-    """Return the numbers of the likeliest tags of each utterance, as many as it has characters.
+    """Return the numbers of the most probable tags of each utterance, one for each character.
 
-    Tagged one by one, a name falls apart where one character is doubtful: the likeliest whole
-    sequence is found (Viterbi), in which an I follows the B or I of its kind. `logits` have the
-    shape (utterances, characters, tags), of which the first `lengths` count.
+    The Viterbi algorithm finds the most probable whole sequence, in which an I follows a B or I of
+    its kind; otherwise one uncertain character could split a name. `logits` has the shape
+    (utterances, characters, tags); `lengths` has the number of valid characters.
     """
     places = {tag: number for number, tag in enumerate(tags)}
     pairs = [
@@ -282,7 +279,7 @@ def best_tags(
     scores = scores - np.logaddexp.reduce(scores, axis=2, keepdims=True)
     over = np.arange(scores.shape[1]) >= np.asarray(lengths)[:, None]
     scores[over] = -np.inf
-    scores[over, places[OUTSIDE]] = 0.0  # behind the end of an utterance, whatever its tags
+    scores[over, places[OUTSIDE]] = 0.0  # after the end of an utterance, all tags are outside
     total = scores[:, 0].copy()
     total[:, insides] = -np.inf
     before = np.empty(scores.shape, dtype=np.int64)
@@ -302,15 +299,15 @@ def best_tags(
 
 
 class NluNetwork(nn.Module):
-    """Turns utterances into logits of tags (utterances, characters, tags) and of classes."""
+    """Maps utterances to logits of tags (utterances, characters, tags) and of classes."""
 
     kind: str
-    """What its file is called inside."""
+    """The kind of model in the header of its file."""
     about: Mapping[str, str]
-    """What the file says of the network, next to labels and settings."""
+    """The description of the network in the file, next to labels and settings."""
 
     def save_body(self, folder: Path) -> None:
-        """Write what else is needed to load the network."""
+        """Write the other files that are needed to load the network."""
 
 
 class CharacterNetwork(NluNetwork):
@@ -340,8 +337,8 @@ class CharacterNetwork(NluNetwork):
         texts = self._tensor([utterance.text[: self._longest] for utterance in utterances])
         sides = self.sides(torch.tensor([int(utterance.side == USER) for utterance in utterances]))
         read = self._dropped(self.characters(texts) + sides.unsqueeze(1))
-        # Backwards from the last character: padding must not be read before it, or the length of
-        # a neighbour in the batch would change what is understood.
+        # The backward direction starts from the last character: if padding were read before it, the
+        # result would depend on the longest utterance in the batch.
         places, lengths = torch.arange(texts.shape[1]), (texts != PADDING).sum(dim=1, keepdim=True)
         turned = torch.where(places < lengths, lengths - 1 - places, places).unsqueeze(2)
         onwards, _ = self.onwards(read)
@@ -358,7 +355,7 @@ class CharacterNetwork(NluNetwork):
         return tags, self.classes(mixed)
 
     def _dropped(self, states: Tensor) -> Tensor:
-        """Return states with the same numbers left out at all characters of an utterance."""
+        """Return states in which the same units are dropped at all characters of an utterance."""
         kept: Tensor = self.dropout(torch.ones_like(states[:, :1]))
         return states * kept
 
@@ -371,10 +368,10 @@ class CharacterNetwork(NluNetwork):
 class BertNetwork(NluNetwork):
     """A BERT and its tokenizer.
 
-    Characters are given to it as words, so that its word pieces and our tags stay together whatever
-    its vocabulary; context and utterance are its two segments. Characters that it has no place for
-    get the tag outside. Raises `UsageError` for a tokenizer that does not say where its pieces come
-    from.
+    Each character is a word for the tokenizer, so that word pieces can be assigned to tags with any
+    vocabulary. Context and utterance are the two segments. Characters beyond the maximum length
+    have the tag outside. Raises `UsageError` for a tokenizer that does not report the word of each
+    piece.
     """
 
     kind = "CrossWOZ BERT NLU"
@@ -416,19 +413,19 @@ class BertNetwork(NluNetwork):
             words, segments = encoded.word_ids(row), encoded.sequence_ids(row)
             for place in range(len(words) - 1, -1, -1):
                 if segments[place] == 1 and words[place] is not None:
-                    places[row, words[place]] = place  # the first piece of it is left
+                    places[row, words[place]] = place  # the first piece of a word remains
                     there[row, words[place]] = True
         around = states.gather(1, places.unsqueeze(2).expand(-1, -1, states.shape[2]))
         around = around.masked_fill(~there.unsqueeze(2), 0.0)
         return self.tags(around), self.classes(states[:, 0])
 
     def save_body(self, folder: Path) -> None:
-        """Write the configuration of the BERT, and its tokenizer."""
+        """Write the configuration of the BERT and its tokenizer."""
         self.body.config.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
 
     def _before(self, utterance: Utterance) -> list[str]:
-        """Return the first segment: the mark of a side and, if the model reads it, the context."""
+        """Return the first segment: the mark of the side and, if the model uses it, the context."""
         mark = SIDE_MARKS[utterance.side == USER]
         if not self._reads_context:
             return [mark]
@@ -437,17 +434,17 @@ class BertNetwork(NluNetwork):
 
 
 def _characters(text: str) -> list[str]:
-    """Return the characters in lower case; lone surrogates, which are no text, as �.
+    """Return the characters in lower case; � replaces lone surrogates, which are not valid text.
 
-    BERT's tokenizer leaves that one out, too.
+    BERT's tokenizer also removes this character.
     """
     return ["\ufffd" if "\ud800" <= char <= "\udfff" else char for char in lowered(text)]
 
 
 def read_encoder(folder: Path) -> tuple[Any, Any]:
-    """Return the BERT of a folder and its tokenizer; nothing is downloaded, and no code is run.
+    """Return the BERT in a folder and its tokenizer, without downloads or execution of code.
 
-    Raises `UsageError` for whatever else is there.
+    Raises `UsageError` for other folders.
     """
 
     def refused(reason: str) -> UsageError:
@@ -478,7 +475,7 @@ def read_encoder(folder: Path) -> tuple[Any, Any]:
         )
     except UsageError:
         raise
-    except Exception as error:  # whatever damaged files provoke in transformers and its libraries
+    except Exception as error:  # damaged files cause various errors in transformers
         raise refused(shorten(str(error), 300)) from None
     if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
         raise refused(f"{WEIGHTS_FILE} lacks {len(lacking)} of its weights, such as {lacking[0]}")
@@ -491,35 +488,35 @@ def read_encoder(folder: Path) -> tuple[Any, Any]:
 
 
 def _transformers() -> Any:
-    """Return the library, without its progress bars: small files are read here."""
+    """Return the library with progress bars disabled, because only small files are read."""
     transformers = required("transformers", "training")
     transformers.utils.logging.disable_progress_bar()
     return transformers
 
 
 def vocabulary_checksum(tokenizer: Any) -> str:
-    """Return a checksum of the pieces that a tokenizer knows, and their numbers."""
+    """Return a checksum of the word pieces of a tokenizer and their numbers."""
     return fingerprint([sorted(tokenizer.get_vocab().items())])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointNlu:
-    """Understands utterances: a network of tags and classes with its labels."""
+    """Maps utterances to acts with a network of tags and classes."""
 
     network: NluNetwork
     labels: Labels
     batch_size: int = 64
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
-        """Return the acts of an utterance of a side, given those before it, oldest first."""
+        """Return the acts of a side's utterance; `context` has the previous ones, oldest first."""
         return self.predict([Utterance(utterance, tuple(context)[-CONTEXT:], side)])[0]
 
     def predict(self, utterances: Sequence[Utterance]) -> list[Acts]:
-        """Return the acts of many utterances, without repetition and in order."""
+        """Return the acts of many utterances, in order and without repeats."""
         self.network.eval()
         acts: list[Acts] = [()] * len(utterances)
         lengths = [len(utterance.text) for utterance in utterances]
-        # Utterances of one length together: less is padded. Empty ones have no acts.
+        # Utterances of similar length are batched, which reduces padding. Empty ones have no acts.
         order = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
         with torch.inference_mode():
             for start in range(0, len(order), self.batch_size):
@@ -534,7 +531,7 @@ class JointNlu:
         return acts
 
     def exchanges(self, dialogue: Dialogue) -> list[dict[str, Any]]:
-        """Return the exchanges of a dialogue in a predictions file of the NLU track."""
+        """Return the exchanges of a dialogue for a predictions file of the NLU track."""
         acts = self.predict([utterance for utterance, _ in utterances(dialogue)])
         pairs = zip(acts[::2], acts[1::2], strict=True)
         return [{USER_ACTS: user, SYSTEM_ACTS_NLU: system} for user, system in pairs]
@@ -548,15 +545,15 @@ def train_nlu(
     database: Database | None = None,
     encoder: str | Path | None = None,
 ) -> JointNlu:
-    """Train a character tagger, or fine-tune the BERT of the folder `encoder`; return the NLU.
+    """Train a character tagger, or fine-tune the BERT in the folder `encoder`; return the NLU.
 
-    `folder` gets it, and a checkpoint after each epoch. Called again after an interruption, it
-    resumes and ends with the same bytes. `watch` gets each epoch's mean loss; values of the
-    `database` are used to vary examples.
+    The NLU, and a checkpoint after each epoch, are written to `folder`; the same call resumes an
+    interrupted training, with an identical result. `watch` gets the mean loss of each epoch. Values
+    of the `database` are used to vary examples.
 
-    Raises `InputError` for dialogues without utterances, texts that are no Unicode and a damaged
-    checkpoint, `UsageError` when `folder` holds something else or `encoder` is no BERT,
-    `DependencyError` without transformers for a BERT.
+    Raises `InputError` for dialogues without utterances, invalid Unicode and a damaged checkpoint,
+    `UsageError` if `folder` contains other files or `encoder` is not a BERT, `DependencyError` if a
+    BERT is used without transformers.
     """
     examples = training_examples(dialogues)
     labels, values = Labels.of(examples), values_of(examples, database)
@@ -582,9 +579,9 @@ def train_nlu(
 
 
 def load_nlu(path: str | Path) -> JointNlu:
-    """Return the NLU of a folder that training wrote, or of a character tagger's file.
+    """Return the NLU in a folder that training wrote, or in the file of a character tagger.
 
-    Raises `InputError` for anything else, `DependencyError` without the libraries that it needs.
+    Raises `InputError` for anything else, `DependencyError` if a required library is missing.
     """
     is_bert = Path(path, CONFIG_FILE).is_file()
     transformers = _transformers() if is_bert else None
@@ -605,9 +602,9 @@ def load_nlu(path: str | Path) -> JointNlu:
 
 
 def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
-    """Return the examples to learn from.
+    """Return the training examples.
 
-    Raises `InputError` when there are none, and for texts that are no Unicode.
+    Raises `InputError` if there are none, and for invalid Unicode.
     """
     check_characters(dialogues)
     examples = [example for example in examples_of(dialogues) if example.utterance.text]
@@ -617,7 +614,7 @@ def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
 
 
 class NluLearner(Learner):
-    """An NLU in training; `checksums` are those of whatever else than examples decides it."""
+    """An NLU in training; `checksums` cover all inputs of training except the examples."""
 
     model_file = MODEL_FILE
     longest_gradient = 5.0
@@ -639,8 +636,8 @@ class NluLearner(Learner):
         self._class_weights = torch.tensor(class_weights(examples, labels))
 
     def loss(self, chosen: NDArray[np.int64]) -> Tensor:
-        """Return the loss of an utterance: cross-entropies of its tags and of its classes."""
-        # Numbers of PyTorch's own generator, whose state is saved with the training.
+        """Return the mean loss of an utterance: the cross-entropies of its tags and classes."""
+        # The state of PyTorch's generator is saved in checkpoints.
         draw = iter(lambda: float(torch.rand(())), None)
         batch = [varied(self._examples[i], self._values, self._share, draw) for i in chosen]
         tags, classes = self.nlu.network.train()([example.utterance for example in batch])

@@ -1,14 +1,14 @@
-"""SC-LSTM: sentences from dialogue acts by a semantically conditioned LSTM, one model a side.
+"""SC-LSTM: generates sentences from dialogue acts, with one model for each side.
 
-A sentence is words and placeholders. A placeholder stands for the value of an act: `[KEY]` for the
-first of its kind, `[KEY2]` for the next, with the act keys of templates. Where a turn has a kind of
-act several times, the values of a training sentence are numbered as the sentence says them: in
-which order a wizard says three names cannot be learned.
+A sentence consists of words and placeholders. A placeholder is replaced by the value of an act:
+`[KEY]` for the first act of its kind, `[KEY2]` for the next, with the act keys of templates. If a
+turn has several acts of a kind, the values of a training sentence are numbered in sentence order,
+because the wizards' order of several names cannot be learned.
 
-Source: Wen et al., EMNLP 2015, section 3. Next to the gates of an LSTM, a reading gate removes from
-the acts vector what has been said; training pulls what is left of it at the end towards zero, and
-lets it change little at a time. Of the sentences that a beam search finds, the best by mean
-log-probability and slot errors is generated (their section 3.3).
+Source: Wen et al., EMNLP 2015, section 3. In addition to the gates of an LSTM, a reading gate
+removes expressed acts from the acts vector. Training penalizes what remains of the vector at the
+end, and large changes. Of the sentences that a beam search finds, the one with the best mean
+log-probability minus the cost of slot errors is returned (section 3.3).
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ KIND = "CrossWOZ SC-LSTM (form 2)"
 MODEL_FILE = "sclstm.safetensors"
 BEAM = 10
 LONGEST = 100
-"""Tokens of a sentence at most; the longest of the validation fold has 118."""
+"""The maximum number of tokens of a sentence; the longest of the validation fold has 118."""
 ERROR_COST = 10.0
-"""What a slot error takes off the mean log-probability."""
+"""The cost of a slot error, subtracted from the mean log-probability."""
 FORESIGHT = 0.5
-"""How much the state counts in the reading gate, besides the token (α of the paper)."""
+"""The weight of the state in the reading gate, relative to the token (α in the paper)."""
 STEP_COST, STEP_BASE = 1e-4, 100.0
-"""What a change of the acts vector costs (η and ξ of the paper)."""
+"""The parameters of the cost of changes of the acts vector (η and ξ in the paper)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence to learn: the features of its acts, and its words and placeholders."""
+    """A training sentence: the features of its acts, and its words and placeholders."""
 
     features: tuple[str, ...]
     tokens: tuple[str, ...]
 
 
 def features(acts: Acts) -> tuple[str, ...]:
-    """Return what a sentence is conditioned on: the acts' keys, numbered from the second on."""
+    """Return the features of a sentence: the acts' keys, numbered from the second of a kind on."""
     seen: Counter[str] = Counter()
     return tuple(_numbered(act_key(act), seen) for act in acts)
 
@@ -74,13 +74,13 @@ def _numbered(key: str, seen: Counter[str]) -> str:
 
 
 def placeholder_values(acts: Acts) -> dict[str, str]:
-    """Return placeholder → value of all acts whose value a sentence should say."""
+    """Return placeholder → value for all acts whose value a sentence should contain."""
     pairs = zip(features(acts), acts, strict=True)
     return {f"[{feature}]": value_of(act) for feature, act in pairs if has_mention(act)}
 
 
 def examples_of(dialogues: Sequence[Dialogue], side: Side) -> list[Example]:
-    """Return the sentences of a side that say all values of their acts, and no others.
+    """Return the sentences of a side that contain exactly the values of their acts.
 
     Raises `DependencyError` without jieba.
     """
@@ -94,9 +94,9 @@ def examples_of(dialogues: Sequence[Dialogue], side: Side) -> list[Example]:
 
 
 def tokens_of(utterance: str, acts: Acts) -> tuple[str, ...] | None:
-    """Return the words of an utterance with placeholders for values, None when it lacks a value.
+    """Return the words of an utterance with placeholders, None if a value is missing.
 
-    Of values inside each other the longest is found.
+    If a value contains another, the longest one is replaced.
     """
     waiting: dict[str, list[str]] = {}
     for act in acts:
@@ -120,15 +120,15 @@ def tokens_of(utterance: str, acts: Acts) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The features and tokens that a model knows, each numbered by its place."""
+    """The features and tokens of a model; their numbers are their indices."""
 
     features: tuple[str, ...]
     tokens: tuple[str, ...]
-    """Begins with `START`, which fills up batches too, and `END`."""
+    """The tokens; the first are `START`, which also pads batches, and `END`."""
 
     @classmethod
     def of(cls, examples: Sequence[Example], rarest: int) -> Vocabulary:
-        """Return all features of examples, and the tokens that occur `rarest` times or more."""
+        """Return all features of examples, and the tokens with at least `rarest` occurrences."""
         counts = Counter(token for example in examples for token in example.tokens)
         known = {feature for example in examples for feature in example.features}
         often = sorted(token for token, count in counts.items() if count >= rarest)
@@ -136,7 +136,7 @@ class Vocabulary:
 
     @classmethod
     def checked(cls, features: Any, tokens: Any) -> Vocabulary:
-        """Return the vocabulary that a file has. Raises `ValueError` for what is none."""
+        """Return the vocabulary in a file. Raises `ValueError` if it is invalid."""
         for names in (features, tokens):
             if not is_texts(names) or len(set(names)) != len(names):
                 raise ValueError("features and tokens must be lists of distinct strings")
@@ -145,7 +145,7 @@ class Vocabulary:
         return cls(tuple(features), tuple(tokens))
 
     def multi_hot(self, features: Sequence[Sequence[str]]) -> Tensor:
-        """Return acts as rows of zeros and ones, by their features; unknown ones are left out."""
+        """Return a row of zeros and ones for each list of features; unknown ones are ignored."""
         numbers = {feature: number for number, feature in enumerate(self.features)}
         rows = np.zeros((len(features), len(numbers)), dtype=np.float32)
         for row, of_turn in zip(rows, features, strict=True):
@@ -155,9 +155,9 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A sequence of token numbers without its end, and the logarithm of its probability.
+    """A sequence of token numbers without `END`, and the logarithm of its probability.
 
-    `is_complete` says whether the probability of the end is in it; otherwise the sequence was cut.
+    If `is_complete`, the probability includes `END`; otherwise the sequence was cut off.
     """
 
     tokens: tuple[int, ...]
@@ -166,7 +166,7 @@ class Hypothesis:
 
     @property
     def mean(self) -> float:
-        """The mean over the tokens and, if it is complete, the end."""
+        """The mean log-probability of a token, including `END` if the sequence is complete."""
         return self.log_probability / max(1, len(self.tokens) + self.is_complete)
 
 
@@ -184,14 +184,15 @@ def beam_search(
 ) -> list[Hypothesis]:
     """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
 
-    After each token the `width` most probable sequences are kept; the search is over when that many
-    are complete. Width 1 is greedy search; with as many as there are sequences it is exhaustive. If
-    none was completed, the most probable one that was cut is returned.
+    After each token, the search continues with the `width` most probable sequences, until this
+    number of sequences is complete. Width 1 is greedy search; a width of the number of all
+    sequences is exhaustive. If no sequence is complete, the most probable incomplete one is
+    returned.
 
-    States are those of several sequences, one a row; `begin` is that of one empty sequence, `end`
-    the token that ends one. `following` returns log-probabilities of the next token, shape
-    (sequences, tokens), -inf for never; `extended` returns the state of new sequences, by which old
-    one each begins, and its next token.
+    A state has one row for each sequence. `begin` is the state of one empty sequence, and `end` is
+    the token that ends a sequence. `following` returns log-probabilities of the next token, shape
+    (sequences, tokens), -inf for impossible tokens. `extended` returns the state of new sequences,
+    given the index of the old sequence and the next token of each.
     """
     state, kept = begin, [Hypothesis((), 0.0, is_complete=False)]
     complete: list[Hypothesis] = []
@@ -200,7 +201,7 @@ def beam_search(
         if not kept or len(complete) >= width:
             break
         scores = np.asarray([[old.log_probability] for old in kept]) + following(state)
-        if place == longest:  # only the end is left
+        if place == longest:  # only END is possible
             scores[:, np.arange(scores.shape[1]) != end] = -np.inf
         best = np.unravel_index(highest(scores.ravel(), width), scores.shape)
         origins, added, unfinished = [], [], []
@@ -221,9 +222,9 @@ def beam_search(
 
 
 def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
-    """Return the places of the `width` highest scores, highest first; of equal ones the first.
+    """Return the indices of the `width` highest scores, highest first; ties are in order.
 
-    The others are not sorted, which would take most of the time of a search.
+    The other scores are not sorted, which would take most of the time of a search.
     """
     places = np.arange(len(scores))
     if width < len(scores):
@@ -232,7 +233,7 @@ def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
 
 
 class State(NamedTuple):
-    """Of sentences, one a row, after a token: hidden units, their cells, acts left to say."""
+    """The state after a token, a row for each sentence: hidden units, cells, remaining acts."""
 
     hidden: Tensor
     cell: Tensor
@@ -240,16 +241,16 @@ class State(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Sums over sentences."""
+    """Losses, summed over sentences."""
 
     words: Tensor
-    """Cross-entropy of their tokens, in nats."""
+    """The cross-entropy of the tokens, in nats."""
     acts: Tensor
-    """What was left to say, and what the changes of the acts vector cost."""
+    """The remaining acts at the end, and the cost of changes of the acts vector."""
 
 
 class SclstmNetwork(nn.Module):
-    """The network, with random first weights: embeddings have a deviation of 0.1, biases are 0."""
+    """The network with random initial weights: embeddings with standard deviation 0.1, biases 0."""
 
     def __init__(self, vocabulary: Vocabulary, settings: SclstmSettings) -> None:
         super().__init__()
@@ -272,17 +273,17 @@ class SclstmNetwork(nn.Module):
         self.output_bias = nn.Parameter(torch.zeros(tokens))
 
     def begin(self, acts: Tensor) -> State:
-        """Return the state before the first token, for acts as rows of zeros and ones."""
+        """Return the state before the first token; `acts` has rows of zeros and ones."""
         zeros = acts.new_zeros(len(acts), self.gates_hidden.shape[1])
         return State(zeros, zeros, acts)
 
     def token_parts(self, embedded: Tensor) -> Tensor:
-        """Return what embedded tokens, shape (…, hidden), give to all gates."""
+        """Return the inputs of all gates from embedded tokens of shape (…, hidden)."""
         gates = functional.linear(embedded, self.gates_token, self.gates_bias)
         return torch.cat([gates, functional.linear(embedded, self.reading_token)], dim=-1)
 
     def cell(self, state: State, token_part: Tensor) -> State:
-        """Return the state after one more token, whose `token_parts` are given."""
+        """Return the state after one more token, given its `token_parts`."""
         width = 4 * state.hidden.shape[1]
         gates = token_part[:, :width] + functional.linear(state.hidden, self.gates_hidden)
         taken_in, kept, shown, new = gates.chunk(4, dim=1)
@@ -296,15 +297,15 @@ class SclstmNetwork(nn.Module):
         return State(torch.sigmoid(shown) * torch.tanh(contents), contents, acts)
 
     def log_probabilities(self, hidden: Tensor) -> Tensor:
-        """Return the logarithms of the probabilities of each token next."""
+        """Return the log-probabilities of each next token."""
         return functional.linear(hidden, self.output, self.output_bias).log_softmax(-1)
 
     def losses(self, acts: Tensor, tokens: Tensor, lengths: Tensor, dropout: float = 0.0) -> Losses:
         """Return the losses of sentences.
 
-        `acts` has a row of zeros and ones for each, `tokens` one of numbers: the start, the
-        sentence, its end, and fillings; `lengths` are those with start and end. `dropout` is the
-        share of embeddings and hidden units that is left out.
+        `acts` has a row of zeros and ones for each sentence. `tokens` has a row of numbers: start,
+        sentence, end and padding. `lengths` include start and end. `dropout` is the share of
+        dropped embeddings and hidden units.
         """
         embedded = functional.embedding(tokens[:, :-1], self.embedding)
         parts = self.token_parts(functional.dropout(embedded, dropout))
@@ -332,12 +333,12 @@ class Sclstm:
     network: SclstmNetwork
     vocabulary: Vocabulary
     seed: int
-    """Of its training."""
+    """The seed of its training."""
     beam: int = BEAM
     _generated: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def sentence(self, acts: Acts) -> str | None:
-        """Return a sentence that says the acts, None when it knows none of them."""
+        """Return a sentence for the acts, None if all acts are unknown."""
         key = tuple(sorted(features(acts)))
         if key and not set(key) & set(self.vocabulary.features):
             return None
@@ -361,7 +362,7 @@ class Sclstm:
     def _search(self, features: Sequence[str]) -> list[Hypothesis]:
         network, known = self.network, self.vocabulary.tokens
         start, end = known.index(START), known.index(END)
-        # A placeholder for which there is no value is never generated.
+        # A placeholder without a value is never generated.
         never = torch.tensor(
             [len(t) > 1 and t[0] + t[-1] == "[]" and t[1:-1] not in features for t in known]
         )
@@ -383,7 +384,7 @@ class Sclstm:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread: a beam is too small for more, and the last bits stay the same."""
+    """Compute in one thread: a beam is too small for more, and results are reproducible."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -393,24 +394,24 @@ def one_thread() -> Iterator[None]:
 
 
 def slot_errors(tokens: Iterable[str], wanted: frozenset[str]) -> int:
-    """Return how many placeholders of a sentence are missing, and repeated."""
+    """Return the number of missing and repeated placeholders of a sentence."""
     counts = Counter(token for token in tokens if token in wanted)
     return len(wanted) - len(counts) + sum(counts.values()) - len(counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SclstmNlg:
-    """Words for acts, by the generators of both sides; as `TemplateNlg`."""
+    """Generates text for acts with the generators of both sides, like `TemplateNlg`."""
 
     sides: Mapping[Side, Sclstm]
 
     def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
-        """Return a text that says the acts, always the same, None when it knows none of them."""
+        """Return a text for the acts, without random choices; None if all acts are unknown."""
         return self.sides[side].sentence(acts)
 
 
 def load_sclstm(folder: str | Path, beam: int = BEAM) -> SclstmNlg:
-    """Return the generators of a folder that training wrote. Raises `InputError` for others."""
+    """Return the generators in a folder that training wrote. Raises `InputError` for others."""
 
     def made(about: Any, arrays: Arrays) -> Sclstm:
         vocabulary = Vocabulary.checked(about["features"], about["tokens"])
@@ -424,7 +425,7 @@ def load_sclstm(folder: str | Path, beam: int = BEAM) -> SclstmNlg:
 
 
 WatchSide = Callable[[Side, Point], None]
-"""A function that is called with each new point of the curve of a side."""
+"""A function that is called with each new point of a side's curve."""
 
 
 def train_sclstm(
@@ -436,13 +437,13 @@ def train_sclstm(
 ) -> SclstmNlg:
     """Train the generators of both sides and return the best ones on `validation`.
 
-    `folder` gets a folder for each side, with its model and a checkpoint after each epoch. Called
-    again after an interruption, training resumes and ends with the same bytes. The losses that
-    `watch` gets are in nats a token: on training sentences with, on validation sentences without
-    dropout and the costs of the acts vector.
+    A subfolder of `folder` for each side gets the model, and a checkpoint after each epoch; the
+    same call resumes an interrupted training, with an identical result. `watch` gets losses in nats
+    per token; those of training sentences include dropout and the costs of the acts vector, those
+    of validation sentences do not.
 
-    Raises `InputError` for dialogues without sentences, texts that are no Unicode and a damaged
-    checkpoint, `UsageError` when the folder holds something else, `DependencyError` without jieba.
+    Raises `InputError` for dialogues without sentences, invalid Unicode and a damaged checkpoint,
+    `UsageError` if the folder contains other files, `DependencyError` without jieba.
     """
     check_characters([*training, *validation])
     for side in SIDES:
@@ -478,12 +479,12 @@ class SclstmLearner(Learner):
         self._validation = _Sentences(validation, self._vocabulary)
 
     def loss(self, chosen: NDArray[np.int64]) -> Tensor:
-        """Return the loss a token: cross-entropy, and the costs of the acts vector."""
+        """Return the loss per token: cross-entropy, and the costs of the acts vector."""
         found = self._training.losses(self._network, chosen, self._dropout)
         return (found.words + found.acts) / self._training.tokens(chosen)
 
     def evaluate(self) -> tuple[Mapping[str, float], float]:
-        """Return the cross-entropy of validation sentences, in nats a token."""
+        """Return the cross-entropy of validation sentences, in nats per token."""
         sentences = self._validation
         numbers = np.arange(len(sentences.lengths))
         parts = [numbers[start : start + 256] for start in range(0, len(numbers), 256)]

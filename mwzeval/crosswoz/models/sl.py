@@ -1,7 +1,7 @@
-"""Training of the SL policy, whose file `systems/sl_policy.py` reads without PyTorch.
+"""Training of the SL policy; `systems/sl_policy.py` reads its file without PyTorch.
 
-Source: Zhu et al., TACL 2020, section 4.3: two layers of 100, mean sigmoid cross-entropy, Adam. Of
-all epochs the one of the lowest validation loss is kept.
+Source: Zhu et al., TACL 2020, section 4.3: two layers of 100 units, mean sigmoid cross-entropy,
+Adam. The epoch with the lowest validation loss is chosen.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def train_policy(
 ) -> tuple[SlPolicy, Sequence[Point]]:
     """Train a policy and return the best one and its learning curve, a point for each epoch.
 
-    `folder` gets the policy (`policy.safetensors`) and a checkpoint, from which the same call
-    resumes after an interruption, to the same bytes. The losses of the curve are mean
-    cross-entropies per act, in nats; that on `validation` is the score `validation_loss`. `watch`
+    The policy (`policy.safetensors`) and a checkpoint are written to `folder`; the same call
+    resumes an interrupted training, with an identical result. The losses of the curve are mean
+    cross-entropies per act, in nats; that of `validation` is the score `validation_loss`. `watch`
     is called with each point.
 
-    Raises `InputError` for dialogues without turns and for a damaged checkpoint, `UsageError` when
-    the folder holds something else.
+    Raises `InputError` for dialogues without turns and for a damaged checkpoint, `UsageError` if
+    the folder contains other files.
     """
 
     def examples(name: str, dialogues: Iterable[Dialogue]) -> Turns:
@@ -69,7 +69,7 @@ def train_policy(
 
 
 Turns = tuple[Vector, Vector]
-"""Situations and the right acts in them, as zeros and ones."""
+"""Situations and their gold acts, as zeros and ones."""
 
 
 class PolicyLearner(Learner):
@@ -109,10 +109,10 @@ class PolicyLearner(Learner):
 
 
 def policy_network(vocabulary: Vocabulary, settings: PolicySettings) -> nn.Sequential:
-    """Return the network before training, with weights as He et al. (2015) draw them; no biases.
+    """Return the untrained network, with weights as in He et al. (2015) and biases of 0.
 
-    From PyTorch's own first weights, which the paper took, 450 dialogues teach about half a point
-    of F1 less.
+    With PyTorch's default initialization, which the paper used, training on 450 dialogues yields
+    about half a point of F1 less.
     """
     generator = np.random.Generator(np.random.PCG64(settings.seed))
     widths = (vocabulary.size, settings.hidden, settings.hidden, len(vocabulary.system))

@@ -1,10 +1,10 @@
-"""TRADE: a tracker that reads the words of a dialogue and writes the system's state.
+"""TRADE: a tracker that predicts the system's state from the utterances of a dialogue.
 
-An encoder reads the history; a decoder, begun with a slot, looks back at it: a gate says whether
-the slot has a value, and each word of the value is written from the vocabulary or copied from the
-history. A word that the vocabulary lacks has a number of its own within its example, so that it can
-be copied (See et al., ACL 2017). In training the decoder reads the gold words of a value before
-each (teacher forcing), for slots that have one: the gate keeps the others empty.
+An encoder reads the history. A decoder starts from a slot and attends to the history: a gate
+decides whether the slot has a value, and each word of the value is generated from the vocabulary or
+copied from the history. Within an example, each unknown word has its own number, so that it can be
+copied (See et al., ACL 2017). In training, the decoder reads the previous gold words of a value
+(teacher forcing), and only slots with a value are decoded; the gate learns which slots are empty.
 
 Source: Wu et al., ACL 2019.
 """
@@ -38,25 +38,25 @@ from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
 MODEL_FILE = "trade.safetensors"
 KIND = "CrossWOZ TRADE"
 SLOTS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot in slots)
-"""The slots of a state, numbered by their place."""
+"""The slots of a state; their numbers are their indices."""
 SLOT_NAMES = list(dict.fromkeys(slot for _, slot in SLOTS))
 PADDING, UNKNOWN, END, SYSTEM, USER = range(5)
-"""The numbers that stand for no word. `SYSTEM` and `USER` stand before what they say."""
+"""The special numbers. `SYSTEM` and `USER` precede the utterances of the two sides."""
 SPECIAL = 5
 MARKS = (SYSTEM, USER)
 RAREST = 2
-"""Words of utterances that occur less often in training are unknown. Those of values never are."""
+"""Words of utterances that occur less often in training are unknown; words of values are known."""
 FILLED = 1
-"""The gate's class of slots that have a value; 0: they have none."""
+"""The gate's class of slots with a value; the class of other slots is 0."""
 IMPOSSIBLE = -1e9
-"""The score of what cannot be copied: finite, so that its gradient is 0."""
+"""The score of words that cannot be copied; it is finite, so that its gradient is 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """A turn: the history up to the user's words, and the slots that are filled after them.
+    """A turn: the history including the user's utterance, and the slots filled after it.
 
-    `words` are numbers; those from the size of the vocabulary on are the `unknown` words of this
+    `words` are numbers; numbers from the size of the vocabulary on are the `unknown` words of this
     history, in order. `values` has the words of each filled slot, without `END`.
     """
 
@@ -67,7 +67,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words that a model knows; a word is numbered by its place, after the special numbers."""
+    """The words of a model; numbers of words follow the special numbers, in order."""
 
     words: tuple[str, ...]
     settings: TradeSettings
@@ -87,22 +87,22 @@ class Vocabulary:
 
     @classmethod
     def checked(cls, words: Any, settings: TradeSettings) -> Vocabulary:
-        """Return the vocabulary that a file has. Raises `ShapeError` for what is none."""
+        """Return the vocabulary in a file. Raises `ShapeError` if it is invalid."""
         if not is_texts(words) or len(set(words)) < len(words) or "" in words:
             raise ShapeError("words: expected a list of distinct strings")
         return cls(tuple(words), settings)
 
     @property
     def size(self) -> int:
-        """How many numbers there are, the special ones among them."""
+        """The count of numbers, including the special ones."""
         return SPECIAL + len(self.words)
 
     def cut(self, text: str) -> list[str]:
-        """Return the words of a text; joined, they are the text. Raises `DependencyError`."""
+        """Return the words of a text, including blanks. Raises `DependencyError`."""
         return list(text) if self.settings.characters else pieces_of(text)
 
     def turns(self, dialogue: Dialogue) -> Iterator[tuple[list[list[str]], State]]:
-        """Yield the words of the utterances that each turn adds, and the state after it."""
+        """Yield, for each turn, the words of its new utterances and the state after it."""
         before: list[list[str]] = []
         for exchange in dialogue.exchanges:
             yield [*before, self.cut(exchange.user.utterance)], exchange.system.first_query
@@ -141,17 +141,17 @@ class Vocabulary:
         )
 
     def value(self, numbers: Sequence[int], unknown: Sequence[str]) -> str:
-        """Return the text of a value's words."""
+        """Return the text of a value, given the numbers of its words."""
         size = self.size
         words = (self.words[n - SPECIAL] if n < size else unknown[n - size] for n in numbers)
         return "".join(words)
 
 
 class Text:
-    """A history as a text, in which values are found with the words that it is cut into."""
+    """A history as a text in which values are found, with the words at their positions."""
 
     def __init__(self, words: Sequence[str | int]) -> None:
-        # What stands for a mark is in no value: values are found within utterances.
+        # "\0" replaces special numbers, so that values are found only within utterances.
         self._words = [word if isinstance(word, str) else "\0" for word in words]
         self._text = "".join(self._words)
         self._starts = {
@@ -159,7 +159,7 @@ class Text:
         }
 
     def words_of(self, value: str) -> list[str]:
-        """Return the words of the last place with this value, [] when words are cut otherwise."""
+        """Return the words of the last occurrence of a value, [] if word boundaries differ."""
         start = self._text.rfind(value)
         while start >= 0:
             first, end = self._starts.get(start), self._starts.get(start + len(value))
@@ -170,13 +170,13 @@ class Text:
 
 
 def filled(state: State) -> dict[int, str]:
-    """Return the number of each slot that has a value → the value."""
+    """Return number of slot → value, for all slots with a value."""
     values = (state.get(domain, {}).get(slot, "") for domain, slot in SLOTS)
     return {number: value for number, value in enumerate(values) if value}
 
 
 class TradeNetwork(nn.Module):
-    """The network with random first weights, for `size` numbers of words."""
+    """The network with random initial weights; `size` is the count of word numbers."""
 
     def __init__(self, size: int, settings: TradeSettings) -> None:
         super().__init__()
@@ -189,7 +189,8 @@ class TradeNetwork(nn.Module):
         self.slots = nn.Embedding(len(SLOT_NAMES), width)
         for embedding in (self.words, self.domains, self.slots):
             nn.init.normal_(embedding.weight, std=0.1)
-        # Two, because a packed bidirectional layer takes quadratic time to learn on CPUs.
+        # There are two layers, because the training time of a packed bidirectional one is quadratic
+        # on CPUs.
         self.forwards = nn.GRU(width, width)
         self.backwards = nn.GRU(width, width)
         self.decoder = nn.GRU(width, width, batch_first=True)
@@ -198,18 +199,19 @@ class TradeNetwork(nn.Module):
         self.dropout = nn.Dropout(settings.dropout)
 
     def encode(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return histories as numbers, and as vectors of each word and of the whole."""
+        """Return the histories as numbers, and vectors of their words and of the whole."""
         lengths = torch.tensor([len(example.words) for example in examples])
         histories = torch.full((len(examples), int(lengths.max())), PADDING)
         for row, example in enumerate(examples):
             histories[row, : len(example.words)] = torch.from_numpy(example.words)
         read = histories.masked_fill(histories >= self._size, UNKNOWN)
         if self.training:
-            # As in the public code: what may be unknown is learned by where it stands.
+            # As in the public code, dropped words become unknown, so that copying is learned by
+            # position.
             is_kept = torch.rand(read.shape) >= self._settings.dropout
             read = read.where(is_kept | (read <= max(MARKS)), UNKNOWN)
         inputs = self.dropout(self.words(read)).transpose(0, 1)
-        # Backwards each history begins with its last word, and its padding stays in place.
+        # The backward direction starts with the last word; padding stays in place.
         places = torch.arange(len(inputs)).unsqueeze(1)
         turned = (lengths - 1 - places).where(places < lengths, places)
         rows = torch.arange(len(examples))
@@ -228,14 +230,14 @@ class TradeNetwork(nn.Module):
         return inputs, states.view(inputs.shape)
 
     def attend(self, states: Tensor, encoded: Tensor, histories: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logarithms of how much each state looks at each word, and what it sees."""
+        """Return the log-attention of each state to each word, and the attended vectors."""
         scores = states @ encoded.transpose(1, 2)
         hidden = (histories == PADDING).unsqueeze(1)
         looks = scores.masked_fill(hidden, IMPOSSIBLE).log_softmax(dim=2)
         return looks, looks.exp() @ encoded
 
     def mixture(self, states: Tensor, seen: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logarithms of the shares of vocabulary and history in the next word."""
+        """Return the log-shares of vocabulary and history in the next word."""
         score = self.switch(torch.cat([states, seen, inputs], dim=-1))
         return functional.logsigmoid(score), functional.logsigmoid(-score)
 
@@ -266,9 +268,9 @@ class TradeNetwork(nn.Module):
         encoded: Tensor,
         histories: Tensor,
     ) -> Tensor:
-        """Return log-likelihoods of the words of values, given those before them.
+        """Return log-likelihoods of the words of values, given the previous words.
 
-        Logarithms throughout: what is unlikely has a gradient, too.
+        All computations use logarithms, so that improbable words have a gradient too.
         """
         width = max(map(len, values)) + 1
         rows = [[*value, END] + [PADDING] * (width - 1 - len(value)) for value in values]
@@ -283,7 +285,7 @@ class TradeNetwork(nn.Module):
         looks, seen = self.attend(states, encoded, histories)
         is_there = words.unsqueeze(2) == histories.unsqueeze(1)
         copied = looks.masked_fill(~is_there, IMPOSSIBLE).logsumexp(dim=2)
-        # The vocabulary is large: only what is no padding.
+        # The vocabulary is large, so that padding is excluded.
         real = words != PADDING
         words, states, seen, inputs, copied = (
             each[real] for each in (words, states, seen, inputs, copied)
@@ -298,7 +300,7 @@ class TradeNetwork(nn.Module):
         )
 
     def states(self, examples: Sequence[Example]) -> list[dict[int, list[int]]]:
-        """Return the likeliest states: for each example, slot → words."""
+        """Return the most probable states: for each example, slot → words."""
         histories, encoded, whole = self.encode(examples)
         inputs, states = self.begin(whole)
         _, seen = self.attend(states, encoded, histories)
@@ -316,7 +318,7 @@ class TradeNetwork(nn.Module):
     def write(
         self, inputs: Tensor, states: Tensor, encoded: Tensor, histories: Tensor
     ) -> list[list[int]]:
-        """Return the likeliest words of values, one by one, all values at once."""
+        """Return the most probable words of all values, generated in parallel word by word."""
         size = max(self._size, int(histories.max()) + 1)
         values = np.full((len(inputs), self._settings.longest_value), END)
         is_open = torch.ones(len(inputs), dtype=torch.bool)
@@ -342,16 +344,16 @@ class TradeNetwork(nn.Module):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TradeTracker:
-    """Tracks the states of dialogues by their words alone."""
+    """Tracks the states of dialogues from their utterances only."""
 
     network: TradeNetwork
     vocabulary: Vocabulary
     batch_size: int = 64
 
     def track(self, dialogue: Dialogue) -> list[State]:
-        """Return the state after each user turn, without slots that have no value.
+        """Return the state after each user turn, without empty slots.
 
-        Gold states are not read. Raises `InputError` for texts that cannot be written again.
+        Gold states are not used. Raises `InputError` for texts that cannot be encoded.
         """
         check_characters([dialogue])
         return list(self.states(self.vocabulary.examples([dialogue])))
@@ -374,20 +376,20 @@ class TradeTracker:
     def exchanges(self, dialogue: Dialogue) -> list[dict[str, Any]]:
         """Return the exchanges of a dialogue in a predictions file of the DST track.
 
-        They are conditioned on `predicted_history`. Raises `InputError` as `track`.
+        Their conditioning is `predicted_history`. Raises `InputError` like `track`.
         """
         return [{STATE: state} for state in self.track(dialogue)]
 
     @classmethod
     def load(cls, path: str | Path) -> TradeTracker:
-        """Return the tracker of a file, or of a folder that training wrote.
+        """Return the tracker in a file, or in a folder that training wrote.
 
         Raises `InputError` for anything else.
         """
 
         def made(about: Any, arrays: Arrays) -> TradeTracker:
             vocabulary = Vocabulary.checked(about["words"], TradeSettings(**about["settings"]))
-            # A network of another size may not fit into memory.
+            # A network with other sizes may not fit into memory.
             if arrays["words.weight"].shape != (vocabulary.size, vocabulary.settings.hidden):
                 raise ValueError("the width or the vocabulary size of the model differs")
             return cls(TradeNetwork(vocabulary.size, vocabulary.settings), vocabulary)
@@ -404,13 +406,13 @@ def train_trade(
 ) -> tuple[TradeTracker, Sequence[Point]]:
     """Train a tracker and return the best one and its learning curve, a point for each epoch.
 
-    `folder` gets the tracker (`trade.safetensors`) and a checkpoint, from which the same call
-    resumes after an interruption, to the same bytes. Losses are mean negative log-likelihoods of a
-    state, in nats. The best epoch has the highest joint accuracy on `validation`, the score
-    `joint`. `watch` is called with each point.
+    The tracker (`trade.safetensors`) and a checkpoint are written to `folder`; the same call
+    resumes an interrupted training, with an identical result. Losses are mean negative
+    log-likelihoods of a state, in nats. The best epoch has the highest joint accuracy on
+    `validation`, the score `joint`. `watch` is called with each point.
 
-    Raises `InputError` for dialogues without states, texts that are no Unicode and a damaged
-    checkpoint, `UsageError` when the folder holds something else.
+    Raises `InputError` for dialogues without states, invalid Unicode and a damaged checkpoint,
+    `UsageError` if the folder contains other files.
     """
     check_characters([*training, *validation])
     learner = TradeLearner(training, validation, settings or TradeSettings())
@@ -419,7 +421,7 @@ def train_trade(
 
 
 class TradeLearner(Learner):
-    """A TRADE in training."""
+    """A TRADE model in training."""
 
     model_file = MODEL_FILE
     longest_gradient = 10.0

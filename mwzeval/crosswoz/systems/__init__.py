@@ -1,1 +1,1 @@
-"""Systems that come along: rules, templates, and models that are trained."""
+"""The included systems: rules, templates and trained models."""

@@ -1,7 +1,7 @@
-"""A system of rules: RuleDST, the database, and a policy that answers whatever it is asked.
+"""A rule-based system: RuleDST, the database, and a policy that answers all requests.
 
-It offers what the database has; where nothing satisfies all constraints it says so, offers what
-satisfies most of them, and tells how that differs. Nothing of it comes from the paper.
+The system offers venues of the database. If no venue satisfies all constraints, it says so, offers
+a venue that satisfies most of them, and reports the differences. The policy is not from the paper.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import MARKS, UNITS, items_of
 
 RECOMMENDED = 3
-"""The most names that one turn recommends."""
+"""The maximum number of names that one turn recommends."""
 LISTED = 3
-"""The most values that one turn gives of a list, such as venues nearby."""
+"""The maximum number of values of a list, such as nearby venues, in one turn."""
 REPLIES = {"thank": "welcome", "bye": "bye", "greet": "greet"}
 
 
 class _Offer(NamedTuple):
-    """A venue that is talked of, and the constraints that it was offered for.
+    """The current venue, and the constraints for which it was offered.
 
-    It is `open` as long as the user may have taken another of those recommended with it.
+    It is `open` while the user may choose another venue that was recommended with it.
     """
 
     constraints: tuple[str, ...]
@@ -61,10 +61,10 @@ class _Offer(NamedTuple):
 
 
 class RuleSystem:
-    """A system of rules, one dialogue long.
+    """A rule-based system for a single dialogue.
 
-    The tracker is RuleDST with the Select variant that takes the source from the same turn, so that
-    "near the one just chosen" is understood; `paper_compatible` leaves the paper's rule.
+    The tracker is RuleDST with the Select variant that takes the source from the same turn, which
+    resolves "near the one just chosen". With `paper_compatible`, it has the paper's rule.
     """
 
     def __init__(self, database: Database, *, paper_compatible: bool = False) -> None:
@@ -75,16 +75,16 @@ class RuleSystem:
 
     @property
     def state(self) -> State:
-        """The constraints of the last query: what nothing satisfied has been given up."""
+        """The constraints of the last query, without those that were given up."""
         return self._tracker.state
 
     @property
     def selected(self) -> Mapping[str, tuple[str, ...]]:
-        """The venue that is talked of, by domain."""
+        """The current venue of each domain."""
         return {domain: (offer.venue.name,) for domain, offer in self._offers.items()}
 
     def answer(self, user_acts: Iterable[Act]) -> Acts:
-        """Return what the system says."""
+        """Return the system's answer."""
         heard = tuple(user_acts)
         self._tracker.update(heard, self._said)
         domain = self._tracker.domain
@@ -110,7 +110,7 @@ class RuleSystem:
                 return acts
             self._offers[domain] = offer
         elif asked and offer.open:
-            # What is told now is of one venue: that one is named.
+            # The reported values are those of one venue, which is chosen now.
             self._offers[domain] = offer = offer._replace(open=False)
             acts = [Act(INFORM, domain, NAME, offer.venue.name)]
         elif NAME in asked:
@@ -123,7 +123,7 @@ class RuleSystem:
     def _search(
         self, domain: str, slots: Mapping[str, str], *, only_name: bool
     ) -> tuple[_Offer | None, list[Act]]:
-        """Return the offer for some constraints, and how it is made."""
+        """Return the offer for some constraints, and the acts that make the offer."""
         found = self._database.query(domain, slots)
         if not found:
             return self._search_less(domain, slots)
@@ -140,7 +140,7 @@ class RuleSystem:
     def _search_less(
         self, domain: str, slots: Mapping[str, str]
     ) -> tuple[_Offer | None, list[Act]]:
-        """Return an offer for as many of the constraints as possible, and how it differs."""
+        """Return an offer for as many constraints as possible, and acts about the differences."""
         no_offer = Act(NO_OFFER, domain, NONE, NONE)
         for given_up in _least(slots):
             less = _without(slots, given_up)
@@ -169,7 +169,7 @@ class RuleSystem:
 
 
 def inform_acts(domain: str, slot: str, venue: Entity) -> list[Act]:
-    """Return how a system tells what the database has of a venue; "no such thing" if nothing."""
+    """Return the acts that report a slot of a venue; `无` (no such thing) if it has no value."""
     record = venue.record
     if slot.startswith(SERVICE_PREFIX):
         has = slot.removeprefix(SERVICE_PREFIX) in (record.get(SERVICES) or ())
@@ -183,7 +183,7 @@ def inform_acts(domain: str, slot: str, venue: Entity) -> list[Act]:
 
 
 def _least(slots: Mapping[str, str]) -> Iterator[Sequence[tuple[str, str]]]:
-    """Yield sets of constraints to give up: small sets first, what is nearby last."""
+    """Yield sets of constraints to give up: small sets first, nearby venues last."""
     units = [
         (slot, item)
         for slot, value in slots.items()

@@ -1,6 +1,6 @@
-"""RuleDST: a tracker that turns the user's acts into a system state.
+"""RuleDST: a tracker that maps the user's acts to a system state.
 
-Source: Zhu et al., TACL 2020, section 4.2; the rules are those of the public code.
+Source: Zhu et al., TACL 2020, section 4.2. The rules are those of the public code.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from mwzeval.crosswoz.corpus.names import (
 OVERWRITTEN = frozenset(
     {NAME, DURATION, HOTEL_TYPE, DEPARTURE, DESTINATION, RATING, TICKET, PRICE, COST}
 )
-"""Slots of which the last informed value counts; dishes and services are collected instead."""
+"""Slots whose last informed value counts; dishes and services are accumulated instead."""
 
 
 @dataclass(slots=True)
 class RuleTracker:
     """Tracks one dialogue.
 
-    `state` are the constraints so far, `domain` the current domain, `requests` the (domain, slot)
-    pairs asked for and not yet answered. `source_in_turn` is a variant that no paper uses: a chosen
-    venue named in the same turn counts as the source of a Select, the target domain is cleared, and
-    the name is not kept as a constraint of the source.
+    `state` has the constraints so far, `domain` is the current domain, and `requests` has the
+    (domain, slot) pairs of unanswered requests. `source_in_turn` is a variant that no paper uses: a
+    chosen venue that is named in the same turn is the source of a Select, the target domain is
+    cleared, and the name is not a constraint of the source.
     """
 
     source_in_turn: bool = False
@@ -50,7 +50,7 @@ class RuleTracker:
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def update(self, user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> State:
-        """Take in what the user says after the system has said `system_acts`; return the state."""
+        """Update and return the state; `system_acts` are those before the user's acts."""
         said, heard = tuple(system_acts), tuple(user_acts)
         self.domain = current_domain(heard, said)
         intents = {act.intent for act in said}
@@ -58,7 +58,7 @@ class RuleTracker:
             self.state[self.domain] = dict.fromkeys(self.state[self.domain], "")
         answered = {(act.domain, act.slot) for act in said if act.intent in (INFORM, RECOMMEND)}
         self.requests = [request for request in self.requests if request not in answered]
-        # A venue that this turn names is not yet the one that was chosen.
+        # A venue that is named in this turn is not yet the chosen one.
         chosen = {domain: slots.get(NAME, "") for domain, slots in self.state.items()}
         if self.source_in_turn:
             chosen |= {act.domain: act.value for act in heard if _names(act)}
@@ -93,10 +93,10 @@ class RuleTracker:
 
 
 def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> str | None:
-    """Return the domain a turn is about: that of most Select, else Request, else Inform acts.
+    """Return the domain of a turn: that of most Select, else Request, else Inform acts.
 
-    Without any of these it is the one that the system spoke of; None when it spoke of none either.
-    The first of equally frequent domains counts.
+    Without such acts, it is the domain of the system's acts, or None. Among equally frequent
+    domains, the first counts.
     """
     heard = tuple(user_acts)
     said = [act for act in system_acts if act.intent in (INFORM, RECOMMEND)]

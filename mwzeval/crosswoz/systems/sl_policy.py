@@ -1,9 +1,9 @@
-"""The policy of the paper: a small network that learned what the wizards said ("SL policy").
+"""The paper's policy: a small network that is trained on the wizards' acts ("SL policy").
 
-It sees a situation as 328 zeros and ones, and says one number for each kind of act. Source: Zhu et
-al., TACL 2020, section 4.3; the vector, the vocabularies, the way back to values and the situations
-in which it acts on a corpus are those of the public code, with a database that does not leak. It is
-trained with PyTorch (`models/sl.py`); to speak it needs none.
+The input is a vector of 328 zeros and ones, the output one number for each kind of act. Source: Zhu
+et al., TACL 2020, section 4.3. The vector, the vocabularies, the insertion of values and the
+situations of a corpus are those of the public code, with queries that are independent of each
+other. Training (`models/sl.py`) requires PyTorch; this module does not.
 """
 
 from __future__ import annotations
@@ -63,27 +63,27 @@ NUMBERED = (INFORM, RECOMMEND)
 """Intents whose values are replaced by numbers: the first name, the second, and so on."""
 NUMBER = re.compile("[0-9]{1,9}")
 RESULT_COUNTS = (0, 1, 4)
-"""The largest number of results of each bucket but the last."""
+"""The upper limits of the buckets for the number of results, except the last bucket."""
 USER_FILES = ("usr_da_voc.json", "crosswoz/usr_da_voc.json", "extra/usr_da_voc.json")
 SYSTEM_FILES = ("sys_da_voc.json", "crosswoz/sys_da_voc.json", "extra/sys_da_voc.json")
 DISH_TAGS = frozenset(
     {"当地口味", "老字号", "其他", "美食林风味", "特色小吃", "美食林臻选"}
     | {"深夜营业", "名人光顾", "四合院"}
 )
-"""Entries among a restaurant's dishes that are no dishes (local taste, old brand, others, …)."""
+"""Entries among a restaurant's dishes that are not dishes (local taste, old brand, others, …)."""
 MARKS = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MARK}
 UNITS = {**dict.fromkeys(PRICE_SLOTS, "元"), RATING: "分"}
 _FLAGS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot in slots)
 PAPER_ENDS = 2
-"""(odd) From this exchange on the paper's evaluation takes every turn for the last one: it counts
-the fields of a dialogue (6) instead of its messages."""
+"""(odd) From this exchange on, the paper's evaluation treats every turn as the last one, because it
+counts the fields of a dialogue (6) instead of its messages."""
 MODEL_FILE = "policy.safetensors"
 KIND = "CrossWOZ policy"
 LAYERS = ("first", "second", "output")
 
 
 def delexicalized(acts: Iterable[Act]) -> list[str]:
-    """Return acts without what they inform: the n-th value of a slot is the number n."""
+    """Return acts with numbers instead of values: the n-th value of a slot becomes n."""
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
     for act in acts:
@@ -99,9 +99,9 @@ def delexicalized(acts: Iterable[Act]) -> list[str]:
 def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entity]) -> Acts:
     """Return de-lexicalized system acts with the values of the current domain's query.
 
-    (odd) A number larger than the number of results drops an Inform, although it counts values of
-    the first result; so does a value that is not there. Acts of other domains are dropped. (odd)
-    What the database has as unknown is spelled `None`, as in `None元`.
+    (odd) An Inform is dropped if its number exceeds the number of results, although it counts the
+    values of the first result. An Inform without a value and acts of other domains are dropped.
+    (odd) A missing value of the database becomes `None`, as in `None元`.
     """
     found: list[Act] = []
     for act in map(parse_act, acts):
@@ -134,12 +134,12 @@ def _value(act: Act, number: int, results: Sequence[Entity]) -> str | None:
 
 
 def items_of(slot: str, value: Sequence[str] | None) -> list[str]:
-    """Return the items of a list of the database, without what is no dish among dishes."""
+    """Return the items of a database list, without the tags among dishes."""
     return [item for item in value or () if slot != DISHES or item not in DISH_TAGS]
 
 
 def multi_hot(rows: Sequence[Sequence[int]], width: int) -> Vector:
-    """Return an array with ones at the places that each row names."""
+    """Return an array of zeros, with ones at the indices in each row."""
     array = np.zeros((len(rows), width), dtype=np.float32)
     for number, ones in enumerate(rows):
         array[number, ones] = 1
@@ -172,11 +172,11 @@ class Vocabulary:
         *,
         ends: bool,
     ) -> list[int]:
-        """Return the places of the ones in the vector of a situation, ascending.
+        """Return the indices of the ones in the vector of a situation, ascending.
 
-        These are the `user_acts`, the `system_acts` before them, which slots of the `state` are
-        filled, how many `results` the query of the current domain has, and whether the dialogue
-        `ends` with this turn.
+        They encode the `user_acts`, the `system_acts` before them, the filled slots of the `state`,
+        the number of `results` of the query of the current domain, and whether the dialogue `ends`
+        with this turn.
         """
         user, system = self._numbers
         ones = {user[act] for act in delexicalized(user_acts) if act in user}
@@ -191,7 +191,7 @@ class Vocabulary:
         return sorted(ones)
 
     def actions(self, system_acts: Iterable[Act]) -> list[int]:
-        """Return the numbers of the acts that a system says; those it does not know are left out"""
+        """Return the indices of system acts; unknown acts are left out."""
         _, numbers = self._numbers
         return sorted({numbers[act] for act in delexicalized(system_acts) if act in numbers})
 
@@ -201,7 +201,7 @@ class Vocabulary:
 
     @classmethod
     def mined(cls, dialogues: Iterable[Dialogue]) -> Vocabulary:
-        """Return the vocabulary of all acts that dialogues hold."""
+        """Return the vocabulary of all acts in dialogues."""
         user: set[str] = set()
         system: set[str] = set()
         for dialogue in dialogues:
@@ -219,9 +219,9 @@ def load_vocabulary(root: DataRoot) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTurn:
-    """A turn of a policy: where the ones of its vector are, what it can offer, what is right.
+    """A turn of a policy: the indices of the ones in its vector, the results, and the gold acts.
 
-    `domain` and `results` are the current domain and what its query returns.
+    `domain` is the current domain, and `results` are the results of its query.
     """
 
     situation: tuple[int, ...]
@@ -237,11 +237,11 @@ def policy_turns(
     *,
     paper_compatible: bool = False,
 ) -> Iterator[PolicyTurn]:
-    """Yield the system turns of a `dialogue` as a policy of a `vocabulary` sees them.
+    """Yield the system turns of a `dialogue` as inputs of a policy with this `vocabulary`.
 
-    The state is the gold one of the wizard's last query to the `database`; the current domain is
-    that of RuleDST on the gold acts. `paper_compatible` raises the flag of the last turn where the
-    paper's evaluation did: in all turns but the first two.
+    The state is the gold state of the wizard's last query to the `database`. The current domain is
+    that of RuleDST with the gold acts. With `paper_compatible`, the flag of the last turn is set as
+    in the paper's evaluation: in all turns but the first two.
     """
     tracker = RuleTracker()
     before: Acts = ()
@@ -259,7 +259,7 @@ def policy_turns(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlPolicy:
-    """A trained policy: the acts that it knows, and its weights."""
+    """A trained policy: its vocabulary and its weights."""
 
     vocabulary: Vocabulary
     weights: Weights
@@ -274,7 +274,7 @@ class SlPolicy:
         return values
 
     def acts(self, situations: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Return the de-lexicalized acts of each situation: those with a probability above ½."""
+        """Return the de-lexicalized acts with a probability above ½ in each situation."""
         names = self.vocabulary.system
         return [
             [names[number] for number in np.flatnonzero(row > 0)]
@@ -282,17 +282,17 @@ class SlPolicy:
         ]
 
     def save(self, path: str | Path, about: Any = None) -> None:
-        """Write the policy; `about` is kept with it."""
+        """Write the policy to a file, with the metadata `about`."""
         user, system = list(self.vocabulary.user), list(self.vocabulary.system)
         description = {"user": user, "system": system, "training": about}
         write_arrays(path, KIND, self.weights, description)
 
     @classmethod
     def load(cls, path: str | Path) -> SlPolicy:
-        """Return the policy of a file, or of a folder that training wrote.
+        """Return the policy in a file, or in a folder that training wrote.
 
-        Raises `InputError` when it is damaged, no policy or no safetensors, `DependencyError`
-        without safetensors.
+        Raises `InputError` if it is damaged, not a policy or not in safetensors format,
+        `DependencyError` without safetensors.
         """
         file = Path(path, MODEL_FILE) if Path(path).is_dir() else Path(path)
         arrays, about = read_arrays(file, KIND)
@@ -321,7 +321,7 @@ def shapes(vocabulary: Vocabulary, hidden: int) -> dict[str, tuple[int, ...]]:
 def predicted_acts(
     policy: SlPolicy, dialogue: Dialogue, database: Database, *, paper_compatible: bool = False
 ) -> list[Acts]:
-    """Return what a `policy` says in each of the system turns that `policy_turns` yields."""
+    """Return the acts of a `policy` in each system turn that `policy_turns` yields."""
     vocabulary = policy.vocabulary
     turns = list(policy_turns(dialogue, database, vocabulary, paper_compatible=paper_compatible))
     predicted = policy.acts([turn.situation for turn in turns])
@@ -332,7 +332,7 @@ def predicted_acts(
 
 
 class SlSystem:
-    """RuleDST, the database and the SL policy: a system, one dialogue long."""
+    """A system of RuleDST, the database and the SL policy, for a single dialogue."""
 
     def __init__(self, policy: SlPolicy, database: Database) -> None:
         self._policy = policy
@@ -346,7 +346,7 @@ class SlSystem:
         return self._tracker.state
 
     def answer(self, user_acts: Iterable[Act]) -> Acts:
-        """Return what the system says."""
+        """Return the system's answer."""
         heard, tracker = tuple(user_acts), self._tracker
         tracker.update(heard, self._acts)
         found = self._database.query(tracker.domain, tracker.state.get(tracker.domain or "", {}))

@@ -1,9 +1,9 @@
-"""Templates: sentences with placeholders, by what a turn says; an NLG and an NLU use them.
+"""Templates: sentences with placeholders by the keys of turns, for NLG and NLU.
 
-Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: four JSON files, in
-a folder or a zip archive, one of each side with sentences for whole turns that were mined from a
-corpus (`auto`), one with sentences for single acts that were written by hand (`manual`). Each is an
-object: key → list of sentences. A small set of our own comes with mwzeval.
+Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: four JSON files in a
+folder or zip archive. Each side has a file with sentences for whole turns that were mined from a
+corpus (`auto`), and a file with hand-written sentences for single acts (`manual`). A file is an
+object: key → list of sentences. mwzeval includes a small set of its own.
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ from mwzeval.files.writing import write_atomically
 def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[str]]]:
     """Return the sentences of both sides by key, for `write_templates(folder, "auto", …)`.
 
-    A sentence that does not say all values of its acts word for word is left out. Keys are in
-    order; sentences stay in that of the corpus, and as often as they are there, so that a choice
-    among them is as frequent as in the corpus.
+    A sentence that does not contain all values of its acts is left out. Keys are sorted. Sentences
+    have the order and frequency of the corpus, so that a random choice has the same distribution.
     """
     mined: dict[Side, dict[str, list[str]]] = {USER: {}, SYSTEM: {}}
     for dialogue in dialogues:
@@ -74,16 +73,13 @@ def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn
 
 
 def template_of(utterance: str, acts: Acts) -> str | None:
-    """Return an utterance with placeholders for its values, None when it lacks one of them."""
+    """Return an utterance with placeholders for its values, None if one of them is missing."""
     template, missing = delexicalized(utterance, acts)
     return None if missing else template
 
 
 def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
-    """Return an utterance with placeholders for the values of acts, and how many it lacks.
-
-    Values are replaced in the order of the acts (a short one may break up a longer one).
-    """
+    """Return an utterance with placeholders for values, and the number of missing values."""
     missing = 0
     for placeholder, value in mentions_of(acts):
         if value in utterance:
@@ -96,14 +92,14 @@ def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
 Mode = Literal["auto", "manual", "auto_manual", "auto_manual_public"]
 MODES: tuple[Mode, ...] = ("auto", "manual", "auto_manual", "auto_manual_public")
 SUBJECT, ATTRIBUTE = "主体", "属性"
-"""Placeholders for the domain and the slot of an act that says there is no such thing."""
+"""Placeholders for the domain and the slot of an act with the value `无` (no such thing)."""
 NOTHING_KEY = SEPARATOR.join((INFORM, SUBJECT, ATTRIBUTE, NOTHING))
 PLACEHOLDER = re.compile(r"\[([^\[\]]*)\]")
 COMMA, FULL_STOP = "，", "。"
 _PAUSES = "。，,;； "
 _ENDS = "？?！!~～…"
 Sentences = Mapping[str, Sequence[str]]
-"""Key, as a template file spells it → sentences."""
+"""Key in the spelling of template files → sentences."""
 Part = tuple[Sequence[str], Sequence[Act]]
 """Sentences for a part of a turn, and the acts that fill them."""
 
@@ -117,19 +113,19 @@ class Templates:
 
     @classmethod
     def from_json(cls, auto: Sentences, manual: Sentences) -> Templates:
-        """Return templates in the form of the public files; keys of one multiset are merged."""
+        """Return templates from the content of public files; equal keys are merged."""
         by_key: dict[Key, list[str]] = {}
         for text, sentences in auto.items():
             by_key.setdefault(parse_key(text), []).extend(sentences)
         return cls(by_key, manual)
 
     def sentence(self, acts: Acts, rng: Rng, mode: Mode = "auto_manual") -> str | None:
-        """Return a sentence that says the acts, None when there is no template for them.
+        """Return a sentence for the acts, None if there is no template for them.
 
-        `auto` chooses among the sentences for just this turn, `manual` puts one sentence a kind of
-        act together; `auto_manual`, the mode of the paper, does so when there is no former. The
-        public code has another fallback there, `auto_manual_public`: a sentence for each act, and
-        all of a kind have the value of the first.
+        `auto` chooses among the sentences for exactly this turn. `manual` joins a sentence for each
+        kind of act. `auto_manual`, the paper's mode, uses `manual` if `auto` has no sentence.
+        `auto_manual_public` has the fallback of the public code: a sentence for each act, where all
+        acts of a kind have the value of the first.
         """
         spoken = lowered(acts)
         if mode != "manual" and (sentences := self.auto.get(turn_key(spoken))):
@@ -140,7 +136,7 @@ class Templates:
         return _joined(parts(in_turn_order(spoken)), rng)
 
     def _together(self, acts: Acts) -> Iterator[Part]:
-        """Yield the sentences that tell as many acts of a kind at once as can be."""
+        """Yield sentences, each for as many acts of a kind as possible."""
         kinds: dict[str, list[Act]] = {}
         for act in acts:
             kinds.setdefault(act_key(act), []).append(act)
@@ -154,7 +150,7 @@ class Templates:
                 start += size
 
     def _one_by_one(self, acts: Acts) -> Iterator[Part]:
-        """Yield the sentences of each act, which are filled by the first of its kind."""
+        """Yield the sentences for each act; they get the value of the first act of its kind."""
         for act in acts:
             yield self._sentences(act_key(act), act), acts
 
@@ -166,7 +162,7 @@ class Templates:
 
 
 def manual_key(key: str, times: int) -> str:
-    """Return the key of sentences that say a kind of act several times: `…+名称1+名称2`."""
+    """Return the key of sentences with a kind of act several times: `…+名称1+名称2`."""
     if times == 1:
         return key
     start, _, slot = key.rpartition(SEPARATOR)
@@ -176,8 +172,8 @@ def manual_key(key: str, times: int) -> str:
 def fill(sentence: str, acts: Iterable[Act]) -> str:
     """Return a sentence with the values of acts in its placeholders.
 
-    The first act of a key fills `[key]` and `[key1]`, the next `[key2]`; an act that says there is
-    no such thing fills `[主体]` (subject) and `[属性]` (attribute).
+    The first act with a key fills `[key]` and `[key1]`, the next `[key2]`. An act with the value
+    `无` (no such thing) fills `[主体]` (subject) and `[属性]` (attribute).
     """
     if "[" not in sentence:
         return sentence
@@ -197,7 +193,7 @@ def fill(sentence: str, acts: Iterable[Act]) -> str:
 
 
 def _joined(parts: Iterable[Part], rng: Rng) -> str | None:
-    """Return one sentence of each part after another, None when a part has none."""
+    """Return the concatenation of one sentence for each part, None if a part has none."""
     text = ""
     for sentences, told in parts:
         if not sentences:
@@ -207,7 +203,7 @@ def _joined(parts: Iterable[Part], rng: Rng) -> str | None:
 
 
 def _as_part(sentence: str) -> str:
-    """Return a sentence as it is followed by another: with a comma, unless it asks or exclaims."""
+    """Return a sentence that can be continued: with a comma, unless it asks or exclaims."""
     part = sentence.rstrip(_PAUSES)
     return part if not part or part[-1] in _ENDS else part + COMMA
 
@@ -219,20 +215,20 @@ FILE = "{kind}_{side}_template_nlg.json"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateNlg:
-    """Words for acts, by the templates of both sides."""
+    """Generates text for acts with the templates of both sides."""
 
     sides: Mapping[Side, Templates]
     mode: Mode = "auto_manual"
 
     def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
-        """Return a text that says the acts, None when there is no template for them."""
+        """Return a text for the acts, None if there is no template for them."""
         return self.sides[side].sentence(acts, rng, self.mode)
 
 
 def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
-    """Return the templates of a folder or zip archive, None: those that come with mwzeval.
+    """Return the templates in a folder or zip archive (None: mwzeval's own templates).
 
-    A file that is not there has no sentences, but each side must have some. Raises `DataError`.
+    A missing file counts as empty, but each side must have a sentence. Raises `DataError`.
     """
     place = embedded("crosswoz", "templates") if path is None else Path(path)
     read = _from_archive(place) if place.is_file() else _from_folder(place)
@@ -247,9 +243,9 @@ def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
 
 
 def write_templates(folder: str | Path, kind: str, sides: Mapping[Side, Sentences]) -> list[Path]:
-    """Write templates of a kind (`auto`, `manual`) in the public format; return their places.
+    """Write templates of a kind (`auto`, `manual`) in the public format; return the file paths.
 
-    Raises `MwzevalError` when the folder cannot be written.
+    Raises `MwzevalError` if the folder cannot be written.
     """
     places = []
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -292,13 +288,13 @@ PART = re.compile("[^，。？！?!~～…]+[，。？！?!~～…]*")
 MARK = re.compile("[，。？！]")
 ENDINGS = "。，,.？?！!；;~～… "
 LONGEST = 4
-"""The most parts between marks that one template is looked for in."""
+"""The maximum number of parts (between punctuation marks) that one template may match."""
 Reading = tuple[Act, ...]
 Readings = tuple[Reading, ...]
 
 
 class _Pattern(NamedTuple):
-    """A template turned round: what it says, and where its values are."""
+    """A template as a pattern: its regular expression, its key, and the places of its values."""
 
     regex: re.Pattern[str]
     literal: int
@@ -307,11 +303,12 @@ class _Pattern(NamedTuple):
 
 
 class TemplateReader:
-    """Understands the sentences of manual templates of both sides, by matching these templates.
+    """An NLU that matches utterances with the manual templates of both sides.
 
-    It serves simulations in words that need no trained NLU: it understands whoever speaks with its
-    templates (one sentence per kind of act, with commas and marks between) and hardly anybody else.
-    Templates say values in small letters; the names of the `database` get their own back.
+    It allows text-level simulations without a trained NLU. It understands utterances that were
+    generated from its templates (one sentence for each kind of act, separated by punctuation) and
+    hardly any others. Values in templates are in lower case; the spelling of names in the
+    `database` is restored.
     """
 
     def __init__(self, user: Sentences, system: Sentences, database: Database) -> None:
@@ -322,8 +319,8 @@ class TemplateReader:
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
         """Return the acts of an utterance.
 
-        Where a sentence fits several domains, the one that the rest of the utterance or the context
-        speaks of is meant. What is not understood is passed over.
+        If a sentence matches several domains, the domain of the rest of the utterance or of the
+        context is chosen. Parts that match no template are ignored.
         """
         readings = list(self._parts(utterance, side))
         sure = [act.domain for reading in readings if len(reading) == 1 for act in reading[0]]
@@ -335,7 +332,7 @@ class TemplateReader:
         return tuple(dict.fromkeys(acts))
 
     def _spoken_of(self, context: Sequence[str]) -> str | None:
-        """Return the domain that the utterances before speak of, the last one first."""
+        """Return the domain of the latest previous utterance that has one."""
         for utterance in reversed(context):
             for side in self._patterns:
                 for reading in self._parts(utterance, side):
@@ -344,10 +341,10 @@ class TemplateReader:
         return None
 
     def _parts(self, utterance: str, side: Side) -> Sequence[Readings]:
-        """Return the possible readings of each part of an utterance that is understood.
+        """Return the possible readings of each part of an utterance that matches a template.
 
-        Commas and marks stand between sentences and inside them: of all ways to divide the
-        utterance, the one counts in which templates spell out most of it.
+        Commas and other punctuation occur between sentences and inside them. Of all ways to divide
+        the utterance, the result is the one with the most literal text of templates.
         """
         parts = PART.findall(utterance.rstrip(ENDINGS))
         best: list[tuple[int, tuple[Readings, ...]]] = [(0, ())]
@@ -362,7 +359,9 @@ class TemplateReader:
         return best[-1][1]
 
     def _read(self, part: str, side: Side) -> tuple[int, Readings]:
-        """Return how much of a part templates spell out, and the readings by those that do most."""
+        """Return the readings of a part with the most literal characters, preceded by this
+        number.
+        """
         text = part.strip(ENDINGS)
         if not text:
             return 0, ()
@@ -374,7 +373,8 @@ class TemplateReader:
                 if pattern.literal < most:
                     continue
                 match = pattern.regex.fullmatch(text)
-                # Hardly any value has a mark: it is a sentence that was not understood.
+                # Values hardly ever contain punctuation, so that this is probably a sentence
+                # without match.
                 if match is None or any(MARK.search(value) for value in match.groups()):
                     continue
                 if pattern.literal > most:
@@ -394,7 +394,7 @@ def _chosen(readings: Sequence[Reading], domain: str | None) -> Reading:
 
 
 def _indexed(sentences: Sentences) -> dict[tuple[str, str], list[_Pattern]]:
-    """Return patterns by the characters that they begin and end with, "" for a value."""
+    """Return patterns by their first and last characters, "" for a value."""
     index: dict[tuple[str, str], list[_Pattern]] = {}
     for key, of_key in sentences.items():
         for sentence in dict.fromkeys(of_key):
@@ -404,7 +404,7 @@ def _indexed(sentences: Sentences) -> dict[tuple[str, str], list[_Pattern]]:
             pieces = PLACEHOLDER.split(text)
             literals, places = pieces[::2], tuple(pieces[1::2])
             if not any(literals):
-                continue  # it would match anything
+                continue  # matches any text
             regex = re.compile("(.+?)".join(map(re.escape, literals)), re.DOTALL)
             pattern = _Pattern(regex, sum(map(len, literals)), tuple(key.split(SEPARATOR)), places)
             index.setdefault((literals[0][:1], literals[-1][-1:]), []).append(pattern)
@@ -412,7 +412,7 @@ def _indexed(sentences: Sentences) -> dict[tuple[str, str], list[_Pattern]]:
 
 
 def _acts(pattern: _Pattern, values: Sequence[str]) -> Reading:
-    """Return what a template with these values says."""
+    """Return the acts of a template with these values."""
     intent, domain, slot, *more = pattern.key
     if intent == GENERAL:
         return (Act(GENERAL, domain, NONE, NONE),)
@@ -430,12 +430,12 @@ def _acts(pattern: _Pattern, values: Sequence[str]) -> Reading:
         answer = more[-1]
         return tuple(Act(INFORM, HOTEL, SERVICE_PREFIX + value, answer) for value in values)
     told = values or more
-    # `名称1+名称2`: the same slot several times.
+    # `名称1+名称2` is the same slot twice.
     return tuple(Act(intent, domain, slot.rstrip("0123456789"), value) for value in told)
 
 
 def spellings(database: Database) -> dict[str, str]:
-    """Return how the texts of a database are spelled, by their small letters, where it differs."""
+    """Return text in lower case → spelling in the database, where they differ."""
     records = [e.record for domain in VENUE_DOMAINS for e in database.entities(domain)]
     return {
         text.lower(): text
