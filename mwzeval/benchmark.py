@@ -67,7 +67,7 @@ class BenchmarkInfo:
     headline: Sequence[str] = ()
     """The main scores, which figures and `compare` show by default.
 
-    A name stands for all scores that begin with it and a dot.
+    A name also includes all scores whose names begin with it and a dot.
     """
     gates: str = ""
     """An example of gates: `inform=85,success=70`."""

@@ -138,7 +138,7 @@ def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     A file is a system, and so is `NAME=RUN,RUN`; a repeated name adds runs.
 
     Raises:
-        UsageError: For a run or name that is given twice.
+        UsageError: If a run or a name is given twice.
     """
     given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
     single = names_of([argument for argument, named in given if named is None])

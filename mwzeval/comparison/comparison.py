@@ -250,7 +250,7 @@ class Comparison:
         """Return one score of the group of the baseline.
 
         Raises:
-            KeyError: When it was not compared.
+            KeyError: If it was not compared.
         """
         if found := [m for m in self.measures if (m.name, m.scope) == (name, scope)]:
             return found[0]
@@ -628,7 +628,7 @@ def paper_document(
     `intervals` is one of `INTERVALS`; the comparison must have intervals of the scores themselves.
 
     Raises:
-        UsageError: Where there is no score of the whole.
+        UsageError: If there is no score of the whole input.
     """
     document = comparison_document(comparison, places=places)
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]

@@ -1,6 +1,6 @@
 """Gates: limits of scores, and tests that no score is significantly worse than a baseline's.
 
-Scores are named as in reports; the name of a part follows a point (`inform.hotel`).
+Scores have the same names as in reports; the name of a part follows a dot (`inform.hotel`).
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
 
     Raises:
         InputError: With the problems of all files.
-        UsageError: Without a common item, when a common item has no cluster, or when a score of
+        UsageError: If there is no common item, a common item has no cluster, or a score of
             `columns.lower` does not exist.
     """
     columns = columns or Columns()

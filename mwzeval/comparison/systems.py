@@ -181,8 +181,8 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
     """Check that runs of one system differ only in the values of their scores.
 
     Raises:
-        UsageError: For runs that were not scored alike.
-        InputError: For runs of different units.
+        UsageError: If runs were scored with different settings.
+        InputError: If runs have different units.
     """
     (first, scored), *others = runs.items()
     everything = dict.fromkeys(name for run in runs.values() for name in run.table.units)
@@ -283,7 +283,7 @@ def compare(
     Raises:
         UsageError: For fewer than two systems, if no two are comparable in any score, and for
             systems without a common unit.
-        InputError: For runs of one system on different units.
+        InputError: If runs of one system have different units.
         ValueError: For clusters together with scores of types.
     """
     how = resampling or Resampling()

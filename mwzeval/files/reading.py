@@ -36,9 +36,9 @@ DEFAULT_SIZE = 500_000_000
 """Bytes; the largest public file is half as large."""
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 PARTS = 8
-"""The limit divided by this is the limit of a line or an item, for files read in pieces."""
+"""The size limit of a line or an item, for files read in pieces, is the limit divided by this."""
 MODELS = 16
-"""The limit times this is the limit of a trained model, whose file is not compressed."""
+"""The size limit of a trained model (an uncompressed file) is the limit times this number."""
 
 COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
 """The first bytes of compressed files, whatever their names; no JSON text begins with them."""

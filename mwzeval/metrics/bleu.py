@@ -250,7 +250,7 @@ def segment_statistics(
     """Return the statistics of tokenized segments with shared references: a row of `FIELDS` each.
 
     Raises:
-        ValueError: Without references.
+        ValueError: If there are no references.
     """
     counted = [(tokens, [_ngrams(tokens, order) for order in ORDERS]) for tokens in hypotheses]
     lengths = set()

@@ -218,11 +218,11 @@ def table_of_means(
     """Return scores that are means of values between 0 and 1, over everything and over scopes.
 
     Args:
-        values: For each unit its values: scope, name of the score, value.
+        values: The values of each unit: scope, name of the score, value.
         labels: The label of each score by name, in the order of the report.
         sign: Returns the signature of a score.
         scopes: The first scopes in the order of the report; other scopes follow by name.
-        places: Decimals that are shown.
+        places: The number of decimals.
 
     A score without values is omitted.
 

@@ -66,7 +66,7 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         end_of_header = 8 + int.from_bytes(raw[:8], "little")
         header = json.loads(raw[8:end_of_header])
         description = json.loads(header["__metadata__"][DESCRIPTION])
-        # No file of mwzeval contains lone surrogates, and the output of a model must not, either.
+        # mwzeval writes no lone surrogates to files, and a model must not output them.
         json.dumps(description, ensure_ascii=False).encode()
         found = description["format"], description["kind"]
         about = description["about"]
@@ -187,7 +187,7 @@ def restore(
             if f"{STEP}:{name}" not in arrays:
                 continue
             state, step = optimizer.state[weight], arrays[f"{STEP}:{name}"]
-            # SparseAdam has its step as an int, Adam as a tensor.
+            # SparseAdam stores its step as an int, Adam as a tensor.
             state[STEP] = int(step) if step.dtype == np.int64 else torch.from_numpy(step.copy())
             for key in MOMENTS:
                 state[key] = weight.detach().new_tensor(arrays[f"{key}:{name}"])

@@ -266,7 +266,7 @@ class _Run:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise UsageError(f"cannot create {folder}: {error.strerror}") from None
-            self._write()  # marks the folder before it has a model
+            self._write()  # marks the folder before it contains a model
             return
         arrays, about = read_arrays(file, KIND)
         if not isinstance(about, dict) or not self._identity.items() <= about.items():

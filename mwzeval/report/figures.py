@@ -205,7 +205,7 @@ def plot_scores(
     is in inches.
 
     Raises:
-        UsageError: For a name that no system has, and for a score beyond the limits.
+        UsageError: If no system has a named score, or a score is beyond the limits.
     """
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
@@ -305,7 +305,7 @@ def plot_parts(
     nouns of the benchmark for its parts.
 
     Raises:
-        UsageError: When there is no such score.
+        UsageError: If there is no such score.
     """
     scores = [score for system in systems for score in system.scores]
     maps = []
@@ -403,7 +403,7 @@ def plot_reasons(
     """Return heat maps of failed units: a row per kind of reason, a column per system.
 
     Raises:
-        UsageError: When nothing was lost.
+        UsageError: If no unit failed.
     """
     kinds = kinds_of(systems)
     if not kinds:

@@ -221,7 +221,7 @@ def _packed(
 def _plain_object(value: Explanation | Reason | Claim | ToolUse) -> dict[str, Any]:
     match value:
         case Explanation():
-            # Pairs, because JavaScript sorts keys of objects that are numbers.
+            # Pairs, because JavaScript objects sort keys that are numbers.
             outcomes = [(scope, [*named.items()]) for scope, named in value.outcomes.items()]
             names = ("goal", "reached", "turns", "reasons")
             return {"outcomes": outcomes} | {name: getattr(value, name) for name in names}

@@ -205,9 +205,7 @@ def expect(
     place: Place,
     key: str | None = None,
 ) -> bool:
-    """Return whether a value is of a type (`OBJECT`, `LIST`, `str`); note it if it is not, or if it
-    has repeated keys.
-    """
+    """Return whether a value has the given type; note a problem if not, or for repeated keys."""
     if isinstance(value, kind):
         if isinstance(value, RepeatedKeys):  # checked here, because a call is slower
             check_repeated(value, place)

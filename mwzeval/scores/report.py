@@ -230,7 +230,7 @@ def score_records(report: Report) -> tuple[dict[str, Any], ...]:
 
 
 def per_dialogue(report: Report) -> Document:
-    """Return the rows behind the scores: one record per unit, with its additive columns."""
+    """Return the rows from which scores are computed: the additive columns of each unit."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
     header = [unit, *table.columns]
     records = tuple(

@@ -146,7 +146,7 @@ def percentile_interval(values: NDArray[np.float64], confidence: float, method: 
     their p value may disagree near the significance level.
 
     Raises:
-        ValueError: When no sample has a value.
+        ValueError: If no sample has a value.
     """
     tail = (1 - confidence) / 2
     defined = values[np.isfinite(values)]

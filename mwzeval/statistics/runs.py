@@ -78,7 +78,7 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
     McCulloch, Variance Components, 1992, chapter 4.
 
     Raises:
-        ValueError: For less than two runs or units.
+        ValueError: For fewer than two runs or units.
     """
     if outcomes.ndim != 2 or min(outcomes.shape) < 2:
         raise ValueError(f"at least two runs and two items are needed: got shape {outcomes.shape}")
