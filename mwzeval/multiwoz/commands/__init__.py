@@ -1,1 +1,1 @@
-"""The verbs that only MultiWOZ has."""
+"""The commands of MultiWOZ only."""

@@ -18,7 +18,7 @@ from mwzeval.output import tell, write_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     add_files(parser, "predictions", several=False)
     add_input_format(parser)
     parser.add_argument(
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert and write; return the exit code.
 
-    Raises `UsageError` when there is nothing to add, or domains would be overwritten.
+    Raises `UsageError` if there is nothing to add, or domains would be overwritten.
     """
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _domains_of(response: str) -> list[str]:
-    """Return the domains that placeholders of a response name, in the order of `ALL_DOMAINS`."""
+    """Return the domains in a response's placeholders, in the order of `ALL_DOMAINS`."""
     named = {name.partition("_")[0] for name in re.findall(r"\[([^\[\]]*)\]", response.lower())}
     return [domain for domain in ALL_DOMAINS if domain in named]
 

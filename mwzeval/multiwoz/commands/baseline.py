@@ -1,7 +1,7 @@
 """Run a baseline system over a fold and write its predictions.
 
-template: a policy of hand-written templates and the database. It is given the gold states, and
-looks at the user's utterances only for keywords that ask for something; see docs/multiwoz.md.
+template: a template-based policy that uses the database. It gets the gold states, and reads the
+user's utterances only to find requested slots by keywords; see docs/multiwoz.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SYSTEMS = ("template",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.add_argument("system", choices=SYSTEMS, help="the baseline system: template")
     parser.add_argument(
         "-o",
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run and write; return the exit code.
+    """Run the system and write its predictions; return the exit code.
 
     Raises `UsageError` for an output that is neither .json nor .jsonl.
     """
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 
     check_name(arguments.output)
-    # Checks the names, and knows their other spellings.
+    # This checks the names and resolves their other spellings.
     chosen = Evaluator(corpus=arguments.corpus, fold=arguments.fold, rules=arguments.rules)
     corpus = DEFAULT_CORPUS if chosen.corpus == AUTO else chosen.corpus
     root = corpus_root(corpus, arguments.data)

@@ -17,7 +17,7 @@ from mwzeval.output import warnings_behind, write_output, write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME)
     add_files(parser, "a system's file (default: none)", several=False)
     parser.add_argument("-o", "--output", metavar="OUTPUT.json", help="also write a JSON report")
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score and print; write a report if it is asked for; return 0."""
+    """Score and print; write a report if requested; return 0."""
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.ceiling import GOLD, ceiling_of, signed_as_gold
     from mwzeval.scores.report import summary

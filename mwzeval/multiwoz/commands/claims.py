@@ -1,6 +1,6 @@
-"""List what responses in words claim: its place in the text, what it is about, whether it is true.
+"""List the claims of lexicalized responses: position, interpretation, and whether they are true.
 
-One line of JSON per claim (docs/metrics.md#every-claim). E.g. the claims of one dialogue:
+The output has one line of JSON per claim (docs/metrics.md#every-claim). Example for one dialogue:
   mwzeval claims FILE | grep sng0073
 """
 
@@ -17,7 +17,7 @@ from mwzeval.output import warnings_behind, write_output, write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME)
     add_files(parser, "a system's file", several=False)
     parser.add_argument(

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 NOT_OF_DATABASE = frozenset({"parking", "internet", "openhours", "reference", "count"})
-"""What functions return that is not looked up in the database for a mention."""
+"""Slots of function results whose values are not in the database."""
 COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
-"""Keys of the counts of a slot, and what stands above them."""
+"""Keys of the counts of a slot → the column headers."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     add_files(
         parser,
         "predictions: .json or .jsonl, also .gz, .xz or .zst; - reads JSON from standard input",
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Delexicalize, write and print; return the exit code.
 
-    Raises `InputError` for warnings when strict.
+    With `strict`, raises `InputError` for warnings.
     """
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             for mention in turn.mentions
         )
         write_output(arguments.mentions, "".join(lines))
-    # The same once more, because what is written keeps keys that nobody scores.
+    # Again from the raw input, because the output also has the keys that are not scored.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     filled = {
         name: [
@@ -112,10 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(responses: Iterable[str], turns: list[Delexicalized]) -> Document:
-    """Return how many turns and mentions there are, by slot, the most frequent first.
+    """Return the numbers of turns and of mentions by slot, the most frequent slot first.
 
-    `not_in_database` counts values that the database does not have, of slots that it has; `unsure`
-    those that could be read otherwise, or are misspelt names.
+    `not_in_database` counts values that the database lacks although it has the slot; `unsure`
+    counts ambiguous values and misspelled names.
     """
     from mwzeval.multiwoz.formats.functions import RETURNED
     from mwzeval.scores.sheets import Document, sheet

@@ -24,11 +24,11 @@ NOTE = (
     "predicted) or wrong (different value); gold → predicted: the most frequent wrong values"
 )
 SHOWN = 2
-"""How many confusions a row of a table has room for; records and JSON have more."""
+"""Maximum number of confusions in a row of a table; records and JSON contain more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME)
     add_files(parser, "a system's file", several=False)
     add_dst_rules(parser, "exact")

@@ -25,7 +25,7 @@ from mwzeval.outcome import add_outcome, finish_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME, input_format=LIVE)
     add_files(parser, "a file of live dialogues", several=False)
     add_compat(parser)

@@ -21,11 +21,11 @@ from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_nam
 from mwzeval.output import tell, warnings_behind
 
 RUN_ENDING = ".run.jsonl"
-"""How the file next to the predictions ends, which has the messages."""
+"""Suffix of the file with the messages, which is in the same folder as the predictions."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     from mwzeval.multiwoz.answering import CONTEXTS, GOLD
     from mwzeval.multiwoz.live.options import add_agent_options
 
@@ -79,9 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer, and write; return 1 when dialogues are missing because of infrastructure errors.
+    """Run the agent and write; return 1 if infrastructure errors caused missing dialogues.
 
-    Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
+    Raises `UsageError` for invalid options, `DataError` if the corpus is missing.
     """
     from mwzeval.conversation.protocols import INFRASTRUCTURE
     from mwzeval.conversation.runs import run_as_asked

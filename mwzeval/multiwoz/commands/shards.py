@@ -24,7 +24,7 @@ from mwzeval.outcome import add_outcome, finish_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME)
     add_files(parser, "the files, in order")
     add_dst_rules(add_metrics(parser, "-bsrd"))

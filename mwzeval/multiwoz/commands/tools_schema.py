@@ -10,7 +10,7 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.add_argument(
         "--strict",
         action="store_true",

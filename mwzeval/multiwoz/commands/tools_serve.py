@@ -2,7 +2,7 @@
 
 By default a client starts the server and uses its standard input and output; with --http there can
 be many clients and sessions. A session is a conversation; its name determines the references of
-its bookings. See its bookings. See docs/agents.md.
+its bookings. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.live.tools import Tools
 
 CANNOT_GO_ON = 2
-"""The exit code when the log cannot be written."""
+"""The exit code if the log cannot be written."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     from mwzeval.multiwoz.choices import CORPUS_NAMES, DEFAULT_CORPUS
 
     parser.add_argument(
@@ -67,10 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the client is gone, or until Ctrl-C; return 0.
+    """Serve until the client disconnects, or until Ctrl-C; return 0.
 
-    Raises `DependencyError` without the package, `UsageError` for an address or a log that cannot
-    be used, `DataError` without the database.
+    Raises `DependencyError` without the package, `UsageError` for an invalid address or log,
+    `DataError` without the database.
     """
     from mwzeval.conversation.mcp import (
         Address,
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     database = DatabaseTools(read_tables(corpus_root(corpus, arguments.data)))
 
     def tools(session: str) -> Tools:
-        """Return the tools of a session: those of the live dialogue of this name."""
+        """Return the tools of a session, those of the live dialogue with this name."""
         tell(f"session {session} begins")
         item, trial = item_and_trial(session)
         return database.of_dialogue(arguments.seed, trial_name(item, trial or 1))
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _left(sessions: Sessions, failure: Exception | None) -> int:
-    """Tell what was called, and what has stopped the server; return the exit code."""
+    """Print the calls and the reason why the server stopped; return the exit code."""
     tell(str(sessions))
     if failure is None:
         return 0

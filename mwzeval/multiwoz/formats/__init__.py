@@ -1,1 +1,1 @@
-"""The formats in which systems leave their predictions, each read into the one that is checked."""
+"""Converts the formats of predictions to mwzeval's own format."""

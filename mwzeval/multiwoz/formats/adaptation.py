@@ -1,8 +1,8 @@
-"""Predictions of any format → those that are checked and scored.
+"""Convert predictions in any format to mwzeval's own format.
 
-A format is recognized by its marks: keys of turns or messages that only this format has in this
-place. Every item of every dialogue is looked at. Marks of two formats are an error, never a guess.
-Predictions without any mark are read in mwzeval's own format, whose checks then say what is wrong.
+A format is recognized by its marks: keys of turns or messages that only this format has at this
+position. All items of all dialogues are checked. Marks of two formats are an error. Predictions
+without any mark are read in mwzeval's own format, whose checks then report the problems.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ TITLES = {
 }
 LISTED: dict[str, Callable[[Any, Findings], Adapted]] = {UNIFIED: adapt_unified, SGD: adapt_sgd}
 """Formats that list dialogues. To add a format, add a line here and to `TITLES`, its name to
-`choices.INPUT_FORMATS`, and what it is recognized by to `marks`."""
+`choices.INPUT_FORMATS`, and its distinctive keys to `marks`."""
 _OF_UNIFIED = {"state", PREDICTIONS, "utt_idx", "dialogue_acts", "db_results"}
 _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
-"""Keys of turns that somebody annotated; predictions in mwzeval's own format have none of them."""
+"""Keys of annotated turns; predictions in mwzeval's own format have none of them."""
 
 
 def marks(raw: Any) -> set[str]:
-    """Return the formats whose marks are found."""
+    """Return the formats whose marks occur in the predictions."""
     return set(_marks(raw))
 
 
@@ -45,7 +45,7 @@ def _marks(raw: Any) -> Iterator[str]:
         if isinstance(dialogue, OBJECT) and CONTENT in dialogue:
             yield MESSAGES
         for item in dialogue if isinstance(dialogue, LIST) else ():
-            # What else stands in a turn of our own is not used, be it called "role".
+            # Other keys of turns in our own format are ignored, even a key "role".
             if isinstance(item, OBJECT) and not item.keys().isdisjoint(TURN_KEYS):
                 yield OWN_FORMAT
             elif isinstance(item, OBJECT) and "role" in item:
@@ -64,14 +64,14 @@ def _marks(raw: Any) -> Iterator[str]:
 
 
 def is_list_of_dialogues(raw: Any) -> bool:
-    """Return whether this is a list with an object that has turns, of whichever format."""
+    """Return whether this is a list that contains an object with turns, in any format."""
     return isinstance(raw, LIST) and any(
         isinstance(dialogue, OBJECT) and "turns" in dialogue for dialogue in raw
     )
 
 
 def _is_schema_guided(raw: Any) -> bool:
-    """Return whether the first dialogue has services of SGD; those of MultiWOZ are lower-case."""
+    """Return whether the first dialogue has services of SGD; MultiWOZ has lower-case services."""
     items = raw.values() if isinstance(raw, OBJECT) else raw if isinstance(raw, LIST) else ()
     first: Any = next(iter(items), None)
     fits = not misfit(first, {"services": (str,)})
@@ -79,11 +79,11 @@ def _is_schema_guided(raw: Any) -> bool:
 
 
 def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TOOLS) -> Any:
-    """Return predictions as mwzeval writes them; the same object when they are so already.
+    """Return predictions in mwzeval's own format; the same object if they already have it.
 
-    `input_format` is one of `choices.INPUT_FORMATS`; `tools` are what messages call. Problems go
-    to `findings`, which from then on places turns where they stand in the original. None when
-    nothing is left that could be checked.
+    `input_format` is one of `choices.INPUT_FORMATS`; `tools` are the functions that messages call.
+    Problems are added to `findings`, which afterwards uses turn positions of the original. Returns
+    None if there is nothing that can be checked.
     """
     if foreign := recognised(raw, but=NAME):
         findings.error("other-benchmark", advice(foreign, TITLE))
@@ -96,7 +96,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
         )
         return None
     if isinstance(raw, OBJECT) and not any(isinstance(value, list) for value in raw.values()):
-        wrapped = raw.get(PREDICTIONS)  # of `{"predictions": {…}}`, whatever else it has
+        wrapped = raw.get(PREDICTIONS)  # of `{"predictions": {…}}`; other keys are ignored
         if is_list_of_dialogues(wrapped) or (
             isinstance(wrapped, OBJECT) and CONTENT not in wrapped
         ):
@@ -126,7 +126,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
 
 
 def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
-    """Return the format of predictions; None where it is not clear, or not the stated one."""
+    """Return the format of predictions; None if it is unclear or contradicts the stated one."""
     fitting = sorted(marks(raw))
     if stated != AUTO:
         if not fitting or stated in fitting:
@@ -149,7 +149,7 @@ def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
 
 
 def _by_id(raw: Any) -> Any:
-    """Return listed dialogues whose turns are mwzeval's own by their ids."""
+    """Return dialogue id → turns for a list of dialogues whose turns are in our own format."""
     dialogues: dict[Any, Any] = {}
     for dialogue in raw:
         name = dialogue.get("dialogue_id") if isinstance(dialogue, OBJECT) else None
@@ -162,9 +162,9 @@ def _by_id(raw: Any) -> Any:
 def adapt_dialogue(
     dialogue_id: str, turns: Any, input_format: str, findings: Findings, tools: Tools
 ) -> dict[str, Any]:
-    """Return the predictions of one dialogue, given by its turns or messages alone.
+    """Return the predictions of one dialogue from its turns or messages.
 
-    Raises `InputError` when nothing is left that could be checked.
+    Raises `InputError` if there is nothing that can be checked.
     """
     listed = [{"dialogue_id": dialogue_id, "turns": turns}]
     raw = listed if input_format in LISTED else {dialogue_id: turns}

@@ -1,8 +1,8 @@
 """Lists of dialogues whose turns have speakers: schema-guided frames, ConvLab-3's unified format.
 
-Schema-Guided Dialogue and MultiWOZ 2.2 have the state in the frames of the user's turn. The unified
-format is a list of dialogues whose turns have an utterance and a state; ConvLab-3's evaluation
-scripts put what a system predicts into `predictions` of a turn, next to the annotation.
+In Schema-Guided Dialogue and MultiWOZ 2.2, the frames of the user's turn contain the state. The
+unified format is a list of dialogues whose turns have an utterance and a state; ConvLab-3's
+evaluation scripts write predictions into the key `predictions` of a turn, next to the annotation.
 
 Sources: Rastogi et al., "Towards scalable multi-domain conversational agents", AAAI 2020; Zang et
 al., "MultiWOZ 2.2", NLP4ConvAI 2020; Zhu et al., "ConvLab-3", EMNLP 2023 demonstrations, and
@@ -30,31 +30,31 @@ SPEAKERS = (USER, SYSTEM)
 _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
 
 Adapted = Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]
-"""Dialogue ids, each with turns as mwzeval writes them and their positions in the original.
+"""Dialogue ids, and for each the turns in mwzeval's own format with their original positions.
 
-Where problems were found, the dialogues are as whole as can be, for other problems to be found.
+Despite problems, as much of a dialogue as possible is yielded, so that others can be found.
 """
 State = dict[str, dict[str, str]]
 
 
 class SpeakerTurn(NamedTuple):
-    """A turn of either speaker, with its place."""
+    """A turn of either speaker and its position."""
 
     turn: Mapping[str, Any]
     place: Place
 
 
 Pair = tuple[SpeakerTurn | None, SpeakerTurn]
-"""A turn of the user and its answer by the system; no user where the system spoke unasked."""
+"""A user turn and the system's response; the user turn is None if the system begins."""
 
 
 def dialogues_of(
     raw: Any, findings: Findings, name_keys: tuple[str, ...]
 ) -> Iterator[tuple[str, list[Pair]]]:
-    """Yield the ids and turns of a list of dialogues; problems go to `findings`.
+    """Yield the ids and turns of a list of dialogues; problems are added to `findings`.
 
-    The id is the first of `name_keys` that looks like a MultiWOZ file name, `MUL0001.json`; without
-    one, the last as it stands.
+    The id is the first of `name_keys` whose value looks like a MultiWOZ file name (`MUL0001.json`),
+    else the value of the last key.
     """
     if not expect(raw, LIST, "expected a list of dialogues", Place(findings)):
         return
@@ -119,7 +119,7 @@ def _check_answered(user: SpeakerTurn | None) -> None:
 
 
 def adapt_unified(raw: Any, findings: Findings) -> Adapted:
-    """Yield the predictions of dialogues in the unified format; problems go to `findings`."""
+    """Yield the predictions of dialogues in the unified format; add problems to `findings`."""
     dialogues = list(dialogues_of(raw, findings, ("original_id", "dialogue_id")))
     annotated = {
         name
@@ -128,7 +128,7 @@ def adapt_unified(raw: Any, findings: Findings) -> Adapted:
     }
     for name, pairs in dialogues:
         if annotated and pairs and name not in annotated:
-            # Its utterances are most likely the annotated ones, which must not be scored.
+            # Its utterances are probably annotated ones, which must not be scored.
             message = f'no turn has "{PREDICTIONS}", though other dialogues have them'
             findings.error("missing-predictions", message, dialogue=name)
         else:
@@ -170,7 +170,7 @@ def _unified_turn(
 
 
 def _unified_state(raw: Any, place: Place, path: str) -> State:
-    """Return the filled slots; a domain without any is left out."""
+    """Return the filled slots; domains without filled slots are omitted."""
     state: State = {}
     if not expect(raw, OBJECT, "a state must be an object of domains", place, path):
         return state
@@ -183,7 +183,7 @@ def _unified_state(raw: Any, place: Place, path: str) -> State:
                         message = f"{SLOT_AND_VALUE}, {found(value)}"
                         place.error("shape", message, f"{at}.{slot}")
                     continue
-                # Of several values the first, as in gold states.
+                # The first of several values is used, as in gold states.
                 first = value.partition("|")[0]
                 if bare(first) not in UNFILLED:
                     state.setdefault(domain, {})[slot.replace(" ", "")] = first
@@ -191,10 +191,10 @@ def _unified_state(raw: Any, place: Place, path: str) -> State:
 
 
 def adapt_sgd(raw: Any, findings: Findings) -> Adapted:
-    """Yield the predictions of dialogues with frames; problems go to `findings`.
+    """Yield the predictions of dialogues with frames; problems are added to `findings`.
 
-    A domain without a frame keeps the state it had, as in SGD, where only the services that are
-    spoken of have one. A dialogue none of whose frames has a state has no predicted states.
+    The state of a domain without a frame is unchanged, as in SGD, where only active services have
+    frames. A dialogue without any state in its frames has no predicted states.
     """
     for name, pairs in dialogues_of(raw, findings, ("dialogue_id",)):
         framed = [[state for side in pair if side for state in _framed(*side)] for pair in pairs]
@@ -255,5 +255,5 @@ def _framed(turn: Mapping[str, Any], place: Place) -> list[State]:
 
 @lru_cache(maxsize=2**10)
 def _domain(service: str) -> str:
-    """Return the domain of a service; SGD has several services of a kind, `hotel_1`, `hotel_2`."""
+    """Return the domain of a service; SGD numbers similar services: `hotel_1`, `hotel_2`."""
     return re.sub(r"_\d+$", "", service).lower()

@@ -1,9 +1,9 @@
-"""The functions that a tool-calling system has on MultiWOZ: one table for schema and adapter.
+"""The functions of a tool-calling system on MultiWOZ, in one table for schema and conversion.
 
-A find function looks for what the user wants, so its arguments are the constraints of a state; a
-book function books what was found. To teach the evaluator a function or an argument, add it to
-`data/functions.tsv`. The JSON schema has the form of `tools` of OpenAI's chat completions, which
-other servers and the chat templates of models take as well.
+A find function searches venues, so its arguments are the constraints of a state; a book function
+books a venue. To add a function or an argument, add a row to `data/functions.tsv`. The JSON schema
+has the form of `tools` in OpenAI's chat completions, which other servers and the chat templates of
+models also accept.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a function, as `data/functions.tsv` explains it.
+    """An argument of a function; `data/functions.tsv` explains the fields.
 
-    `values` are all that there are, none where they are open. `is_number`: whole numbers are taken
-    for their digits.
+    `values` are all possible values, empty if any value is allowed. With `is_number`, integers are
+    accepted and converted to digits.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Parameter:
     description: str
 
     def unlike(self, text: str) -> str:
-        """Return what values of the parameter are where this is none, else nothing."""
+        """Return a description of the allowed values if `text` is not one of them, else ""."""
         if self.values:
             return "" if text in self.values else f"one of {', '.join(self.values)}"
         return "a whole number" if self.is_number and not text.isdecimal() else ""
@@ -55,11 +55,11 @@ class Function:
 
     @property
     def name(self) -> str:
-        """What the function is called."""
+        """The name of the function."""
         return f"{self.kind}_{self.domain}"
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of a name."""
+        """Return the parameter with this name."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
@@ -85,15 +85,15 @@ RETURNED = (
     *("parking", "internet", "entrancefee", "openhours", "trainid", "day", "departure"),
     *("destination", "leaveat", "arriveby", "duration", "price", "reference", "count"),
 )
-"""Slots of what functions return; `count` is how many there are where not all are listed."""
+"""Slots in results of functions; `count` is the number of venues if not all are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function as a system calls it.
+    """A function that a system calls.
 
-    `function` is ours that does the same, None where there is none. `slots` are its names of
-    arguments and of what it returns → ours, None for those without a meaning here.
+    `function` is our equivalent function, or None. `slots` maps its names of arguments and results
+    to our names, or to None if we have no equivalent.
     """
 
     function: Function | None
@@ -102,7 +102,7 @@ class Tool:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of arguments that have a meaning, those of the system first."""
+        """The names of arguments that have an equivalent, those of the system first."""
         parameters = () if self.function is None else self.function.parameters
         ours = [parameter.name for parameter in parameters]
         return (*(own for own, slot in self.slots.items() if slot in ours), *ours)
@@ -113,7 +113,7 @@ OURS = {name: Tool(function, {}, is_own=False) for name, function in BY_NAME.ite
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The functions that a system may call, by their names; `checksum` is of its own ones."""
+    """The functions that a system may call, by name; `checksum` is that of its own functions."""
 
     by_name: Mapping[str, Tool]
     checksum: str | None = None
@@ -124,7 +124,7 @@ TOOL_KEYS = ("function", "slots")
 
 
 def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
-    """Return the tools of a JSON file, or of what is in one; without, those of the schema.
+    """Return the tools in a JSON file or its content, by default those of the schema.
 
     Raises `InputError` with every problem.
     """
@@ -169,7 +169,7 @@ def _own_tool(raw: Any, place: Place) -> Tool:
 
 
 def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> str | None:
-    """Return a known name, None for null and for what is noted as unknown."""
+    """Return a known name; None for null and for unknown names, which are reported."""
     if name is None or not expect(
         name,
         str,
@@ -185,10 +185,10 @@ def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> s
 
 
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
-    """Return the tools, one a function, each a JSON Schema of its own that allows nothing else.
+    """Return one tool per function; each is a JSON Schema without additional properties.
 
-    With `strict` they are what OpenAI's strict mode takes: every argument has to be given, and
-    null stands for one that is not known.
+    With `strict`, the tools are valid in OpenAI's strict mode: every argument is required, and
+    null means that its value is not known.
     """
     return [
         {

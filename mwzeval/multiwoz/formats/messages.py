@@ -1,9 +1,8 @@
-"""Conversations of chat models → the turns of predictions: states, bookings and responses.
+"""Convert conversations of chat models to turns of predictions: states, bookings and responses.
 
-Calls are checked against the table of functions. Active domains are left to be estimated from the
-states, as for most published systems. The domains of a turn's calls would often be several, where
-the estimate is one, and the same system would gain a point or two of Inform and Success by its
-format alone.
+Calls are checked against the table of functions. Active domains are estimated from the states, as
+for most published systems. The calls of a turn often have several domains while the estimate is
+one, so active domains from calls would raise Inform and Success by a point or two.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ BOOKING_PREFIX = "book"
 
 
 def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
-    """Yield the predictions that conversations amount to; problems go to `findings`.
+    """Yield the predictions of conversations; problems are added to `findings`.
 
-    `raw` is dialogue id → messages, or → an object with `messages`; `tools` are what it calls.
+    `raw` is dialogue id → messages, or an object with `messages`; `tools` are known functions.
     """
     expected = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
     if not isinstance(raw, OBJECT):
@@ -60,14 +59,14 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
 
 
 class Conversation:
-    """Reads the messages of a dialogue in order and cuts them into turns.
+    """Reads the messages of a dialogue in order and divides them into turns.
 
-    A turn of the system is all that the assistant does after a message of the user, up to the
-    next one; its response is the text of the last message in it. `asked` are the user's words,
-    one item a turn, `has_called` whether any function was called.
+    A turn of the system consists of all messages of the assistant between two messages of the
+    user; its response is the text of the last one. `asked` are the user's utterances, one per
+    turn, and `has_called` is whether any function was called.
 
-    A find call replaces the constraints of its domain in the state by its arguments; what was
-    booked there stays. A book call replaces those slots that it gives.
+    The arguments of a find call replace the constraints of its domain in the state, but not its
+    booking slots. The arguments of a book call replace the same slots in the state.
     """
 
     def __init__(self, dialogue: str, findings: Findings, tools: Tools) -> None:
@@ -75,12 +74,12 @@ class Conversation:
         self._findings = findings
         self._tools = tools
         self._called: dict[str, dict[str, Any]] = {}
-        """Id → the call as turns keep it, with `result` once that has come."""
+        """Id → the call as it is stored in turns, with `result` when it is known."""
         self._called_without_id: deque[dict[str, Any]] = deque()
         self._state: dict[str, dict[str, str]] = {}
         self._turns: list[tuple[int, dict[str, Any]]] = []
         self._begin: tuple[Place, str] | None = None
-        """Where the open turn begins, and what the user says in it."""
+        """The position of the first message of the current turn, and the user's utterance."""
         self._calls: list[tuple[Function, dict[str, Any]]] = []
         self._answer: tuple[Place, str] | None = None
         self.asked: list[str] = []
@@ -106,7 +105,7 @@ class Conversation:
         return self._turns
 
     def add(self, message: ChatMessage, position: int) -> None:
-        """Go on with a message at a position."""
+        """Add a message with its position."""
         if message.role in INSTRUCTIONS:
             return
         place = Place(self._findings, self._dialogue, position, f"{CONTENT}[{position}]")
@@ -118,7 +117,7 @@ class Conversation:
         for result in message.results:
             self._note_result(result, place)
         if self._answer and (message.results or is_assistant):
-            # Something follows what was said, so that this was not the final answer.
+            # Another message follows the text, so it was not the final answer.
             self._answer[0].warning(
                 "not-final",
                 "only the assistant's last message of a turn is scored; earlier messages of the "
@@ -148,7 +147,7 @@ class Conversation:
                 place.error("empty-message", problem)
 
     def _close(self) -> None:
-        """End the turn that is open, if there is one."""
+        """End the current turn, if there is one."""
         if self._begin is None:
             return
         place, words = self._begin
@@ -172,7 +171,7 @@ class Conversation:
                 for parameter in function.parameters
                 if parameter.slot and parameter.name in arguments
             }
-            # Never changed, always made anew: turns keep what the state was.
+            # A new object in each turn, because earlier turns refer to the old state.
             self._state = {**self._state, domain: {**known, **filled}}
         turn = {"response": response, "state": self._state, "bookings": bookings}
         if self._calls:
@@ -181,9 +180,9 @@ class Conversation:
         self._begin, self._answer, self._calls = None, None, []
 
     def _understood(self, call: ToolCall, place: Place) -> tuple[Function, dict[str, Any]] | None:
-        """Return the function of ours that a call stands for, and the call as turns keep it.
+        """Return our function for a call, and the call as it is stored in turns.
 
-        What it returns is added when it comes. None where it stands for no function.
+        The result of the call is added later. Returns None if there is no such function.
         """
         record: dict[str, Any] = {}
         if call.id is None:
@@ -211,7 +210,7 @@ class Conversation:
         return tool.function, record
 
     def _note_result(self, result: Result, place: Place) -> None:
-        """Keep what was returned, which must be the result of a call; each has one."""
+        """Store a result, which must belong to a call; each call has one result."""
         name, path, problem = result.call_id, result.path, None
         record: dict[str, Any] = {}
         if name is None:
@@ -234,7 +233,7 @@ class Conversation:
 
 
 def _decoded(call: ToolCall, place: Place) -> Any:
-    """Return the arguments, which may be the text of a JSON object; None for anything else."""
+    """Return the arguments, which may be the text of a JSON object; None for other values."""
     raw, path = call.arguments, call.arguments_path
     if isinstance(raw, str):
         try:
@@ -248,7 +247,7 @@ def _decoded(call: ToolCall, place: Place) -> Any:
 def _arguments(
     tool: Tool, function: Function, raw: Mapping[Any, Any], call: ToolCall, place: Place
 ) -> dict[str, str]:
-    """Return the arguments by our names, of those that have a value and a meaning."""
+    """Return the arguments that have a value and an equivalent, under our names."""
     given: dict[str, str] = {}
     for name, value in raw.items():
         path = f"{call.arguments_path}.{name}"
@@ -265,7 +264,7 @@ def _arguments(
         if tool.is_own and isinstance(value, bool) and "yes" in parameter.values:
             value = "yes" if value else "no"
         text = _text(value, parameter, place, path)
-        # Null, or nothing, is how strict schemas and some models say that they do not know.
+        # Strict schemas and some models use null or an empty text for unknown values.
         if text:
             if given.setdefault(slot, text) != text:
                 message = f"{call.name} was called with two values of {slot}"

@@ -1,1 +1,1 @@
-"""Predictions as people write them: read, checked, counted."""
+"""Reads, checks and counts predictions."""

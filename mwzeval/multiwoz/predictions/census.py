@@ -1,16 +1,16 @@
-"""What an input is made of, counted in one pass; counts of parts add up to those of the whole.
+"""The counts of an input, computed in one pass; counts of parts can be added.
 
-Everything that is decided by, or reported about, a whole input follows from these counts.
+All decisions and reports about a whole input are derived from these counts.
 
-Whether responses are lexicalized is decided by turns that give a phone number, postcode, train id
-or reference: as a placeholder or in words. Systems of either kind do so in a quarter to a third of
-their turns, and hardly ever in the other way. Only placeholders that the scorer knows count,
-because brackets have other uses, in Markdown for example.
+The kind of responses is decided by turns that give a phone number, postcode, train id or reference:
+as a placeholder or as a value. Systems of either kind do so in a quarter to a third of their turns,
+and almost never in the other form. Only known placeholders are counted, because brackets have other
+uses, for example in Markdown.
 
-Some mistakes leave a file well formed, such as states that are shifted by one turn. No single turn
-shows them, but counts over many dialogues do. A sample of the dialogues is compared with the gold
-annotation: those whose ids have the smallest checksums, so that the sample does not depend on the
-parts in which the input comes.
+Some errors leave a file well formed, such as states that are shifted by one turn. Single turns do
+not show such errors, but counts over many dialogues do. A sample of dialogues is therefore compared
+with the gold annotation: those whose ids have the smallest checksums, so that the sample does not
+depend on how the input is divided into parts.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier
 
 SAMPLED = 50
-"""Dialogues that are compared with gold data; they take a few milliseconds."""
+"""Number of dialogues that are compared with gold data, which takes a few milliseconds."""
 DIFFERENT_PLACEHOLDERS = 2**12
-"""Unknown placeholders that are counted in a part of an input; no system means as many."""
+"""Maximum number of unknown placeholders that are counted in a part of an input."""
 
 IDENTIFIERS = frozenset({"PHONE", "POST", "TRAINID", "REFERENCE"})
-"""The (canonical) placeholders of values that are recognized by their form alone."""
+"""The (canonical) placeholders of values that are recognized by their form."""
 IDENTIFYING_SLOTS = frozenset({"name", "phone", "postcode", "trainid", "reference"})
-"""The slots of mentions that tell words from placeholders where a database is at hand."""
+"""The slots of mentions that show, with a database, whether responses are lexicalized."""
 COUNTED = tuple(sorted({*OFFERED_BY.values(), *PROVIDABLE}))
 """The placeholders that Inform and Success look for."""
 _REQUEST_OF = {
@@ -59,15 +59,15 @@ _REQUEST_OF = {
     "REFERENCE": re.compile(r"reference|book|reserv|confirm"),
     "TRAINID": re.compile(r"\bid\b|train number"),
 }
-"""What users say, in lower case, when they request it."""
+"""Placeholder → words, in lower case, with which users request it."""
 
 Key = tuple[str | int, ...]
-"""What is counted in sampled dialogues: a sign, and perhaps details of it."""
+"""A counted case in sampled dialogues: a sign, and possibly details."""
 
 
 class Wording(NamedTuple):
-    """Numbers of turns with a known placeholder, with one of an identifier, and without any but
-    with an identifier in words.
+    """Numbers of turns: with a known placeholder, with an identifier's placeholder, and with an
+    identifier as a value but without placeholders.
     """
 
     with_placeholder: int = 0
@@ -88,10 +88,11 @@ class Wording(NamedTuple):
 
     @property
     def lexicalized(self) -> bool:
-        """Whether responses are in words: none has a placeholder, or most identifiers are words.
+        """Whether responses are lexicalized: none has a placeholder, or most identifiers are
+        values.
 
-        A tie counts as words: delexicalization leaves placeholders as they are, whereas words are
-        not scored where responses are taken to be delexicalized.
+        A tie counts as lexicalized: delexicalization does not change placeholders, whereas values
+        in delexicalized responses are not scored.
         """
         in_words = self.identifier_in_words
         return not self.with_placeholder or 0 < in_words >= self.identifier_as_placeholder
@@ -99,13 +100,13 @@ class Wording(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one dialogue, and the first turn of each key (as the user counts turns)."""
+    """The counts of one dialogue, and the first turn of each key (counted in user turns)."""
 
     counts: Counter[Key] = field(default_factory=Counter)
     turns: dict[Key, int] = field(default_factory=dict)
 
     def add(self, turn: int, *key: str | int) -> None:
-        """Count a case that a turn shows."""
+        """Count a case in a turn."""
         self.counts[key] += 1
         self.turns.setdefault(key, turn)
 
@@ -114,12 +115,12 @@ class Tally:
 class Census:
     """The counts of an input.
 
-    Turns are counted: all, those with a predicted state, with a value in it, with active domains,
-    with any domain among these, and those of dialogues with bookings. `references` are the turns
-    that each reference set has. `answers` are turns by the placeholders that Inform and Success
-    look for; `requests` are those that goals have and users make, `early` those answered before.
-    `unknown_placeholders` are counted by name. `seen` are the ids, and `sample` the tallies of the
-    sampled dialogues.
+    The integers are numbers of turns: all turns, turns with a predicted state, with a value in it,
+    with active domains, with a nonempty list of them, and turns of dialogues with bookings.
+    `references` has the turns of each reference set. `answers` has turns by their placeholders that
+    Inform and Success use. `requests` are requests in goals that users make; `early` are those
+    answered before. `unknown_placeholders` are counted by name. `seen` are the ids, and `sample`
+    the tallies of the sampled dialogues.
     """
 
     turns: int = 0
@@ -146,7 +147,7 @@ class Census:
         rules: Rules = "2021",
         positions: Mapping[str, Sequence[int]] | None = None,
     ) -> Census:
-        """Count checked dialogues of a fold; `positions` are as in `Findings`."""
+        """Count checked dialogues of a fold; `positions` are those of `Findings`."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
         all_responses: list[str] = []
         for name, turns in dialogues.items():
@@ -196,14 +197,14 @@ class Census:
                     self.early += any(slot in names for names in answered[:turn])
 
     def merge(self, later: Census) -> None:
-        """Add the counts of a later part; only the sample of both parts is kept."""
+        """Add the counts of a later part; the samples are reduced to a common sample."""
         known = self.unknown_placeholders
         for item in fields(self):
             own, other = getattr(self, item.name), getattr(later, item.name)
             if isinstance(own, int):
                 setattr(self, item.name, own + other)
             elif isinstance(own, Counter):
-                own.update(other)  # Not `+`, which drops what is counted 0 times.
+                own.update(other)  # `+` would remove keys with the count 0.
         self.wording = Wording(*map(add, self.wording, later.wording))
         self.seen.merge(later.seen)
         tallies = {**self.sample, **later.sample}
@@ -220,7 +221,7 @@ def _answers_in(response: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2**12)
 def _first_request(slot: str, user_utterances: tuple[str, ...]) -> int | None:
-    """Return the turn in which the user first requests a slot, None if there is none."""
+    """Return the turn in which the user first requests a slot, None without a request."""
     turns = enumerate(user_utterances)
     return next((turn for turn, text in turns if _REQUEST_OF[slot].search(text.lower())), None)
 
@@ -234,7 +235,7 @@ def _sampled(names: Mapping[str, object]) -> list[str]:
 def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules: Rules) -> Tally:
     """Compare a dialogue with its annotation; `other` is another dialogue of the fold."""
     tally = Tally()
-    turns = turns[: len(gold.states)]  # More turns than annotated are an error of their own.
+    turns = turns[: len(gold.states)]  # Additional turns are reported by another check.
     _compare_responses(turns, gold, other, tally)
     if all(turn.state is not None for turn in turns):
         _compare_states(turns, gold, rules, tally)
@@ -253,14 +254,14 @@ def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules
 
 
 WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
-"""Placeholders, in capitals, and longer words: short words are in all responses."""
+"""Matches placeholders (in capitals) and longer words; short words are in all responses."""
 MARKS = re.compile(r"^[\W_]|[\]_'\"]$|[<`&\\*▁ĠĊ:>{(]|@@|##|/INST")
-"""What every shape of a response has, or more underscores than brackets; faster to look for."""
+"""Matches every response with a known shape, unless it has many underscores; faster to search."""
 BEGINNING = 24
-"""Responses are distinguished by so many characters and their length."""
+"""Number of initial characters by which, with their length, responses are distinguished."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
 OTHER, BEFORE, AFTER = "another dialogue", "the turn before", "the turn after"
-"""References that a response is compared with besides its own."""
+"""References with which a response is compared in addition to its own."""
 
 
 class Shape(NamedTuple):
@@ -274,7 +275,7 @@ class Shape(NamedTuple):
 
 @cache
 def shapes() -> tuple[Shape, ...]:
-    """Return the shapes that responses and values have by mistake."""
+    """Return the shapes of responses and values that indicate errors."""
     return tuple(Shape(*row) for row in table_rows(embedded("shapes.tsv"), 4))
 
 
@@ -287,7 +288,7 @@ def _pattern(of: str) -> re.Pattern[str]:
 def _compare_responses(
     turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, tally: Tally
 ) -> None:
-    """Count how well responses fit their own and other references, and what is odd about them."""
+    """Count how well responses fit their own and other references, and their irregularities."""
     counts, before = tally.counts, ""
     responses = [(turn.response or "").strip() for turn in turns]
     in_words = not any(map(known_placeholders, responses))
@@ -340,16 +341,16 @@ def _words(texts: tuple[str, ...], in_words: bool) -> tuple[frozenset[str], ...]
 
 
 def _overlap(words: frozenset[str], others: frozenset[str]) -> int:
-    """Return half of Dice's coefficient per mille: sums of whole numbers do not depend on order."""
+    """Return half of Dice's coefficient in per mille, as an integer, so that sums are exact."""
     return 1000 * len(words & others) // (len(words) + len(others) or 1)
 
 
 def _inspect(text: str, index: int, in_words: bool, tally: Tally) -> None:
-    """Count what is odd about a response, whatever it says."""
+    """Count irregularities in the form of a response."""
     words, end = text.split(), text[-1]
     searched = {
         "response": MARKS.search(text) or text.count("_") > text.count("["),
-        # Responses in words are read with their layout; templates have none.
+        # Lexicalized responses may have a layout; templates have none.
         "response with layout": not in_words,
         "response of a word": len(words) == 1,
     }
@@ -376,7 +377,7 @@ TIME = re.compile(r"(\d{1,2}):(\d\d)")
 
 
 def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tally: Tally) -> None:
-    """Count when and where predicted values are annotated, and what is odd about them."""
+    """Count in which turns predicted values are annotated, and their irregularities."""
     counts = tally.counts
     states = _values(normalize_states((turn.state or {} for turn in turns), rules))
     annotated = _values(normalize_states(gold.states, rules))[: len(turns)]
@@ -389,7 +390,7 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
     for (slot, value), turn in first.items():
         counts["values",] += 1
         tally.add(turn, "predicted", slot[1], value)
-        # A part of an annotated value is rather a mistake than a copy.
+        # A part of an annotated value is more likely an error than a copy.
         if not any(value in other for other in elsewhere) and any(
             value in text.lower() for text in gold.user_utterances[: turn + 1]
         ):
@@ -428,7 +429,7 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
 
 
 def _values(states: Iterable[State]) -> list[dict[Slot, str]]:
-    """Return the values of states by domain and slot; equal neighbours are one object."""
+    """Return the values of states by domain and slot; equal consecutive states are one object."""
     result: list[dict[Slot, str]] = []
     before: State | None = None
     for state in states:
@@ -444,7 +445,7 @@ def _values(states: Iterable[State]) -> list[dict[Slot, str]]:
 
 
 def _first_turns(states: Sequence[Mapping[Slot, str]]) -> dict[tuple[Slot, str], int]:
-    """Return the turn in which each pair of a slot and a value is there for the first time."""
+    """Return the first turn in which each pair of a slot and a value occurs."""
     first: dict[tuple[Slot, str], int] = {}
     for index, state in enumerate(states):
         if not index or state is not states[index - 1]:

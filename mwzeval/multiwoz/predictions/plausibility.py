@@ -1,6 +1,6 @@
-"""Whether predictions fit the corpus, and warnings about what is scored but perhaps not meant.
+"""Checks that predictions fit the corpus, and warnings about suspicious but valid predictions.
 
-`check_fit` and `check_turns` look at dialogues, `check_whole` at the counts of a whole input.
+`check_fit` and `check_turns` check dialogues, `check_whole` checks the counts of a whole input.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from mwzeval.multiwoz.words.numbers import has_identifier
 from mwzeval.scores.findings import Findings
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
-"""The domains that turns may be about; those of dialogue acts among them belong to no goal."""
+"""The valid active domains, including those of dialogue acts that belong to no goal."""
 LEXICALIZED_SHARE = 0.02
-"""Even in delexicalized references a dialogue in hundreds mentions nothing of the database."""
+"""Maximum proportion of dialogues without placeholders in delexicalized references."""
 MOST_ALIKE, MOST_EARLY = 0.5, 0.8
-"""Shares of turns with the same placeholders, and of requests answered too early, above which a
-warning is given. Published systems: 0.11 to 0.18 and 0.05 to 0.13; LAVA 0.35 and 0.61."""
+"""Proportions of turns with the same placeholders, and of requests answered too early, above which
+there is a warning. Published systems: 0.11 to 0.18 and 0.05 to 0.13; LAVA 0.35 and 0.61."""
 FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
-"""Below these such a share says nothing."""
+"""Minimum numbers of turns and requests for which these proportions are checked."""
 UNREAD = ("missing-response", "shape")
-"""Kinds of errors after which the checks of responses and states of all turns would mislead."""
+"""Kinds of errors after which checks of all responses and states would be misleading."""
 
 
 def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
-    """Return dialogues under the ids of the fold where capitals or `.json` are all that differs.
+    """Return dialogues under the fold's ids if only capitals or a suffix `.json` differ.
 
-    Ids stay as they are unless all of them fit then, each to a dialogue of its own.
+    Ids are not changed unless all changed ids are distinct ids of the fold.
     """
     if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
         return dialogues
@@ -59,7 +59,7 @@ def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -
 
 
 def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
-    """Note dialogues that the fold does not have, and those with more turns than there are."""
+    """Report dialogues that are not in the fold, and dialogues with too many turns."""
     where = f"the {gold.fold} fold of {gold.corpus}"
     strangers = len(dialogues) > 1 and not any(
         gold.name_of(name) in gold.dialogues or dialogue_id(name) in gold.dialogues
@@ -91,16 +91,16 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
                 f"not in {where} but in the sample, which is scored separately: --corpus sample"
             )
         else:
-            # Looking for the closest id is slow, and the file may be of another fold altogether.
+            # The search for similar ids is slow, and the file may belong to another fold.
             hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
             message = f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
         findings.error("unknown-dialogue", message, dialogue=name)
 
 
 def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
-    """Return how much of the fold, and of its dialogues about each domain, was predicted.
+    """Return the numbers of scored and of all dialogues and turns of the fold, also by domain.
 
-    Of rollouts, the turns are out of those that the rollouts of all dialogues have.
+    With rollouts, the number of all turns includes each rollout.
     """
     domains: dict[str, list[int]] = {}
     turns = rollouts = 0
@@ -125,11 +125,11 @@ def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
 
 
 def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
-    """Warn about slots and domains that MultiWOZ does not have, and about odd values."""
+    """Warn about slots and domains that MultiWOZ does not have, and about suspicious values."""
 
     @cache
     def close(name: str, domain: str | None = None) -> str:
-        # Looking for the closest name is slow, and garbage has many names.
+        # The search for similar names is slow, and invalid input has many names.
         known = ONTOLOGY if domain is None else ONTOLOGY[domain]
         return did_you_mean(name, known) if findings.warned < SHOWN_PROBLEMS else ""
 
@@ -149,7 +149,7 @@ def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
         for index, turn in enumerate(turns):
             for domain, slots in (turn.state or {}).items():
                 if slots == usual.get(domain):
-                    continue  # Most slots are those of the turn before.
+                    continue  # Most slots are unchanged since the previous turn.
                 warnings = [*odd(domain, slots)]
                 if not warnings:
                     usual[domain] = slots
@@ -168,9 +168,9 @@ def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
 
 @lru_cache(maxsize=2**15)
 def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
-    """Return kind and message for a value that is hardly meant as it is written.
+    """Return kind and message of a warning about a suspicious spelling of a value.
 
-    Only what the normalization of the slot's values leaves as it is: names may have capitals.
+    Only differences that normalization does not remove count: names may have capitals.
     """
     if (meant := bare(value)) in UNFILLED:
         empty = "an empty value" if not meant else f'"{meant}"'
@@ -194,7 +194,7 @@ def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
 
 
 def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
-    """Return a warning for each turn that speaks against what responses are taken to be."""
+    """Return a warning for each turn that is not of the assumed kind of responses."""
     problems = []
     for name, turns in dialogues.items():
         for index, turn in enumerate(turns):
@@ -219,14 +219,14 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Return whether most turns have the same placeholders, or answer what nobody has asked yet."""
+    """Return whether most turns have the same placeholders, or answer later requests."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
 
 
 def most_frequent(census: Census) -> tuple[int, tuple[str, ...]]:
-    """Return the most frequent placeholders of a turn, and in how many turns they are."""
+    """Return the number of turns with the most frequent placeholders, and these placeholders."""
     some = [(times, names) for names, times in census.answers.items() if names]
     return max(some, default=(0, ()))
 
@@ -246,7 +246,7 @@ class Sign(NamedTuple):
 
 @cache
 def signs() -> tuple[Sign, ...]:
-    """Return the signs of mistakes, in the order in which they are checked."""
+    """Return the signs of errors, in the order of the checks."""
     return tuple(
         Sign(stage, sign, cases, float(share), int(fewest), *more)
         for stage, sign, cases, share, fewest, *more in table_rows(embedded("signs.tsv"), 8)
@@ -254,21 +254,21 @@ def signs() -> tuple[Sign, ...]:
 
 
 FEWEST = 50
-"""Fewer responses than these are not compared with references."""
+"""Minimum number of responses for a comparison with references."""
 FEWEST_DIALOGUES = 10
-"""In a smaller sample only the form of responses and values is judged."""
+"""Minimum sample size for checks of content; in smaller samples, only the form is checked."""
 FIT, NEIGHBOUR = 1.3, 0.85
-"""Responses fit their own references so many times better than those of other dialogues; the
-references of neighbouring turns fit so much of that."""
+"""Responses must fit their own references by this factor better than those of other dialogues; the
+references of adjacent turns must fit at most by this proportion as well."""
 UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
-"""Shares of values that are not annotated, of names and of other slots."""
+"""Maximum proportions of values that are not annotated, for other slots and for names."""
 ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
-"""Warnings about values that say why they are not annotated."""
+"""Kinds of warnings that explain why values are not annotated."""
 NUMBERS = frozenset({"stars", "people", "stay"})
 
 
 class _Sample:
-    """The tallies of sampled dialogues, summed, and the warnings that they cause."""
+    """The summed tallies of sampled dialogues, and the warnings that follow from them."""
 
     def __init__(self, census: Census, findings: Findings) -> None:
         self._tallies = sorted(census.sample.items())
@@ -281,7 +281,7 @@ class _Sample:
             self.details[str(key[0])][key] = times
 
     def check(self, stage: str, **values: object) -> set[str]:
-        """Give the warnings of a stage, and return their kinds; `values` are for messages."""
+        """Report the warnings of a stage and return their kinds; `values` are used in messages."""
         given: set[str] = set()
         for sign in signs():
             if sign.stage == stage and sign.kind not in given:
@@ -295,7 +295,7 @@ class _Sample:
         return given
 
     def warn(self, kind: str, message: str, *keys: Key) -> None:
-        """Report how often and in how many dialogues these keys were counted, and where first."""
+        """Report the number of cases of these keys, of their dialogues, and the first position."""
         places = [
             (name, min(tally.turns[key] for key in keys if key in tally.turns))
             for name, tally in self._tallies
@@ -310,7 +310,7 @@ class _Sample:
             self._findings.extend([problem])
 
     def check_lengths(self) -> None:
-        """Warn when many responses end within a sentence at the greatest length."""
+        """Warn if many responses of the maximum length end within a sentence."""
         responses = list(self.details["length"])
         for unit, place, slack in (("characters", 2, 1), ("words", 3, 0)):
             lengths = [int(key[place]) for key in responses]
@@ -321,7 +321,7 @@ class _Sample:
                 return
 
     def check_references(self) -> None:
-        """Warn when responses fit other references than their own, or differ in form."""
+        """Warn if responses fit other references better than their own, or differ in form."""
         if "same-response" in self.check("responses") or self.total["responses",] < FEWEST:
             return
         fit, own = (
@@ -340,14 +340,14 @@ class _Sample:
             self.check("unfit response")
 
     def check_values(self) -> None:
-        """Warn about values that hardly any annotated state has, or that stand at other slots."""
+        """Warn about values that are hardly ever annotated, or are annotated in other slots."""
         known = {key[1:] for key in self.details["annotated"]}
         predicted: defaultdict[str, Counter[Key]] = defaultdict(Counter)
         for key, times in self.details["predicted"].items():
             slot = "parking, internet" if key[1] in FLAG_SLOTS else str(key[1])
             predicted[slot][key] = times
         for slot, values in predicted.items():
-            # What the user said is a poor state rather than a mistake of the file.
+            # Values that the user has mentioned indicate a poor state, not an error in the file.
             unknown = +Counter(
                 {
                     key: times - self.total["copied", key[1], key[2]]
@@ -365,7 +365,7 @@ class _Sample:
 
 
 def _found(keys: Sequence[Key]) -> dict[str, object]:
-    """Return what messages say about the details that were found."""
+    """Return the values of placeholders in messages for these keys."""
     meanings = {shape.name: shape.meaning for shape in shapes()}
     names = ", ".join(meanings.get(str(key[-1]), "") for key in keys)
     most = keys[0][-1]
@@ -386,7 +386,7 @@ def _is_valid(slot: str, value: str) -> bool:
 
 
 def check_sample(census: Census, findings: Findings, *, responses: bool) -> None:
-    """Warn about mistakes that the sampled dialogues show; `responses` tells if they are scored."""
+    """Warn about errors that the sample shows; `responses` is whether responses are scored."""
     sample = _Sample(census, findings)
     if responses:
         sample.check("form of responses")
@@ -407,9 +407,9 @@ def check_sample(census: Census, findings: Findings, *, responses: bool) -> None
 def check_references(
     census: Census, sets: Mapping[str, References], default: str, findings: Findings
 ) -> None:
-    """Warn about reference sets that lack turns, or dialogues that are not delexicalized there.
+    """Warn about reference sets that lack turns or have dialogues without placeholders.
 
-    Warn also when the default set of the corpus is not among them.
+    It also warns if the default set of the corpus is missing.
     """
     if sets and default not in sets:
         findings.warning(
@@ -424,7 +424,7 @@ def check_references(
                 f'the reference set "{name}" has only {there} of the {census.turns} turns; BLEU '
                 "is computed on these",
             )
-        # Normalized text is lower-case but for placeholders.
+        # Normalized text is in lower case, except for placeholders.
         lexicalized = sum(
             all(text == text.lower() for text in texts) for texts in references.responses.values()
         )
@@ -444,12 +444,12 @@ def _whole_warnings() -> Sequence[tuple[str, str, str, str]]:
 
 
 def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
-    """Warn about what only the counts of a whole input show, after the other warnings in order."""
+    """Report warnings about the counts of a whole input, after the other warnings in order."""
     gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
     metrics = scorer.metrics
     lexicalized = scorer.delexicalizes(Sources.of_census(census))
     no_state, placeholders = turns - census.with_state, wording.with_placeholder
-    # Without any metric, an input is only validated, for whatever it may be scored by.
+    # Without metrics, an input is only validated, and all metrics are assumed.
     judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
     in_both = placeholders and wording.identifier_in_words
     alike, names = most_frequent(census)
@@ -516,7 +516,7 @@ def _check_placeholders(census: Census, lexicalized: bool, findings: Findings) -
     bracketed: Counter[str] = Counter()
     for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
-        if lexicalized and not close:  # links of Markdown, for example, of which there are many
+        if lexicalized and not close:  # for example, links in Markdown, which are frequent
             bracketed[name] = count
             continue
         message = f'unknown placeholder "[{shorten(name)}]" is ignored{close}'

@@ -1,7 +1,7 @@
-"""Predictions as people write them, checked and typed; and written.
+"""Read predictions, check their types, and write predictions.
 
-Everything that is wrong with an input is collected with its place; nothing of the input is changed
-but that slots are left out whose values the user calls unfilled.
+All problems of an input are collected with their positions. The input is not changed, except that
+slots with values that mean "not filled" are removed.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ RESPONSE_NAMES = frozenset(
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
     | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
 )
-"""Names under which systems leave their responses, for the messages about turns without one."""
+"""Other keys that systems use for responses, for messages about turns without a response."""
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
-"""How many keys of a record a message names."""
+"""Maximum number of keys of a record that a message names."""
 LONGEST_RESPONSE = 100_000
-"""Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
+"""Maximum number of characters; human responses have a few hundred. Scores need 100 bytes each."""
 
 
 class PredictedTurn(TypedDict, total=False):
-    """A system turn as mwzeval's own format has it; docs/formats.md says what each key means.
+    """A system turn in mwzeval's own format; docs/formats.md explains the keys.
 
-    `state` is domain → slot → value. Of a `bookings` entry the keys are `domain` and `slots`, of a
-    `calls` entry `function`, `arguments`, `result` and `slots`.
+    `state` is domain → slot → value. An item of `bookings` has the keys `domain` and `slots`, an
+    item of `calls` has `function`, `arguments`, `result` and `slots`.
     """
 
     response: str
@@ -63,20 +63,20 @@ Predictions: TypeAlias = (
     | Mapping[str, Mapping[str, Any]]
     | Sequence[Mapping[str, Any]]
 )
-"""Dialogue id → its system turns in order; or messages, or the dialogues of another format."""
+"""Dialogue id → its system turns in order, or messages; or the dialogues of another format."""
 
 
 class Booking(NamedTuple):
-    """A booking that the system made in a turn: `name` or `trainid`, `day`, `people`, … of it."""
+    """A booking made by the system in a turn; `slots` are `name` or `trainid`, `day`, …"""
 
     domain: str
     slots: Mapping[str, str]
 
 
 class FunctionCall(NamedTuple):
-    """A call that the system made in a turn, and what it returned: text or JSON, None for nothing.
+    """A call that the system made in a turn, and its result: text or JSON, None without a result.
 
-    `slots` are the names of what it returned → ours, where they differ.
+    `slots` maps the slot names of the result to ours, if they differ.
     """
 
     function: str
@@ -86,7 +86,7 @@ class FunctionCall(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A system turn; what the prediction does not say is None."""
+    """A system turn; keys that the prediction does not have are None."""
 
     response: str | None
     state: State | None
@@ -102,22 +102,22 @@ LINES = {
     ("dialogue", "messages"): False,
     ("dialogue_id", "turns"): True,
 }
-"""Keys of a dialogue's id and content in a line of JSON Lines → whether the line is a dialogue as
-other formats list them."""
+"""Keys of a dialogue's id and content in a line of JSON Lines → whether the line has the form of a
+dialogue in a list of another format."""
 
 
 def read_predictions(path: str | Path) -> Any:
-    """Return what a JSON or JSON Lines file has in it (also compressed, or `-`), in any format.
+    """Return the content of a JSON or JSON Lines file (possibly compressed, or `-`) in any format.
 
-    Raises `InputError` when it is neither, or a line has no dialogue, or one comes twice.
+    Raises `InputError` if the file has another type, a line has no dialogue, or an id is repeated.
     """
     return predictions_of_text(read_text(path), str(path))
 
 
 def predictions_of_text(text: str, name: str) -> Any:
-    """Return what the text of a file has in it; `name` is that of the file.
+    """Return the predictions in the text of a file; `name` is the name of the file.
 
-    Raises `InputError` as `read_predictions` does.
+    Raises the same `InputError` as `read_predictions`.
     """
     if called_lines(name) or is_line(text.lstrip().partition("\n")[0]):
         return predictions_of_lines(parse_json_lines(text, name), name)
@@ -125,12 +125,12 @@ def predictions_of_text(text: str, name: str) -> Any:
 
 
 def called_lines(name: str) -> bool:
-    """Return whether a file's name says that it is JSON Lines."""
+    """Return whether a file has the name of a JSON Lines file."""
     return plain_name(name).endswith(".jsonl")
 
 
 def is_line(text: str) -> bool:
-    """Return whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
+    """Return whether a text is a line of JSON Lines with a dialogue of any benchmark."""
     text = text.strip()
     if not (text.endswith("}") and ('"dialogue' in text or '"_meta"' in text)):
         return False
@@ -147,7 +147,7 @@ def _keys_of(line: Any) -> tuple[str, str] | None:
 
 
 def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
-    """Return the dialogues of (line number, value) pairs. Raises `InputError` for odd lines."""
+    """Return the dialogues of (line number, value) pairs. Raises `InputError` for invalid lines."""
     dialogues: dict[str, Any] = {}
     whole: list[Any] = []
     findings = Findings(name)
@@ -178,7 +178,7 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
 
 
 def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, Any]]:
-    """Yield (id, content) of dialogues whose id is text; problems go to `findings`."""
+    """Yield (id, content) of dialogues whose id is text; problems are added to `findings`."""
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
             findings.error("repeated-key", "the dialogue occurs more than once", dialogue=key)
@@ -192,7 +192,7 @@ def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, 
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
-    """Return the typed dialogues of raw predictions; problems go to `findings`."""
+    """Return the typed dialogues of raw predictions; problems are added to `findings`."""
     if not isinstance(raw, Mapping):
         remedy = ""
         if isinstance(raw, LIST) and raw and isinstance(raw[0], Mapping):
@@ -219,7 +219,7 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
 
 
 def _plain_turn(raw: Any) -> Turn | None:
-    """Return a turn that is exactly as it should be, as nearly all are, without further ado."""
+    """Return a valid turn quickly if it has the most common form, else None."""
     if type(raw) is not dict or not raw.keys() <= _PLAIN_KEYS:
         return None
     response, state, active = raw.get("response"), raw.get("state"), raw.get("active_domains")
@@ -262,7 +262,7 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
 
 
 def _response(raw: Mapping[Any, Any], is_needed: bool, place: Place) -> str | None:
-    """Return the response of a turn; other names for it are noted, too."""
+    """Return the response of a turn; report keys that may be meant as the response."""
     names = [] if "response" in raw else [key for key in raw if isinstance(key, str)]
     meant = [name for name in names if name.lower() in RESPONSE_NAMES]
     for key in raw:
@@ -344,7 +344,7 @@ def _active_domains(raw: Mapping[Any, Any], place: Place) -> tuple[str, ...] | N
 
 
 def _items(raw: Any, name: str, keys: Sequence[str], place: Place) -> Iterator[tuple[Any, str]]:
-    """Yield the objects of a list, each with its place."""
+    """Yield the objects of a list and their positions."""
     if expect(raw, LIST, f"expected a list of {name}s", place, f"{name}s"):
         expected = f"a {name} must be an object with the keys {', '.join(keys)}"
         for index, item in enumerate(raw):
@@ -389,27 +389,27 @@ def _calls(raw: Any, place: Place) -> tuple[FunctionCall, ...]:
 
 
 EMPTY = '""'
-"""How the empty value is written in signatures."""
+"""The spelling of the empty value in signatures."""
 
 
 @lru_cache(maxsize=2**14)
 def bare(value: str) -> str:
-    """Return a value in lower case without invisible characters and blanks around it."""
+    """Return a value in lower case without invisible characters and surrounding spaces."""
     return visible(value).strip().lower()
 
 
 def visible(value: str) -> str:
-    """Return a value without characters that are not seen, such as zero-width spaces."""
+    """Return a value without invisible characters, such as zero-width spaces."""
     if value.isascii():
         return value
     return "".join(char for char in value if category(char) != "Cf")
 
 
 def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the values that are to be read as not filled, each once, in lower case and sorted.
+    """Return the values that mean "not filled", without duplicates, in lower case and sorted.
 
-    `values` are one by one, or with commas between; nothing, or two quotation marks, is the empty
-    value. Raises `UsageError` for a value that signatures cannot name.
+    `values` are a list or a text with commas; nothing, or two quotation marks, means the empty
+    value. Raises `UsageError` for a value that cannot be part of a signature.
     """
     listed = values.split(",") if isinstance(values, str) else values
     spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}
@@ -420,14 +420,14 @@ def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def spelling(value: str) -> str:
-    """Return how a value is named in signatures and on the command line."""
+    """Return the spelling of a value in signatures and on the command line."""
     return value or EMPTY
 
 
 def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
-    """Return dialogues without the slots of their states that have one of these values.
+    """Return dialogues whose states have no slots with one of these values.
 
-    A domain goes with its last slot, as if nothing had been said about it.
+    A domain whose last slot is removed is removed, too.
     """
     if not unfilled:
         return dialogues
@@ -448,7 +448,7 @@ def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
 
 
 def check_name(path: str) -> None:
-    """Raise `UsageError` for a file whose name says that it is compressed."""
+    """Raise `UsageError` for a file name with the suffix of a compressed file."""
     if path.endswith(tuple(COMPRESSED)):
         raise UsageError(
             f"{shorten(path, 300)}: predictions are written as .json or .jsonl; compress them after"
@@ -456,7 +456,7 @@ def check_name(path: str) -> None:
 
 
 def predictions_text(predictions: Mapping[str, Sequence[Mapping[str, Any]]], path: str) -> str:
-    """Return the text of predictions: a line a dialogue where the path ends in `.jsonl`."""
+    """Return the text of predictions: one dialogue per line if the path ends in `.jsonl`."""
     if Path(path).suffix != ".jsonl":
         return json.dumps(predictions, indent=1, ensure_ascii=False) + "\n"
     return "".join(
