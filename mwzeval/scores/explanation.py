@@ -122,7 +122,7 @@ class Explanation:
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
     not apply (Success of a domain when Inform has failed). For each line of the `goal`, `reached`
     has the turn from which on the line is met, None if it is never met, `CANNOT_BE` if no system
-    could meet it, or `NOT_JUDGED` if there is nothing to judge. It is None if this is unknown.
+    could meet it, or `NOT_JUDGED` if there is nothing to judge. `reached` is None if unknown.
     """
 
     unit: str
