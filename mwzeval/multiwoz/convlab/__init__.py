@@ -1,1 +1,1 @@
-"""Live dialogues in acts: user, system and evaluator of ConvLab-2, to the letter."""
+"""Act-level live dialogues with an exact port of ConvLab-2's user, system and evaluator."""

@@ -1,14 +1,13 @@
-"""The outcome of a dialogue in acts, by the public evaluator of ConvLab-2 and by corrected rules.
+"""The outcome of an act-level dialogue, by ConvLab-2's public evaluator and by corrected rules.
 
-The public evaluator knows the goal and the acts of both sides. A value that the system informs of
-counts by its form, a booking by the first record that was referred to, and success also by what the
-user believes to know. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its
-published evaluator.
+The public evaluator uses the goal and the acts of both sides. It judges a value of the system by
+its form, a booking by the first record referred to, and success also by the user's final goal.
+Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published evaluator.
 
-(odd) Superfluous slots are listed under the names of acts but compared with those of goals, so most
-never count; the first booking of a domain counts, by the venue alone and not by its day, people,
-time or direction; and a user who wants nothing that is scored can have no success. The corrected
-rules repair this. By them, a value also counts if the database has it, whatever its form.
+(odd) Superfluous slots are listed under act names but compared with goal names, so most of them
+never count. The first booking of a domain counts, and only its venue, not its day, people, time or
+route. A user without any scored request or booking cannot have success. The corrected rules fix
+these errors. They also accept a value of any form if the database contains it.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ from mwzeval.multiwoz.scoring.informed import (
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
-"""What stands for the reference of a taxi, which has none."""
+"""The placeholder for the reference of a taxi, which has none."""
 
 INFORMED: dict[str, dict[str, str]] = {domain: {} for domain in DOMAINS}
-"""Domain → slot of an act, in lower case → slot of a goal. Others do not count."""
+"""Maps a domain and the lower-case slot of an act to the goal slot. Other slots do not count."""
 SUPERFLUOUS = superfluous_slots("published")
 FORMS: dict[tuple[str, str], re.Pattern[str]] = {}
-"""Domain and slot → the form of its values; a value of any other slot is plausible."""
+"""Maps (domain, slot) to the form of values; for other slots, every value is plausible."""
 
 BOOKING_ACTS = frozenset(
     {
@@ -92,9 +91,10 @@ for _domain, _act_slot, _slot, _, _form in SLOT_RULES:
 class Outcome:
     """The outcome of one dialogue.
 
-    `book` has a score, 0 to 1, for each domain whose booking is scored; `inform` are true
-    positives, false positives and false negatives; `final_goal` the numbers of domains in which the
-    database has, and has not, what the user wished and learnt; `steps` two for each exchange.
+    `book` has a score from 0 to 1 for each domain with a scored booking. `inform` has true
+    positives, false positives and false negatives. `final_goal` has the numbers of domains for
+    which the database does and does not contain the user's final values. `steps` counts two for
+    each turn.
     """
 
     complete: bool
@@ -108,9 +108,9 @@ class Outcome:
 
 
 class PublicEvaluator:
-    """Judges one dialogue; it is given the acts of each turn, first the system's, then the user's.
+    """Judges one dialogue; it receives the acts of each turn, first the system's, then the user's.
 
-    `goal` is the user's own copy: its state at the end, answers included, is judged.
+    `goal` is the user's own copy: its final state with the answers is judged.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -123,7 +123,7 @@ class PublicEvaluator:
         self._implausible = 0
 
     def system(self, acts: Sequence[Act]) -> None:
-        """Take note of a turn of the system, once the user has heard it."""
+        """Process a system turn after the user has received it."""
         for raw_intent, raw_domain, raw_slot, value in acts:
             intent, domain, slot = raw_intent.lower(), raw_domain.lower(), raw_slot.lower()
             if domain in DOMAINS:
@@ -139,7 +139,7 @@ class PublicEvaluator:
                     self._inform(domain, name, value)
 
     def user(self, acts: Sequence[Act]) -> None:
-        """Take note of a turn of the user."""
+        """Process a user turn."""
         self.steps += 2
         for act in acts:
             if act.domain.lower() in DOMAINS:
@@ -177,7 +177,7 @@ class PublicEvaluator:
             self._implausible += 1
 
     def _refer(self, domain: str, reference: str) -> None:
-        """Note the record that a reference is the number of, if it is."""
+        """Store the record whose number is the reference, if there is one."""
         if domain in BOOKING_SLOTS and re.fullmatch("[0-9]{8}", reference):
             records = self._database.query(domain, ())
             if int(reference) < len(records):
@@ -187,7 +187,7 @@ class PublicEvaluator:
         self._booked.setdefault(domain, record)
 
     def _inform_counts(self, domain: str) -> tuple[int, int, int]:
-        # What the system says of a domain that is not in the goal may be superfluous as well.
+        # Slots of a domain that is not in the goal can be superfluous, too.
         part = self.goal.get(domain, {})
         requested = part.get("reqt", {})
         found = sum(slot in self._informed[domain] for slot in requested)
@@ -198,7 +198,7 @@ class PublicEvaluator:
         return len((self._informed[domain] & SUPERFLUOUS[domain]) - requested)
 
     def _book_scores(self, domains: Iterable[str]) -> tuple[float, ...]:
-        """Return which share of the wishes each booking fulfils, of domains where it is scored."""
+        """Return the share of satisfied constraints for each domain with a scored booking."""
         scores = []
         for domain in domains:
             part = self.goal[domain]
@@ -221,7 +221,7 @@ class PublicEvaluator:
         return [has(row, slot, value) for slot, value in info if slot not in UNSCORED_IN_BOOKINGS]
 
     def _is_satisfied(self, domain: str) -> bool:
-        """Return whether the database has what the user wished, learnt and booked."""
+        """Return whether a record agrees with the user's constraints, answers and booking."""
         part = self.goal[domain]
         info, answers = part.get("info", {}), part.get("reqt", {})
         rows = self._database.query(domain, info.items(), answers.items())
@@ -236,11 +236,12 @@ class PublicEvaluator:
 
 
 class CorrectedEvaluator(PublicEvaluator):
-    """Judges one dialogue as `PublicEvaluator` does, by corrected rules.
+    """Judges one dialogue like `PublicEvaluator`, but by corrected rules.
 
-    Superfluous are distinct values of slots that nobody asked for. The last booking of a domain
-    counts, by all of `info` and `book`: with what the system says that it has booked, else with
-    what the user had said of it by then. A part that is neither requested nor booked cannot fail.
+    Distinct values of slots that were not requested are superfluous. The last booking of a domain
+    counts, with all slots of `info` and `book`. It is judged by the values in the system's
+    confirmation, or else by the user's values at that time. A domain without request and booking
+    cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -252,7 +253,7 @@ class CorrectedEvaluator(PublicEvaluator):
         self._details: dict[str, dict[str, str]] = {}
 
     def system(self, acts: Sequence[Act]) -> None:
-        """Take note of a turn of the system, once the user has heard it."""
+        """Process a system turn after the user has received it."""
         self._confirmed = {
             act.slot.lower(): act.value
             for act in acts
@@ -263,7 +264,7 @@ class CorrectedEvaluator(PublicEvaluator):
         super().system(acts)
 
     def user(self, acts: Sequence[Act]) -> None:
-        """Take note of a turn of the user."""
+        """Process a user turn."""
         super().user(acts)
         self._user_bookings.hear(acts)
 
@@ -303,13 +304,13 @@ class CorrectedEvaluator(PublicEvaluator):
 
 @lru_cache(maxsize=2**14)
 def is_plausible(domain: str, slot: str, value: str) -> bool:
-    """Return whether a text has the form of the values of a slot."""
+    """Return whether a text has the form of a slot's values."""
     form = FORMS.get((domain, slot))
     return form is None or form.match(value) is not None
 
 
 def has(row: Record, slot: str, constraint: str) -> bool:
-    """Return whether a record has the value of a constraint."""
+    """Return whether a record satisfies a constraint."""
     value: Any = row.get(slot)
     fits = time_fits(slot, value, constraint)
     return isinstance(value, str) and value.strip() == constraint.strip() if fits is None else fits
@@ -321,15 +322,14 @@ def judged(
     """Return the outcome of a dialogue in acts.
 
     Without a report of the user simulator, the goal is judged as if the simulator had understood
-    none of the answers. Raises
-    `ValueError` for acts and goals that are not valid.
+    none of the answers. Raises `ValueError` for invalid acts or goals.
     """
     report = dialogue.more.get("user")
     final = report.get("goal") if isinstance(report, Mapping) else None
     try:
         evaluator = judge(begun(dialogue.goal) if final is None else final, database)
         heard: Sequence[Act] = ()
-        # Nobody hears what the system answers to the user's last turn.
+        # The answer to the user's last turn reaches nobody.
         for said, answer in dialogue.acts:
             evaluator.system(heard)
             evaluator.user(checked_acts(said))
@@ -344,7 +344,7 @@ def judged(
         ) from error
 
 
-# Scores as published tables have them
+# Scores as in published tables
 
 SHARES = (
     ("complete", "Complete", "complete", "dialogues"),
@@ -354,12 +354,12 @@ SHARES = (
     ("domains_satisfied", "Domains satisfied", "domains_satisfied", "domains"),
     ("goals_satisfied", "Goals satisfied", "goals_satisfied", "dialogues"),
 )
-"""Name and label of a score in percent, and the columns that it is a ratio of."""
+"""Name and label of scores in percent, with the columns of their ratio."""
 MEANS = (
     ("turns", "Turns", "steps", "dialogues"),
     ("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
 )
-"""The same of scores that are not shares. Turns of both sides count, as in the published tables."""
+"""The same for other scores. As in published tables, the turns of both sides are counted."""
 COLUMNS = (
     *dict.fromkeys(column for _, _, *columns in (*SHARES, *MEANS) for column in reversed(columns)),
     *(f"{column}.{domain}" for domain in ALL_DOMAINS for column in ("dialogues", "success")),
@@ -388,7 +388,7 @@ def row(outcome: Outcome) -> dict[str, float]:
 
 
 def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
-    """Yield the scores that have a value for these sums of columns."""
+    """Yield the scores that are defined for these column sums."""
     yield from shares(SHARES, sums, sign)
     for name, label, part, whole in MEANS:
         if sums[whole]:

@@ -1,8 +1,8 @@
-"""The database of ConvLab-2's rule policy and evaluator, and the values that user and system know.
+"""The database of ConvLab-2's rule policy and evaluator, and the value lists of user and system.
 
-The rules of the database are not those of `mwzeval.multiwoz.database`: values are compared as they
-are written, nothing is normalized, and the reference of a booking is the number of the venue's
-record. Objects here remember answers and serve any number of dialogues.
+The database differs from `mwzeval.multiwoz.database`: values are compared without normalization,
+and the reference of a booking is the number of the venue's record. The objects of this module cache
+answers and can be shared by any number of dialogues.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from mwzeval.multiwoz.schema import (
 
 Record = Mapping[str, Any]
 Constraints = Iterable[tuple[str, str]]
-"""Slots and values, such as `("area", "north")`."""
+"""Pairs of slot and value, such as `("area", "north")`."""
 Spelling = Callable[[str, str, str], str]
-"""Returns another spelling of a value, for (domain, slot, value)."""
+"""Returns another spelling of a value, given (domain, slot, value)."""
 
 REFERENCE = "Ref"
-"""The field of a found record that holds its number in the table, in eight digits."""
+"""The field of a record with its number in the table, in eight digits."""
 SOFT_THRESHOLD = 60
 QUERIES_KEPT, VALUES_KEPT = 2**12, 2**16
-"""Answers kept before the oldest are forgotten: bounds memory on hostile input."""
+"""The sizes of caches, which limit the memory for arbitrary input."""
 
 TABLES = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 """Domains with a file of records."""
 FOLDERS = ("convlab2", "../live/convlab2")
-"""Where the published value lists are: in the data root, or in a folder `live` next to it."""
+"""Folders of the published value lists: in the data root, or in a folder `live` next to it."""
 _TIME = re.compile(r"\d{1,2}:\d{1,2}")
 
 
 class ActDatabase:
-    """All records of all domains; answers queries and remembers the answers.
+    """All records of all domains; answers to queries are cached.
 
-    `tables` are the contents of the corpus' files `<domain>_db.json`, by domain. The one for taxis
-    is not needed: there is always one taxi.
+    `tables` maps domains to the contents of the corpus files `<domain>_db.json`. A table for taxis
+    is not needed, because there is always exactly one taxi.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Record]]) -> None:
         self._tables = {
             domain: tuple(
-                # What is added comes after a record's own fields and replaces none.
+                # Added fields come after the record's own fields and do not replace them.
                 {**fields, **ADDED_FIELDS.get(domain, {}), **fields, REFERENCE: f"{number:08d}"}
                 for number, fields in enumerate(records)
             )
@@ -73,17 +73,17 @@ class ActDatabase:
         return self._tables.get(domain, ())
 
     def has(self, domain: str, slot: str, value: str) -> bool:
-        """Return whether any record of a domain has a text, in lower case, in a field."""
+        """Return whether a field of any record in a domain equals a text in lower case."""
         return any(text and text.lower() == value for text in self._column(domain, slot))
 
     def query(
         self, domain: str, constraints: Constraints, soft: Constraints = ()
     ) -> tuple[Record, ...]:
-        """Return the records that satisfy all constraints, in the order of the table.
+        """Return the records that satisfy all constraints, in table order.
 
-        Each has its number as `Ref`. A soft constraint differs in that a text needs only resemble
-        the one asked for. A slot that a record lacks constrains nothing, nor does a comparison
-        that cannot be made. A domain without a table has no records.
+        Each record has its number as `Ref`. For a soft constraint, the text only has to be similar.
+        A constraint is ignored if the record lacks the slot or the values cannot be compared. A
+        domain without a table has no records.
         """
         return self._found(domain, tuple(constraints), tuple(soft))
 
@@ -97,26 +97,26 @@ class ActDatabase:
         if domain in ("police", "taxi"):
             return table
         if domain == "hospital":
-            # (odd) Nothing but the department counts, and there is none that means any.
+            # (odd) Only the department counts, and no value means any department.
             departments = {value.lower() for slot, value in constraints if slot == "department"}
             return tuple(row for row in table if departments <= {row["department"].lower()})
         rows = (1 << len(table)) - 1
         for slot, constraint in constraints:
             rows &= self._fitting(domain, slot, constraint)
         found = [table[row] for row in np.flatnonzero(chosen(rows, len(table))).tolist()]
-        # Only for these, because texts are slow to compare.
+        # Applied last, because comparing texts is slow.
         for slot, constraint in soft:
             found = [row for row in found if _fits(row.get(slot), slot, constraint, _resemble)]
         return tuple(found)
 
     def _fit(self, domain: str, slot: str, constraint: str) -> int:
-        """Return the set of records that satisfy a constraint: bit i stands for record i."""
+        """Return the set of records that satisfy a constraint; bit i represents record i."""
         column = self._column(domain, slot).items()
-        # The sets have no record in common.
+        # The sets are disjoint.
         return sum(rows for value, rows in column if _fits(value, slot, constraint, str.__eq__))
 
     def _group(self, domain: str, slot: str) -> Mapping[str | None, int]:
-        """Return the records by their text in a field, those without a text by None."""
+        """Group the records by their text in a field; None is the key for records without text."""
         column: dict[str | None, int] = {}
         for number, record in enumerate(self.records(domain)):
             value = record.get(slot)
@@ -126,7 +126,7 @@ class ActDatabase:
 
 
 def _fits(value: object, slot: str, constraint: str, equal: Callable[[str, str], bool]) -> bool:
-    # (odd) A price that is no text fits anything, as does a field that is not there.
+    # (odd) A price that is not a text, or a missing field, satisfies any constraint.
     if constraint in CONVLAB_NO_CONSTRAINT or not isinstance(value, str):
         return True
     fits = time_fits(slot, value, constraint)
@@ -143,11 +143,11 @@ def _resemble(constraint: str, value: str) -> bool:
 
 
 def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
-    """Return how the agenda user understands values in a system's acts.
+    """Return the function with which the agenda user interprets values in system acts.
 
-    The user compares values with its goal as texts. Before, a value becomes the first listed value
-    of the slot that contains it or is contained in it: `4 stars` is `4`, and `""` is whatever comes
-    first. `lists` is the content of `value_set.json`: domain → slot → values.
+    The user compares values with its goal as texts. First, a value is replaced by the first listed
+    value of the slot that contains it or that it contains: `4 stars` becomes `4`, and `""` becomes
+    the first value. `lists` is the content of `value_set.json`: domain → slot → values.
     """
     listed = {
         (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
@@ -178,10 +178,10 @@ def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
 
 
 def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
-    """Return how the rule system's database spells values in a user's acts.
+    """Return the function with which the rule system's database spells values in user acts.
 
-    It is the nearest listed value, else the value. `lists` is the content of `value_dict.json`:
-    domain → slot in lower case → values.
+    A value is replaced by the nearest listed value, if there is one. `lists` is the content of
+    `value_dict.json`: domain → slot in lower case → values.
     """
 
     @lru_cache(VALUES_KEPT)
@@ -194,7 +194,7 @@ def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
             found = _listed_value(listed, spelling)
             if found is not None:
                 return found
-        # Prices, train ids and durations would be looked for as well, but no slot here has them.
+        # Prices, train ids and durations would also be searched, but no slot here has them.
         time = _TIME.search(value)
         return time[0] if time else value
 
@@ -217,7 +217,7 @@ def _spellings(value: str) -> Iterator[str]:
 def _listed_value(listed: Sequence[str], value: str) -> str | None:
     if value in listed:
         return value
-    # (odd) The first in the order of the list, not the nearest: "17:1" is "17:17" or "17:15".
+    # (odd) The first match in the list, not the nearest: "17:1" is "17:17" or "17:15".
     for candidate in listed:
         if candidate in value or value in candidate:
             return candidate
@@ -231,7 +231,7 @@ def _listed_value(listed: Sequence[str], value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ActResources:
-    """The database and value lists; they remember answers, so each process makes its own."""
+    """The database and value lists; each process creates its own, because answers are cached."""
 
     database: ActDatabase
     system_values: Spelling
@@ -239,10 +239,10 @@ class ActResources:
 
 
 def load_resources(corpus: str, root: DataRoot) -> ActResources:
-    """Return what dialogues at act level need of a corpus whose files are in `root`.
+    """Return the resources for act-level dialogues on a corpus with its files in `root`.
 
-    The sample corpus has no published value lists: the texts in its database are listed. Raises
-    `DataError` when a file is missing or bad.
+    The sample corpus has no published value lists, so the texts in its database are used. Raises
+    `DataError` if a file is missing or invalid.
     """
     database = load_act_database(root)
     if corpus == SAMPLE:
@@ -257,7 +257,7 @@ def load_resources(corpus: str, root: DataRoot) -> ActResources:
 
 
 def load_act_database(root: DataRoot) -> ActDatabase:
-    """Return the database of a corpus. Raises `DataError` when a file is missing or bad."""
+    """Return the database of a corpus. Raises `DataError` if a file is missing or invalid."""
     tables = {}
     for domain in TABLES:
         path = root.require(f"db/{domain}_db.json")
@@ -271,7 +271,7 @@ def _value_lists(root: DataRoot, name: str) -> dict[str, dict[str, list[str]]]:
     path = root.require(*(f"{folder}/{name}" for folder in FOLDERS))
     with expecting("lists of values by domain and slot", str(path)):
         return {
-            # Prices of hotels are objects; nobody names them.
+            # The prices of hotels are objects, which no act contains.
             domain: {
                 slot: [value for value in values if isinstance(value, str)]
                 for slot, values in slots.items()
@@ -281,7 +281,7 @@ def _value_lists(root: DataRoot, name: str) -> dict[str, dict[str, list[str]]]:
 
 
 def _values(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return slot → values, in alphabetical order, of all fields that are texts."""
+    """Return a mapping slot → values, sorted, for all text fields."""
     values: dict[str, set[str]] = {}
     for record in records:
         for slot, value in record.items():

@@ -1,6 +1,6 @@
-"""ConvLab-2's rule system: a belief state from the user's acts, and a policy that answers them.
+"""ConvLab-2's rule system: a tracker for user acts, and a policy that answers them.
 
-It is a baseline whose published figures depend on its faults; these are kept and marked (odd).
+This is a baseline. Its published scores depend on its errors, which are kept and marked (odd).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, BOOKING_SLOTS
 
 BOOKING = ("Booking", "Book")
 BOOKS = frozenset({BOOKING, ("Train", "OfferBooked")})
-"""Domain and intent of the acts that book."""
+"""Domain and intent of the acts that make a booking."""
 
 CAR_TYPES = (
     *("toyota", "skoda", "bmw", "honda", "ford"),
@@ -40,9 +40,9 @@ CAR_TYPES = (
 )
 PHONE_DIGITS = 11
 WHOLE_NUMBERS = 1_000_000
-"""A number that the policy draws is below this."""
+"""The exclusive upper limit of the numbers that the policy draws."""
 TRAIN_CONSTRAINTS = 4
-"""From how many constraints on a train is offered: a time, the day and both stations."""
+"""The number of constraints for an offer of a train: a time, the day and both stations."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
 
 SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -54,7 +54,7 @@ SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
     "hospital": ("department",),
     "police": (),
 }
-"""Domain → slots that describe what is looked for, in the order in which the policy tells them."""
+"""Maps domains to the slots of a search, in the order in which the policy informs about them."""
 
 _ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     # (odd) The reference of a booking is recommended like any other field.
@@ -64,19 +64,19 @@ _ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
 
 
 class ActSystem(Protocol):
-    """A system that hears and says dialogue acts, one dialogue long."""
+    """An act-level system for a single dialogue."""
 
     def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
-        """Return what the system says to the acts of the user."""
+        """Return the system's acts in reply to the user's acts."""
 
 
 class RuleSystem:
-    """The rule tracker and the rule policy, one dialogue long.
+    """The rule tracker and the rule policy, for a single dialogue.
 
-    The belief state is domain → slot → value, "" where the user said nothing: `semi` describes what
-    is looked for, `book` the booking.
+    The belief state maps domain and slot to a value, which is "" if the user gave none: `semi` is
+    for the search, `book` for the booking.
 
-    (odd) "same area as the hotel" is a value like any other, and no record has it.
+    (odd) "same area as the hotel" is treated as an ordinary value, which no record has.
     """
 
     def __init__(self, resources: ActResources, draws: Draws) -> None:
@@ -89,17 +89,17 @@ class RuleSystem:
         self._answer: dict[tuple[str, str], Pairs] = {}
 
     def answer(self, acts: Sequence[Act], /) -> list[Act]:
-        """Return what the policy says to the acts of the user."""
+        """Return the policy's acts in reply to the user's acts."""
         self.track(acts)
         return self.respond(acts)
 
     def track(self, user_acts: Iterable[Act]) -> None:
-        """Take in what the user informs of; other intents and domains change nothing."""
+        """Update the belief state with the user's Inform acts; ignore other acts and domains."""
         for intent, raw_domain, raw_slot, value in user_acts:
             domain = raw_domain.lower()
             if intent.lower() != INFORM or domain not in self.semi:
                 continue
-            # The table is that of the system's acts, which lacks the slots of most bookings.
+            # The table is for system acts, which lack the slots of most bookings.
             slot = goal_slot(domain, raw_slot) or raw_slot.lower()
             if slot in self.semi[domain]:
                 self.semi[domain][slot] = self._normalized(domain, slot, value)
@@ -107,7 +107,7 @@ class RuleSystem:
                 self.book[domain][slot] = value
 
     def respond(self, user_acts: Iterable[Act]) -> list[Act]:
-        """Return the answer to acts that the belief state already takes into account."""
+        """Return the answer to user acts that are already in the belief state."""
         slots_of: dict[tuple[str, str], list[str]] = {}
         for intent, domain, slot, _ in user_acts:
             slots_of.setdefault((domain, intent), []).append(slot)
@@ -126,7 +126,7 @@ class RuleSystem:
                 self._find_venue(domain, intent, slots)
             self._book(domain, slots)
         if not any(pairs or key[1] == "NoOffer" for key, pairs in self._answer.items()):
-            # (odd) A goodbye, too, is answered by a greeting.
+            # (odd) The answer to a goodbye is also a greeting.
             return [Act("greet", GENERAL, NONE, NONE)]
         acts = []
         for (domain, intent), pairs in self._answer.items():
@@ -143,7 +143,7 @@ class RuleSystem:
 
     def _order_taxi(self) -> None:
         state = self.semi["taxi"]
-        # (odd) Nobody asks where the taxi goes.
+        # (odd) The policy does not ask for the destination of a taxi.
         if not state["leaveAt"] and not state["arriveBy"]:
             asked = ("Leave", "Arrive")[: self._number() % 2 + 1]
             self._say("Taxi", "Request", [(slot, "?") for slot in asked])
@@ -170,7 +170,7 @@ class RuleSystem:
         found = self._found["Train"] = self._database.query("train", constraints)
         if intent == "Request":
             self._answer.pop(("Train", "Request"), None)
-            # (odd) The values of the first train, whether or not it is the only one.
+            # (odd) Uses the values of the first train, even if there are several.
             first = found[0] if found else {}
             values = [(slot, _value(first, "train", slot, NONE)) for slot in slots]
             self._say("Train", "Inform", values)
@@ -178,7 +178,7 @@ class RuleSystem:
             self._say("Train", "Request", [(slot, "?") for slot in asked])
         else:
             self._answer.pop(("Train", "Request"), None)
-            # (odd) What is offered are the constraints, not a train.
+            # (odd) The offer consists of the constraints, not of a train.
             intent = "OfferBook" if found else "NoOffer"
             self._say("Train", intent, [(names[slot], value) for slot, value in constraints])
 
@@ -205,9 +205,9 @@ class RuleSystem:
 
     def _recommend(self, domain: str, names: Mapping[str, str], venues: Sequence[Record]) -> None:
         draws = self._draws
-        draws.random()  # The published draws have one here that decides nothing.
+        draws.random()  # The published sequence has a draw here without effect.
         self._say(domain, "Inform", [("Choice", str(len(venues)))])
-        # (odd) The candidate is forgotten: what is asked next is answered of the first venue.
+        # (odd) The candidate is not stored: later questions are answered for the first venue.
         candidate = venues[self._number() % len(venues)]
         if domain in RECOMMENDED:
             number = self._number() % 3
@@ -216,20 +216,20 @@ class RuleSystem:
             self._say(domain, "Recommend", values)
 
     def _book(self, domain: str, slots: Sequence[str]) -> None:
-        """Book where the user has named any slot of a booking and something was found."""
+        """Book if the user has given any booking slot and the search found something."""
         found = self._found.get(domain)
         booking_slots = ACT_BOOKING_SLOTS.get(domain.lower(), frozenset())
         if found and BOOKING not in self._answer and not booking_slots.isdisjoint(slots):
             self._say(*BOOKING, [("Ref", str(found[0][REFERENCE]))])
         if BOOKING in self._answer:
-            # The number decides whether "anything else?" is added, which is then left out, too.
+            # The draw decides about "anything else?", which is also discarded.
             self._draws.random()
-            # (odd) A booking is the whole answer: questions of the same turn are forgotten.
+            # (odd) The booking is the whole answer: requests of the same turn are discarded.
             self._answer = {BOOKING: self._answer[BOOKING]}
 
 
 def _value(record: Record, domain: str, slot: str, missing: str) -> str:
-    """Return what a record says for the slot of an act."""
+    """Return the value of a record for the slot of an act."""
     field = goal_slot(domain, slot)
     if field is None:
         return missing
@@ -237,9 +237,9 @@ def _value(record: Record, domain: str, slot: str, missing: str) -> str:
 
 
 class RefusedBookings:
-    """A system whose bookings are refused where the user says what its goal has in `fail_book`.
+    """A system whose bookings are refused if the user's values match `fail_book` in the goal.
 
-    In place of all that the system says in such a turn the user hears that there is no booking.
+    In such a turn, the user only receives the act that the booking failed.
     """
 
     def __init__(self, system: ActSystem, goal: Goal) -> None:
@@ -252,7 +252,7 @@ class RefusedBookings:
         }
 
     def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
-        """Return what the system says, or that it could not book."""
+        """Return the system's acts, or the act that it could not book."""
         self._user_bookings.hear(acts)
         for act in acts:
             if act.domain.lower() in self._refused:
@@ -266,7 +266,7 @@ class RefusedBookings:
 
 
 class _Recorded:
-    """A system whose answers are checked, and kept with what they answer."""
+    """A system whose answers are checked and recorded, together with the user's acts."""
 
     def __init__(self, system: ActSystem, record: DialogueRecord) -> None:
         self._system = system
@@ -285,10 +285,10 @@ def hold_in_acts(
     record: DialogueRecord,
     user_turns: int,
 ) -> Ending:
-    """Hold a dialogue in acts, and return how it has ended.
+    """Run an act-level dialogue and return how it ended.
 
-    What is said goes to the `record`, with the user's report. Nothing that the system does is an
-    error here: see `conversation.loop.converse`.
+    The acts and the user's report are written to the `record`. Errors of the system are handled as
+    in `conversation.loop.converse`.
     """
     return converse(
         make_user, lambda: _Recorded(make_system(), record), user_turns=user_turns, record=record

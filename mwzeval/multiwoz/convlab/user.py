@@ -1,7 +1,7 @@
-"""The agenda user of ConvLab-2: it says its goal, answers questions and gives up without an offer.
+"""ConvLab-2's agenda user: it states its goal, answers questions, and gives up without an offer.
 
-What it does follows the public simulator to the letter, where that is surprising, too: figures of
-systems that were measured with it are only comparable so.
+It follows the public simulator exactly, even in unexpected behavior, because published scores are
+only comparable with the same user.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from mwzeval.multiwoz.goals.goal import (
 from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, UNANSWERED, UNANSWERED_VALUES
 
 TURN_LIMIT = 40
-"""Turns of both sides, after which the user says goodbye."""
+"""The number of turns of both sides after which the user says goodbye."""
 INITIATIVE = 4
-"""How many acts a user says at most of its own accord."""
+"""The maximum number of acts in a user turn, apart from replies."""
 _SAME_VALUE = {
     "people": "the same",
     "day": "the same day",
@@ -54,13 +54,13 @@ _NO_VENUE = frozenset({"0", "zero"})
 _NO_CHOICE = _NO_VENUE | {"1", "one"}
 
 Pairs = list[tuple[str, str]]
-"""Slots and values."""
+"""Pairs of slot and value."""
 
 
 class Agenda:
-    """A stack of acts, in lower case and with the slots of goals; the last is said first.
+    """A stack of acts, with intents in lower case and slots as in goals; the top is used first.
 
-    `pushed` counts the acts that were pushed since the user was spoken to.
+    `pushed` is the number of acts that were pushed since the last system turn.
     """
 
     def __init__(self, draws: Draws) -> None:
@@ -71,12 +71,12 @@ class Agenda:
         return iter(self._items)
 
     def close(self) -> None:
-        """Leave nothing but the farewell."""
+        """Remove all acts except the goodbye."""
         self._items = [BYE]
         self.pushed = 0
 
     def add(self, act: Act) -> None:
-        """Put an act on top. It is said before the others, so equal values become "the same"."""
+        """Put an act on top, which is used first, so equal values below it become "the same"."""
         same = _SAME_VALUE.get(act.slot)
         if same is not None:
             for index, older in enumerate(self._items):
@@ -85,20 +85,20 @@ class Agenda:
         self._items.append(act)
 
     def push(self, intent: str, domain: str, slot: str, value: str) -> None:
-        """Put an act on top in place of the one with the same slot."""
+        """Put an act on top, and remove the previous one with the same slot."""
         self.remove(intent, domain, slot)
         self.add(Act(intent, domain, slot, value))
         self.pushed += 1
 
     def remove(self, intent: str, domain: str, slot: str) -> None:
-        """Take the lowest act of the intent, domain and slot away, if there is one."""
+        """Remove the lowest act with this intent, domain and slot, if there is one."""
         for index, item in enumerate(self._items):
             if item[:3] == (intent, domain, slot):
                 del self._items[index]
                 return
 
     def has(self, intent: str, domain: str, booking: bool | None = None) -> bool:
-        """Return whether an act is left; `booking` limits it to booking slots, or to others."""
+        """Return whether there is such an act; `booking` selects booking slots or other slots."""
         return any(
             item[:2] == (intent, domain)
             and (booking is None or (item.slot in ALL_BOOKING_SLOTS) == booking)
@@ -106,7 +106,7 @@ class Agenda:
         )
 
     def pop(self) -> list[Act]:
-        """Take the acts from the top that are said in one turn: at least one, of one kind."""
+        """Remove and return the acts for one turn from the top: at least one, all of one kind."""
         items = self._items
         top = items[-1]
         booking = _is_booking(top)
@@ -135,9 +135,9 @@ class _GivesUpError(Exception):
 
 
 class AgendaUser:
-    """A user with a goal, one dialogue long.
+    """A user with a goal, for a single dialogue.
 
-    `goal` is copied; the copy has what the user has learnt. `understand` spells values as goals do.
+    `goal` is copied, and answers are written to the copy. `understand` spells values as in goals.
     """
 
     def __init__(self, goal: Goal, understand: Spelling, draws: Draws) -> None:
@@ -161,7 +161,7 @@ class AgendaUser:
 
     @property
     def complete(self) -> bool:
-        """Whether the user believes that everything is answered and booked."""
+        """Whether the user believes that all questions are answered and all bookings are made."""
         return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
@@ -169,13 +169,13 @@ class AgendaUser:
         return {"complete": self.complete, "goal": self.goal}
 
     def begin(self) -> list[Act]:
-        """Return what the user says first."""
+        """Return the user's first acts."""
         return self.answer(())
 
     def answer(self, system: Sequence[Act], /) -> list[Act]:
-        """Return what the user says to the acts of the system.
+        """Return the user's acts in reply to the acts of the system.
 
-        Raises `ValueError` when the user has said goodbye.
+        Raises `ValueError` if the user has already said goodbye.
         """
         if self.is_done:
             raise ValueError("the user has said goodbye: the dialogue is over")
@@ -197,13 +197,13 @@ class AgendaUser:
         return acts
 
     def _understood(self, system: Sequence[Act]) -> dict[tuple[str, str], Pairs]:
-        """Return (domain, intent) → pairs of slot and value, as far as they are understood."""
+        """Return (domain, intent) → pairs of slot and value that the user understands."""
         heard: dict[tuple[str, str], Pairs] = {}
         for intent, domain, slot, value in system:
             if slot == "Choice" and value in _NO_VENUE:
                 intent, slot, value = "NoOffer", NONE, NONE
             domain, intent = domain.lower(), intent.lower()
-            # The place of a group is that of its first act, whether or not that is understood.
+            # The position of a group is that of its first act, even if that act is not understood.
             pairs = heard.setdefault((domain, intent), [])
             name = goal_slot(domain, slot)
             if domain == GENERAL:
@@ -213,7 +213,7 @@ class AgendaUser:
                 pairs.append((name, UNANSWERED if asked else self._understand(domain, name, value)))
         return {key: pairs for key, pairs in heard.items() if pairs}
 
-    # What the system's acts do to the agenda
+    # Effects of the system's acts on the agenda
 
     def _update(self, heard: Mapping[tuple[str, str], Pairs]) -> None:
         self.agenda.pushed = 0
@@ -224,7 +224,7 @@ class AgendaUser:
         for domain, intent in dict.fromkeys((*refusals, *heard)):
             self._follow(domain, intent, heard[domain, intent])
         for (domain, intent), pairs in heard.items():
-            # A name makes the choice, and a booking that is not wanted is refused.
+            # A name is accepted as the choice, and an unwanted booking is refused.
             if ("inform" in intent or "recommend" in intent) and "name" in dict(pairs):
                 self.agenda.remove(INFORM, domain, "choice")
             current = self.current_domain
@@ -258,7 +258,7 @@ class AgendaUser:
         for slot, value in _timed(domain, pairs):
             self._choose(domain, slot, value)
             if slot in requests:
-                # An answer is lost on a user who has more to say.
+                # The user ignores an answer while it has more constraints to state.
                 if not self.agenda.has(INFORM, domain, booking=False):
                     self.agenda.remove(REQUEST, domain, slot)
                     requests[slot] = f'"{value}"' if value in UNANSWERED_VALUES else value
@@ -280,7 +280,7 @@ class AgendaUser:
                 self.agenda.push(INFORM, domain, slot, "dontcare" if wish is None else wish)
 
     def _fall_back(self, domain: str, part: str, hope: str) -> None:
-        """Ask for what is wanted next; give up when there is no such thing but still a hope."""
+        """Turn to the second wish; if there is none and the goal has the part `hope`, give up."""
         goal = self.goal[domain]
         failed = give_up_first_wish(goal, part)
         if failed is not None:
@@ -313,7 +313,7 @@ class AgendaUser:
             self.agenda.push(INFORM, domain, "choice", "any")
 
     def _go_on(self) -> None:
-        """Push the first thing of the goal that is not answered or not booked."""
+        """Push the first open request or booking of the goal."""
         for domain in self._domains:
             missing = missing_part(self.goal[domain])
             if missing is not None:
@@ -332,7 +332,7 @@ def _is_of_booking(domain: str, intent: str) -> bool:
 
 
 def _timed(domain: str, pairs: Pairs) -> Iterator[tuple[str, str]]:
-    """Yield the pairs with `time` as the domain means it; where it means nothing, not at all."""
+    """Yield the pairs with `time` replaced by the slot of the domain; drop it if there is none."""
     for slot, value in pairs:
         if slot != "time" or domain == "restaurant":
             yield slot, value
@@ -341,9 +341,9 @@ def _timed(domain: str, pairs: Pairs) -> Iterator[tuple[str, str]]:
 
 
 class UserBookings:
-    """What a user has said of its bookings; "the same day" is resolved.
+    """The user's booking values so far; references such as "the same day" are resolved.
 
-    `by_domain` is domain → slot → value.
+    `by_domain` maps domain and slot to a value.
     """
 
     def __init__(self) -> None:
@@ -351,7 +351,7 @@ class UserBookings:
         self._last: dict[str, str] = {}
 
     def hear(self, acts: Iterable[Act]) -> None:
-        """Take in a turn of the user."""
+        """Process a user turn."""
         for intent, domain, slot, value in acts:
             slot = slot.lower()
             if intent.lower() == INFORM and slot in ALL_BOOKING_SLOTS:

@@ -1,7 +1,7 @@
-"""Live dialogues in the frameworks where people evaluate and train: one module each.
+"""Live dialogues in other evaluation and training frameworks, with one module for each.
 
-A module imports its framework; nothing else imports it. What a framework keeps of a dialogue is the
-line of a run's file, under `KEY`; next to each goal are the options of its `Episodes`.
+Only that module imports its framework. A framework stores each dialogue as a trajectory line under
+`KEY`, and the options of `Episodes` with each goal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEY = "mwzeval"
 
 
 def load(options: Mapping[str, Any]) -> Episodes:
-    """Return the episodes with these options, which a process loads once. Raises as `Episodes`."""
+    """Return the episodes for these options, cached per process. Raises as `Episodes`."""
     return _loaded(json.dumps(options, sort_keys=True))
 
 
@@ -32,9 +32,9 @@ def _loaded(options: str) -> Episodes:
 
 
 def keep_dialogue(episode: Episode, keep: Callable[[str, Any], object]) -> None:
-    """Keep a dialogue that is over.
+    """Store a dialogue that is over.
 
-    Raises `InfrastructureError` if the user cannot be reached: that says nothing about the agent.
+    Raises `InfrastructureError` if the user could not be reached, so that the agent is not scored.
     """
     if episode.is_over:
         dialogue = episode.trajectory()
@@ -50,7 +50,7 @@ def write_dialogues(
     agent: str,
     source: object,
 ) -> int:
-    """Write dialogues, each with its options, to a file of a run; return how many there are."""
+    """Write dialogues with their options to a trajectory file; return their number."""
     if not found:
         raise UsageError(f"{shorten(str(source), 300)} contains no dialogue of mwzeval")
     dialogues = [dialogue for _, dialogue in found]

@@ -1,8 +1,8 @@
-"""Live dialogues in inspect_ai: `inspect eval mwzeval/multiwoz`, and the parts of the task.
+"""Live dialogues in inspect_ai: the task `mwzeval/multiwoz`, and its parts for custom tasks.
 
-A task of one's own takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user` our user
-talks to the model or to an agent, which calls `multiwoz_tools`; `task_success` is the scorer.
-`write_run` turns a log into the file that `mwzeval` reads. See docs/agents.md.
+A custom task takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user`, our user talks
+to the model or to an agent, which calls `multiwoz_tools`; `task_success` is the scorer. `write_run`
+converts a log into a file for `mwzeval`. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from mwzeval.multiwoz.live.options import AGENDA, GOALS
 VALUES = ("success", "inform", "booking")
 ABOUT = ("end", "turns", "complete", "user_faults", "domains")
 EPISODE: ContextVar[Episode] = ContextVar("episode")
-"""The dialogue of the sample that is being solved."""
+"""The dialogue of the current sample."""
 
 
 def multiwoz_dataset(goals: str = GOALS, **options: Any) -> Dataset:
-    """Return the goals as samples; `options` are those of `Episodes`, which raises the same."""
+    """Return the goals as samples; the options and errors are those of `Episodes`."""
     metadata = {KEY: {"goals": goals, **options}}
     samples = [
         Sample(id=name, input="\n".join(goal_sentences(goal)), metadata={"goal": goal, **metadata})
@@ -75,11 +75,11 @@ def multiwoz(
     seed: int = 0,
     data: str | None = None,
 ) -> Task:
-    """Return the task: a user with a goal talks to the model, which calls the functions.
+    """Return the task: a user with a goal talks to the model, which calls functions.
 
-    `trials` are epochs, dialogues about each goal; `prompt` is a file with another system message.
-    The other arguments are the options of `mwzeval live`. Raises `UsageError` for unknown names,
-    `DataError` for missing files.
+    `trials` is the number of epochs, that is, of dialogues per goal; `prompt` is a file with a
+    custom system message. The other arguments are options of `mwzeval live`. Raises `UsageError`
+    for unknown names, `DataError` for missing files.
     """
     limits = {"user_turns": user_turns, "tool_rounds": tool_rounds}
     return Task(
@@ -92,9 +92,9 @@ def multiwoz(
 
 
 def multiwoz_tools() -> list[Tool]:
-    """Return the functions `find_*` and `book_*`, for an agent that `multiwoz_user` talks to.
+    """Return the functions `find_*` and `book_*` for an agent in `multiwoz_user`.
 
-    Outside of such a dialogue their calls raise `UsageError`.
+    Calls outside of such a dialogue raise `UsageError`.
     """
 
     def tool(name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
@@ -112,11 +112,11 @@ def multiwoz_tools() -> list[Tool]:
 
 @solver
 def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solver:
-    """Return the solver in which the user of a sample talks until it has what it wants.
+    """Return a solver in which the sample's user talks to the model or agent until it is done.
 
-    The user talks to the model under test, which has our functions and the system message of the
-    file `prompt` (default: that of `mwzeval live`); or to an `agent`, which has its own system
-    message and gets all messages so far in each turn. Such an agent looks up and books with
+    Without `agent`, the user talks to the model under test, which receives our functions and the
+    system message in the file `prompt` (default: that of `mwzeval live`). An `agent` has its own
+    system message, receives all messages so far in each turn, and calls the functions in
     `multiwoz_tools()`.
     """
 
@@ -153,7 +153,7 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
 async def _run(agent: Agent, state: TaskState) -> list[ChatMessage]:
     asked = state.messages[-1].id
     done: AgentState = await run(agent, AgentState(messages=state.messages))
-    # An agent may leave out or summarize what was before.
+    # An agent may omit or summarize earlier messages.
     places = [place for place, message in enumerate(done.messages) if message.id == asked]
     new = done.messages[places[-1] + 1 if places else len(state.messages) :]
     state.messages.extend(new)
@@ -162,7 +162,7 @@ async def _run(agent: Agent, state: TaskState) -> list[ChatMessage]:
 
 
 def _chat_messages(heard: Iterable[Message], last: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Return what the agent hears: the user, or results of the calls in its `last` message."""
+    """Return the new messages for the agent: from the user, or results of its `last` calls."""
     calls = (call for message in last for call in getattr(message, "tool_calls", None) or ())
     names = {call.id: call.function for call in calls}
     return [
@@ -176,9 +176,9 @@ def _chat_messages(heard: Iterable[Message], last: Iterable[ChatMessage]) -> lis
 def plain_messages(
     messages: Iterable[ChatMessage], usages: Mapping[str, Mapping[str, int]] | None = None
 ) -> list[Message]:
-    """Return what an agent does as messages of chat completions; others are left out.
+    """Return an agent's messages as chat completions; messages of other roles are left out.
 
-    `usages` are what messages have cost, by their ids in inspect_ai.
+    `usages` maps inspect_ai message ids to token usage.
     """
     plain: list[Message] = []
     for message in messages:
@@ -204,13 +204,13 @@ def plain_messages(
 
 
 def _usages() -> dict[str, dict[str, int]]:
-    """Return what each message of a model in this sample has cost, whoever has asked the model."""
+    """Return the usage of each model message in this sample, regardless of the caller."""
     usages = {}
     for event in transcript().events:
         if isinstance(event, ModelEvent) and event.output.choices and event.output.usage:
             usage, seconds = event.output.usage, event.output.time
             cached = usage.input_tokens_cache_read or 0
-            # Input tokens of inspect_ai are without those of the provider's cache, ours are with.
+            # inspect_ai's input tokens exclude those in the provider's cache; ours include them.
             tokens = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
             used = {"in": tokens, "out": usage.output_tokens}
             if cached:
@@ -223,12 +223,12 @@ def _usages() -> dict[str, dict[str, int]]:
 
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
 def task_success() -> Scorer:
-    """Return the scorer: `success` of the task, and of it `inform` and `booking`, each 1 or 0.
+    """Return the scorer: `success`, `inform` and `booking`, each 1 or 0.
 
-    `booking` is not scored (NaN) where the user wants nothing booked. The explanation says why a
-    dialogue has failed; the metadata have `end`, `turns`, the success of each domain, and what the
-    user reports: whether it is `complete`, and the number of its `user_faults`. Trials of a goal
-    are averaged first, so that standard errors are those of goals.
+    `booking` is NaN if the goal has no booking. The explanation has the failure reasons. The
+    metadata have `end`, `turns`, the success of each domain, and the user's report: whether it is
+    `complete`, and the number of its mistakes (`user_faults`). Trials of a goal are averaged first,
+    so that standard errors are computed over goals.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -241,7 +241,7 @@ def _score(state: TaskState) -> Score:
     raw = state.store.get(KEY)
     if raw is not None:
         dialogue = trajectory_of(raw)
-    else:  # of a solver that is not ours
+    else:  # the sample was solved by another solver
         messages = tuple(plain_messages(state.messages))
         dialogue = Trajectory(str(state.sample_id), state.metadata["goal"], messages)
     outcome = load(state.metadata[KEY]).outcome(dialogue)
@@ -255,10 +255,10 @@ def _score(state: TaskState) -> Score:
 
 
 def write_run(log: EvalLog | str | Path, output: str | Path) -> int:
-    """Write the dialogues of a log to a file that `mwzeval` reads; return how many there are.
+    """Write the dialogues in a log to a trajectory file for `mwzeval`; return their number.
 
-    Samples that failed for an error have none and are left out. Raises `UsageError` for a log
-    without dialogues, `MwzevalError` when the file cannot be written.
+    Samples that failed with an error have no dialogue and are left out. Raises `UsageError` if the
+    log has no dialogues, `MwzevalError` if the file cannot be written.
     """
     read = log if isinstance(log, EvalLog) else read_eval_log(str(log))
     found = [

@@ -1,7 +1,7 @@
-"""Live dialogues as an environment of verifiers: `vf-eval mwzeval-multiwoz`, and for training.
+"""Live dialogues as an environment of verifiers, for `vf-eval mwzeval-multiwoz` and training.
 
-`load_environment` makes it from options. verifiers finds the three classes through the module
-`mwzeval_multiwoz`, by the name of which the environment is called. See docs/agents.md.
+`load_environment` creates it from options. verifiers finds the three classes through the module
+`mwzeval_multiwoz`, which has the name of the environment. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from mwzeval.multiwoz.live.options import AGENDA, GOALS
 __all__ = ["MultiwozEnv", "MultiwozHarness", "MultiwozTaskset", "load_environment", "write_run"]
 
 NAME = "mwzeval-multiwoz"
-"""By which verifiers finds the environment: the module `mwzeval_multiwoz`."""
+"""The name under which verifiers finds the environment (module `mwzeval_multiwoz`)."""
 
 
 class MultiwozTasksetConfig(vf.TasksetConfig):
-    """Which dialogues are held: the options of `mwzeval live`."""
+    """The options of the dialogues, as in `mwzeval live`."""
 
     goals: str = GOALS
     corpus: str = AUTO
@@ -54,29 +54,29 @@ class MultiwozTasksetConfig(vf.TasksetConfig):
 
 
 class MultiwozData(vf.TaskData):
-    """A goal, by its name in `id`, and the options with which its dialogue is held."""
+    """A goal, with its name in `id`, and the options of its dialogue."""
 
     options: dict[str, Any]
 
 
 class MultiwozState(vf.State):
-    """The dialogue of a rollout, while it is held."""
+    """The dialogue of a rollout in progress."""
 
     _episode: Episode | None = PrivateAttr(default=None)
     _answer: Message | None = PrivateAttr(default=None)
 
 
 class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
-    """A user who wants something; the reward is whether it was reached."""
+    """A user with a goal; the reward is task success."""
 
     @vf.reward
     async def task_success(self, trace: vf.Trace) -> float:
-        """Return 1 when every domain of the goal was a success, else 0."""
+        """Return 1 if every domain of the goal succeeded, else 0."""
         return float((await self._outcome(trace)).success)
 
     @vf.metric
     async def dialogue(self, trace: vf.Trace) -> dict[str, float]:
-        """Return `inform`, `booking` (where something is to be booked), `user_turns`, …"""
+        """Return `inform`, `booking` (if the goal has a booking), `user_turns`, …"""
         outcome = await self._outcome(trace)
         values = {
             "inform": outcome.inform,
@@ -94,7 +94,7 @@ class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
 
 
 class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
-    """The goals; the user opens each dialogue, so that tasks have no prompt."""
+    """The goals as tasks; tasks have no prompt, because the user opens each dialogue."""
 
     def load(self) -> Iterator[MultiwozTask]:
         """Yield the tasks. Raises `UsageError` for unknown names, `DataError` for missing files."""
@@ -110,9 +110,9 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
 
 
 class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
-    """A loop of calls in this process: no program is installed or started, and nothing is executed.
+    """A loop of model calls in this process, which starts no programs and executes no code.
 
-    Every request goes through the interception of verifiers, as the contract of harnesses says.
+    Every request passes through the interception of verifiers, as required for harnesses.
     """
 
     APPENDS_SYSTEM_PROMPT = True
@@ -130,9 +130,9 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Ask the model until it has an answer for the user, or the dialogue is over.
+        """Call the model until it answers the user or the dialogue is over.
 
-        Raises `UsageError` for a task that is not ours.
+        Raises `UsageError` for a task of another environment.
         """
         state = trace.state
         episode = state._episode if isinstance(state, MultiwozState) else None
@@ -161,19 +161,19 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
 
 
 class MultiwozEnvConfig(vf.EnvConfig):
-    """The agent under test; its turns need no box of their own."""
+    """The agent under test; its turns need no sandbox."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
-    """A user with a goal talks to the agent until it has what it wants, or a limit is met."""
+    """A user with a goal talks to the agent until it is done or a limit is reached."""
 
     async def run(self, task: vf.Task[Any], agents: vf.Agents) -> None:
-        """Hold the dialogue of a task.
+        """Run the dialogue of a task.
 
-        Raises `UsageError` for a harness that does not offer our functions, `InfrastructureError`
-        when a user behind an endpoint cannot be reached.
+        Raises `UsageError` if the harness does not offer our functions, `InfrastructureError` if a
+        user behind an endpoint cannot be reached.
         """
         episodes = await asyncio.to_thread(load, task.data.options)
         episode = episodes.episode(task.data.id)
@@ -201,9 +201,9 @@ class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
 
 
 def load_environment(**options: Any) -> MultiwozEnv:
-    """Return the environment with these options of `MultiwozTasksetConfig`, such as `goals`.
+    """Return the environment for options of `MultiwozTasksetConfig`, such as `goals`.
 
-    Raises `UsageError` for unknown names, `DataError` for missing files, when tasks are loaded.
+    Loading its tasks raises `UsageError` for unknown names, `DataError` for missing files.
     """
     config = vf.resolve_env_config({"taskset": {"id": NAME, **options}})
     env = vf.load_environment(config)
@@ -212,11 +212,11 @@ def load_environment(**options: Any) -> MultiwozEnv:
 
 
 def write_run(traces: str | Path, output: str | Path) -> int:
-    """Write the dialogues of `traces.jsonl` to a file that `mwzeval` reads; return their number.
+    """Write the dialogues in `traces.jsonl` to a trajectory file; return their number.
 
-    Rollouts of a task are its trials, in the order of the file; those that failed for an error are
-    left out. Raises `UsageError` where there is no dialogue, `InputError` for a file that cannot be
-    read, `MwzevalError` for one that cannot be written.
+    Rollouts of a task become its trials, in file order; rollouts that failed with an error are left
+    out. Raises `UsageError` if there are no dialogues, `InputError` if a file cannot be read,
+    `MwzevalError` if the output cannot be written.
     """
     trials: Counter[str] = Counter()
     found: list[tuple[dict[str, Any], Trajectory]] = []

@@ -1,1 +1,1 @@
-"""What users of live dialogues want: the goals of the corpus, and goals drawn from a model."""
+"""The goals of users in live dialogues: goals of the corpus, and goals sampled from a model."""

@@ -1,10 +1,10 @@
-"""Goals of live dialogues: those of a corpus' fold, in sentences, and what a user still needs.
+"""Goals of live dialogues: reading, conversion to sentences, and the open parts of a goal.
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
-(slots to ask for), `book` (slot → value), and, where the user first asks for what is not there,
-`fail_info` and `fail_book`. These stand in place of `info` and `book` for as long as the user's
-copy has them. Sources: the `goal` annotation of Budzianowski et al., EMNLP 2018; its
-reading by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
+(slots to ask for) and `book` (slot → value). If the user first asks for something unavailable, the
+domain also has `fail_info` or `fail_book`, which replace `info` and `book` as long as the user's
+copy contains them. Sources: the `goal` annotation of Budzianowski et al., EMNLP 2018; its
+interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from mwzeval.multiwoz.schema import (
 from mwzeval.scores.findings import OBJECT, found
 
 Goal = dict[str, Any]
-"""A goal in the form above; `begun` makes the copy that a user writes its answers into."""
+"""A goal in the form above; `begun` makes the copy in which a user stores its answers."""
 
 DomainGoal = dict[str, Any]
-"""What a goal has of one domain."""
+"""The part of a goal for one domain."""
 
 Slots = Mapping[str, str]
 Record = Mapping[str, Any]
@@ -46,7 +46,7 @@ Record = Mapping[str, Any]
 
 
 class Records(Protocol):
-    """What answers queries on the database."""
+    """A database that answers queries."""
 
     def query(self, domain: str, constraints: Iterable[tuple[str, str]], /) -> Sequence[Record]:
         """Return the records of a domain that satisfy all constraints."""
@@ -55,7 +55,7 @@ class Records(Protocol):
 ORDERING = "domain_ordering"
 
 VALUE_PARTS = ("info", "fail_info", "book", "fail_book")
-"""Parts of a domain that have slots with values; `reqt` has slots alone."""
+"""Parts of a domain that map slots to values; `reqt` only has slots."""
 
 NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("restaurant", "place to dine", "somewhere to eat"),
@@ -63,19 +63,19 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("attraction", "places to go", "something to visit"),
     "police": ("police", "help"),
 }
-"""How sentences of MultiWOZ and of the sample speak of a domain; of the others, by their names."""
+"""Names of domains in the sentences of MultiWOZ and the sample; others have their own names."""
 
 GOALS_REVISION = 2
-"""Raised when the same annotation becomes other goals."""
+"""Increases when the same annotation is converted to other goals."""
 GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
 EXAMPLE = '{"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}'
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedGoal:
-    """The goal of a dialogue of the corpus, and the sentences that it was told to the user in.
+    """The goal of a corpus dialogue, and the sentences that described it to the user.
 
-    The goal has everything that the sentences speak of, `fail_book` included.
+    The goal includes all parts that the sentences mention, including `fail_book`.
     """
 
     goal: Goal
@@ -83,9 +83,9 @@ class AnnotatedGoal:
 
 
 def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, AnnotatedGoal]:
-    """Return the goals of a fold by dialogue id, as annotated, in the order of the file.
+    """Return the annotated goals of a fold by dialogue id, in file order.
 
-    Raises `DataError` when the `data.json` of the corpus is missing or not in that format.
+    Raises `DataError` if the `data.json` of the corpus is missing or has another format.
     """
     sources = fold_sources(root, CORPORA[corpus], fold)
 
@@ -102,16 +102,16 @@ def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Annota
 
 
 def sentences_of(message: str | Sequence[str]) -> list[str]:
-    """Return the sentences that tell a goal, without the tags around values."""
+    """Return the sentences that describe a goal, without the tags around values."""
     sentences = [message] if isinstance(message, str) else message
     return [re.sub("<[^>]*>", "", sentence).strip() for sentence in sentences]
 
 
 def goal_of(annotated: Mapping[str, Any]) -> Goal:
-    """Return the goal of a dialogue's `goal` annotation; `fail_book` is all that is tried first.
+    """Return the goal in a `goal` annotation; `fail_book` is completed with slots of `book`.
 
-    Its domains are in the order of mention. Raises `ValueError` when the sentences of the goal do
-    not name each of its domains, or it has another form.
+    The domains are in order of mention. Raises `ValueError` if the sentences of the goal do not
+    mention each domain, or if the annotation has another form.
     """
     sentences = [sentence.lower() for sentence in sentences_of(annotated["message"])]
     first = {}
@@ -126,10 +126,10 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
 
 
 def given_goal(raw: Any) -> Goal:
-    """Return a goal that another program has written, with `fail_book` where it is given.
+    """Return the goal in the data of another program, including `fail_book` if it is given.
 
-    Its domains come in the order that it tells, else as they stand. Raises `ValueError` with a
-    sentence for what is no goal.
+    The domains are in the given order, else in the order of the object. Raises `ValueError` with an
+    explanation if the data are not a goal.
     """
     _check_object("", raw, f"an object of domains such as {EXAMPLE}")
     domains = [domain for domain in raw if domain in ALL_DOMAINS and raw[domain]]
@@ -150,13 +150,13 @@ def _part(domain: str, raw: Any) -> DomainGoal:
         _slots(f"{domain}.{name}", raw.get(name) or {}) for name in VALUE_PARTS
     )
     requested = raw.get("reqt") or ()
-    # A user's copy of a goal has the answers next to the slots.
+    # In a user's copy of a goal, the slots are mapped to the answers.
     if not isinstance(requested, list | tuple | Mapping) or not all(
         isinstance(slot, str) for slot in requested
     ):
         raise ValueError(f"{domain}.reqt: expected a list of slots, {found(requested)}")
     part: DomainGoal = {"info": info}
-    # An empty one would have the user ask for nothing at all.
+    # With an empty `fail_info`, the user would ask for nothing.
     if fail_info:
         part["fail_info"] = fail_info
     if requested:
@@ -164,7 +164,7 @@ def _part(domain: str, raw: Any) -> DomainGoal:
     if raw.get("book"):
         part["book"] = book
         if fail_book:
-            # Some versions annotate the slots that differ, and no others.
+            # Some versions only annotate the slots that differ.
             part["fail_book"] = book | fail_book
     return part
 
@@ -176,7 +176,7 @@ def _slots(place: str, raw: Any) -> dict[str, str]:
         if slot in BOOKING_FLAGS:
             continue
         if isinstance(value, list | tuple) and value:
-            value = value[0]  # versions of the corpus differ in this
+            value = value[0]  # some versions of the corpus have lists
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise ValueError(  # noqa: TRY004
                 f"{place}.{shorten(str(slot))}: a value must be a string, {found(value)}"
@@ -192,9 +192,10 @@ def _check_object(place: str, raw: Any, expected: str) -> None:
 
 
 def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
-    """Return the domains whose `fail_info` finds something, in the order of the goal.
+    """Return the domains whose `fail_info` matches some record, in the order of the goal.
 
-    No honest system can say that there is nothing; the user would never come to its real wish.
+    A correct system would not report a failure, so the user would never turn to its real
+    constraints.
     """
     return [
         domain
@@ -204,18 +205,18 @@ def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
 
 
 def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
-    """Return the goal without a part such as `fail_info` of some domains; it shares all others."""
+    """Return a goal without a part (such as `fail_info`) of some domains; the rest is shared."""
     kept = dict(goal)
     for domain in domains:
         kept[domain] = {name: value for name, value in goal[domain].items() if name != part}
     return kept
 
 
-# What a user still needs
+# The open parts of a goal
 
 
 def begun(goal: Goal) -> Goal:
-    """Return a copy for one dialogue, in which nothing is answered and nothing booked yet."""
+    """Return a copy for one dialogue, in which all requests and bookings are open."""
     copy: Goal = {ORDERING: list(goal[ORDERING])}
     for domain in goal[ORDERING]:
         part = copy[domain] = {
@@ -230,23 +231,23 @@ def begun(goal: Goal) -> Goal:
 
 
 def tried(goal: DomainGoal, part: str) -> Slots:
-    """Return the constraints of a part (`info` or `book`) that the user is after at present."""
+    """Return the constraints in a part (`info` or `book`) that the user currently has."""
     constraints: Slots | None = goal.get(f"fail_{part}")
     return goal.get(part, {}) if constraints is None else constraints
 
 
 def wish_for(goal: DomainGoal, slot: str) -> str | None:
-    """Return the value that is wanted of a slot; None when the goal does not say."""
+    """Return the current constraint on a slot; None if the goal has none."""
     return {**tried(goal, "book"), **tried(goal, "info")}.get(slot)
 
 
 def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
-    """Return what is wanted in place of a said value; None when that will do."""
+    """Return the value that should replace a system's value; None if that value is acceptable."""
     for part in ("info", "book"):
         value = tried(goal, part).get(slot)
         if value is None or value == said:
             continue
-        # Of what is tried first, a time has to be the very one.
+        # A time in a first wish must match exactly.
         bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in goal
         if not bound or time_fits(slot, said, value) is False:
             return value
@@ -254,7 +255,7 @@ def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
 
 
 def give_up_first_wish(goal: DomainGoal, part: str) -> Slots | None:
-    """Turn to `info` or `book` itself; return what was tried first, None when nothing was."""
+    """Turn from a first wish to `info` or `book`; return the first wish, None without one."""
     failed: Slots | None = goal.pop(f"fail_{part}", None)
     if failed is not None:
         goal[f"fail_{part}_fail"] = failed
@@ -262,13 +263,13 @@ def give_up_first_wish(goal: DomainGoal, part: str) -> Slots | None:
 
 
 def places_before_taxi(goal: Goal) -> list[str]:
-    """Return the domains between which a taxi may go, in the order of the goal."""
+    """Return the domains that a taxi may connect, in the order of the goal."""
     domains: list[str] = goal[ORDERING]
     return [domain for domain in domains[: domains.index("taxi")] if domain in PLACE_DOMAINS]
 
 
 def place_for(goal: Goal, slot: str) -> str | None:
-    """Return where a taxi goes: from the last but one of the places before it to the last."""
+    """Return the place for a slot of a taxi: from the second last place before it to the last."""
     back = {"destination": 1, "departure": 2}.get(slot)
     places = places_before_taxi(goal)
     if back is None or len(places) < back:
@@ -279,9 +280,9 @@ def place_for(goal: Goal, slot: str) -> str | None:
 
 
 def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
-    """Return what a domain needs next, as intent and slots; None when it has everything.
+    """Return the next open part of a domain as (intent, slots); None if everything is done.
 
-    Those are the requests without an answer, `name` before the others, or what is to be booked.
+    Unanswered requests come first (`name` before all others), then the booking.
     """
     requests = goal.get("reqt", {}).items()
     asked = [slot for slot, value in requests if value in UNANSWERED_VALUES]
@@ -293,21 +294,21 @@ def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
 
 
 def is_complete(goal: Goal) -> bool:
-    """Return whether a user has got an answer to everything and was told of every booking."""
+    """Return whether all requests of a goal are answered and all its bookings are reported."""
     return all(missing_part(goal[domain]) is None for domain in goal[ORDERING])
 
 
-# A goal in sentences, for people and language models that play the user. Everything that a user may
-# be judged by is said, and values are said as the goal has them: "the same day" would leave to the
-# reader which day a booking must be for.
+# Goals as sentences, for people and language models that play the user. The sentences contain
+# everything by which a user may be judged, with the values of the goal: "the same day" would be
+# ambiguous.
 
 TOGETHER = 3
-"""Constraints in a sentence at most."""
+"""The maximum number of constraints in a sentence."""
 
 
 @cache
 def _words() -> Mapping[str, Slots]:
-    """Return kind → domain or slot → words."""
+    """Return a mapping: kind → domain or slot → words."""
     words: dict[str, dict[str, str]] = {}
     for kind, key, text in table_rows(embedded("live", "goal_sentences.tsv"), 3):
         words.setdefault(kind, {})[key] = text
@@ -315,7 +316,7 @@ def _words() -> Mapping[str, Slots]:
 
 
 def goal_sentences(goal: Goal) -> list[str]:
-    """Return the goal as sentences that speak to the user, in the order of its domains."""
+    """Return the goal as sentences addressed to the user, in the order of its domains."""
     sentences: list[str] = []
     for domain in goal[ORDERING]:
         part = goal[domain]
@@ -348,7 +349,7 @@ def _changed(first: Slots, then: Slots) -> Slots:
 
 
 def _ride(goal: Goal) -> str:
-    """Return where a taxi goes as far as the goal leaves that to its other domains."""
+    """Return the route of a taxi if it depends on other domains of the goal."""
     places = places_before_taxi(goal)
     info = goal["taxi"].get("info", {})
     departs = f" from the {places[-2]}" if "departure" not in info and len(places) > 1 else ""
@@ -359,7 +360,7 @@ def _constraints(info: Slots) -> Iterator[str]:
     cared = [
         _should(slot, value) for slot, value in info.items() if value not in DONTCARE_SPELLINGS
     ]
-    # As many sentences as are needed, of much the same length.
+    # Distribute the constraints evenly over the smallest number of sentences.
     number = -(-len(cared) // TOGETHER)
     for place in range(number):
         yield f"It should {_listed(cared[place::number])}."

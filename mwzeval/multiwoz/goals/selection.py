@@ -1,16 +1,15 @@
-"""The goals of a live run, as one text says: `corpus`, `corpus-raw:dev`, `sampled:500`.
+"""The goals of a live run, selected by a text: `corpus`, `corpus-raw:dev`, `sampled:500`.
 
-`corpus[:FOLD][:CHOICE]` are the goals of a fold (test, dev, train), each once. A `fail_info` for
-which the database does find something is dropped: no honest system can say that there is nothing.
-`corpus-raw` keeps it. CHOICE is the number of goals to take from the beginning, or ids with commas
-between them; it stands in the text, and not in an option, so that whatever names the goals of a run
-names its choice too.
+`corpus[:FOLD][:CHOICE]` selects the goals of a fold (test, dev, train). A `fail_info` that matches
+records in the database is removed, because a correct system would not report a failure;
+`corpus-raw` keeps it. CHOICE is the number of goals from the beginning, or ids separated by commas.
+It is part of the text, and not an option, so that the name of a run's goals includes it.
 
-`sampled:N` are N goals drawn from a model that is estimated on the train fold: how often domains
-come together, which slots are asked together, and which values they have. Source: Zhu et al.,
-"ConvLab-2", ACL 2020 (system demonstrations), whose published goal model is read. It is published
-as a pickle. Unpickling can run any code, so nothing but plain containers is made here; the same
-content as JSON is read as well. For the sample corpus a model is estimated from its own goals.
+`sampled:N` draws N goals from a model estimated on the train fold: it has the frequencies of domain
+combinations, of slot combinations, and of values. Source: the published goal model of Zhu et al.,
+"ConvLab-2", ACL 2020 (system demonstrations). It is published as a pickle. Because unpickling can
+run any code, this module only allows plain containers; JSON with the same content is also accepted.
+For the sample corpus, a model is estimated from its own goals.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ USE = (
     "corpus[:FOLD][:NUMBER or IDS], corpus-raw (the same as annotated), sampled:NUMBER, up to "
     f"{MOST_SAMPLED:,}"
 )
-"""What can be asked for, for messages."""
+"""The possible sources of goals, for messages."""
 _SOURCE = re.compile(
     rf"(?P<kind>{CORPUS}|{RAW})(?::(?P<fold>{'|'.join(FOLDS)}))?"
     r"(?::(?:(?P<first>[0-9]{1,7})|(?P<ids>(?!-*\d+$)[^:]+)))?"
@@ -61,7 +60,7 @@ _SOURCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class GoalSource:
-    """Which goals are meant: the first `number` of a fold (None: all), or those of `ids`."""
+    """The selected goals: the first `number` of a fold (None: all), or those with `ids`."""
 
     kind: str
     fold: Fold = "test"
@@ -77,10 +76,10 @@ class GoalSource:
 
 @dataclass(frozen=True, slots=True)
 class RunGoals:
-    """The goals of a run by id, in the order in which they are used.
+    """The goals of a run by id, in the order of the run.
 
-    `messages` has the sentences of the corpus for those goals that are exactly as the sentences
-    say. `sha` are 8 hexadecimal digits over ids and goals.
+    `messages` has the sentences of the corpus for the goals that agree exactly with these
+    sentences. `sha` is a checksum of ids and goals, 8 hexadecimal digits.
     """
 
     source: str
@@ -94,12 +93,12 @@ class RunGoals:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def sentences(self, item: str) -> list[str]:
-        """Return a goal in words: those of the corpus where they are exact, else our own."""
+        """Return a goal as sentences: those of the corpus if exact, else generated ones."""
         return list(self.messages.get(item, ())) or goal_sentences(self.goals[item])
 
 
 def parse_goal_source(text: str) -> GoalSource:
-    """Return which goals a text means. Raises `UsageError` for what is no such text."""
+    """Parse a selection of goals. Raises `UsageError` for an invalid text."""
     match = _SOURCE.fullmatch(text)
     number = int(match["first"] or match["drawn"] or 1) if match else 0
     if not match or not 1 <= number <= MOST_SAMPLED:
@@ -125,12 +124,12 @@ def select_goals(
     refused_bookings: bool = False,
     goal_model: str | Path | None = None,
 ) -> RunGoals:
-    """Return the goals that a source means, of a corpus whose files are in `root`.
+    """Return the selected goals of a corpus with its files in `root`.
 
-    `seed` and `goal_model` (a file; default: the published one in the root) are for sampled goals;
-    those of the sample corpus are drawn from a model of its own goals. With `refused_bookings`,
-    goals have the `fail_book` that is annotated. Raises `UsageError` for goals that there are not,
-    `DataError` for missing or bad files.
+    `seed` and `goal_model` (a file; default: the published one in `root`) are used for sampled
+    goals; for the sample corpus, a model of its own goals is used. With `refused_bookings`, goals
+    include the annotated `fail_book`. Raises `UsageError` for unknown goals, `DataError` for
+    missing or invalid files.
     """
     asked = parse_goal_source(source) if isinstance(source, str) else source
     if asked.kind == SAMPLED:
@@ -170,7 +169,7 @@ def select_goals(
 
 
 def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
-    """Return those of the names of a fold that are asked for. Raises `UsageError` for others."""
+    """Return the selected names of a fold. Raises `UsageError` for unknown names."""
     for name in asked.ids:
         if name not in names:
             hint = did_you_mean(name, names)
@@ -185,7 +184,7 @@ def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
 # Sampled goals
 
 TRIES = 100
-"""How many other wishes are tried where nothing satisfies the first."""
+"""The maximum number of alternatives that are tried if nothing satisfies the constraints."""
 TOWN = "cambridge"
 PLACES = (
     "convlab2/new_goal_model.pkl",
@@ -193,7 +192,7 @@ PLACES = (
     "../live/goal_model.json",
     "../live/convlab2/new_goal_model.pkl",
 )
-"""Places in a data root, or in a folder `live` next to it. Only the first is downloaded."""
+"""Locations in a data root, or in a folder `live` next to it. Only the first is downloaded."""
 PARTS = (
     "slot_probability",
     "value_distribution",
@@ -204,11 +203,11 @@ PARTS = (
 )
 """The parts of the published model, in the order of its pickle. No rule uses `slot_counts`."""
 LARGEST_WEIGHT = 1e100
-"""Sums of larger weights would not be finite."""
+"""The largest weight; sums of larger weights might not be finite."""
 
 
 def _draw(weights: Mapping[str, float], rng: Random) -> str:
-    """Return a value; weights say how likely each is in comparison with the others."""
+    """Draw a value; the weights are relative probabilities."""
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
@@ -244,7 +243,7 @@ class GoalModel:
         return goal
 
     def _part(self, domain: str, rng: Random) -> DomainGoal | None:
-        """Return one domain of a goal; None when it cannot be had or asks for nothing."""
+        """Return one domain of a goal; None if it is unsatisfiable or has no requests."""
         info = {} if domain == "police" else self._info(domain, rng)
         if not info and domain != "police":
             return None
@@ -282,7 +281,7 @@ class GoalModel:
         info = {slot: _draw(values[slot], rng) for slot in slots}
         if domain in ("taxi", "train"):
             times = [slot for slot in ("leaveAt", "arriveBy") if slot in info]
-            if len(times) != 1:  # one of the two is left
+            if len(times) != 1:  # keep exactly one of the two
                 slot, other = self._either(domain, "leaveAt", "arriveBy", rng)
                 if times:
                     del info[other]
@@ -301,13 +300,13 @@ class GoalModel:
         return info
 
     def _either(self, domain: str, slot: str, other: str, rng: Random) -> tuple[str, str]:
-        """Return two slots that exclude one another, first the drawn one."""
+        """Return two mutually exclusive slots, the drawn one first."""
         shares = self._probabilities[domain]["info"]
         is_first = rng.random() < shares[slot] / (shares[slot] + shares[other])
         return (slot, other) if is_first else (other, slot)
 
     def _satisfiable(self, domain: str, info: dict[str, str], rng: Random) -> dict[str, str] | None:
-        """Return a wish that differs in one slot and finds something; None when none was found."""
+        """Return constraints that differ in one slot and match a record; None if none are found."""
         for _ in range(TRIES):
             slot = rng.choice(list(info))
             other = info | {slot: rng.choice(list(self._values[domain]["info"][slot]))}
@@ -316,7 +315,7 @@ class GoalModel:
         return None
 
     def _relate(self, goal: Goal, rng: Random) -> None:
-        """Make the domains of a goal fit one another."""
+        """Make the domains of a goal consistent."""
         domains = goal[ORDERING]
         places = [domain for domain in domains if domain in PLACE_DOMAINS]
         if "taxi" in domains and places:
@@ -329,7 +328,7 @@ class GoalModel:
                 restaurant["people"] = hotel["people"]
             restaurant["day"] = hotel["day"]
         if hotel and "train" in goal:
-            # The train arrives on the first day, or leaves on the last, of the stay.
+            # The train arrives on the first day of the stay, or leaves on the last.
             train = goal["train"]["info"]
             if train["destination"] == TOWN:
                 train["day"] = hotel["day"]
@@ -363,10 +362,10 @@ def _taxi_between(goal: Goal, places: list[str]) -> None:
 
 
 def read_goal_model(path: Path) -> dict[str, Any]:
-    """Return the goal model of a JSON file or of the published pickle (`*.pkl`), by part.
+    """Return the parts of the goal model in a JSON file or in the published pickle (`*.pkl`).
 
-    Keys that are combinations of slots or domains are joined by `|`. Raises `DataError` when the
-    file cannot be read, has objects of other classes in it, or lacks a part.
+    In keys, combinations of slots or domains are joined by `|`. Raises `DataError` if the file
+    cannot be read, has objects of other classes, or lacks a part.
     """
     if path.suffix == ".pkl":
         try:
@@ -398,10 +397,10 @@ def _check_weights(part: Any, place: str) -> None:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Makes containers, texts and numbers, and nothing else; a `Counter` becomes a dict."""
+    """Creates only containers, strings and numbers; a `Counter` becomes a dictionary."""
 
     def find_class(self, module: str, name: str) -> type:
-        """Return the class of an object in the pickle. Raises for all but one."""
+        """Return the class of an object in the pickle. Raises an error for all classes but one."""
         if (module, name) == ("collections", "Counter"):
             return dict
         raise DataError(f"objects of {module}.{name} do not belong in a goal model")
@@ -417,10 +416,10 @@ def _plain(value: object) -> Any:
 
 
 def estimated_model(goals: Iterable[Goal]) -> dict[str, Any]:
-    """Return a goal model in the form that `GoalModel` reads, as frequent as in the goals.
+    """Estimate a goal model, in the form that `GoalModel` reads, from the frequencies in goals.
 
-    Unlike in the published model, how often a domain is booked is told of the goals with the
-    domain. Nothing is drawn that no goal has.
+    Unlike in the published model, the booking probability of a domain refers to the goals with this
+    domain. Values that occur in no goal are never drawn.
     """
     goals = list(goals)
     parts: dict[str, list[DomainGoal]] = {}
