@@ -90,8 +90,7 @@ WIFI = "wifi"
 class SubGoal:
     """A sub-goal under construction.
 
-    `source` is the sub-goal with the venue near which this venue is; `ends` are the sub-goals at
-    the departure and the destination of a trip.
+    This venue is near that of `source`; `ends` are the sub-goals at both ends of a trip.
     """
 
     domain: str
@@ -151,10 +150,7 @@ class GoalGenerator:
             for slot in rng.shuffled(CONSTRAINED[domain])[:count]:
                 constraints |= self._constraint(domain, slot, rng)
         if source is not None:
-            constraints = {
-                NAME: "",
-                **constraints,
-            }  # the text is added after sub-goals are numbered
+            constraints = {NAME: "", **constraints}  # the text is set when sub-goals have numbers
         return SubGoal(domain, constraints, self._requests(domain, constraints, rng), source)
 
     def _constraint(self, domain: str, slot: str, rng: Rng) -> dict[str, Value]:

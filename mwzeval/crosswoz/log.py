@@ -1,9 +1,8 @@
 """Reads logs of simulated dialogues for scoring.
 
 A log is a file of trajectories (`mwzeval.conversation.trajectory`) whose exchanges have the form of
-predictions files. Other simulators may write lines in the form of predictions files, with the goal,
-the final goal and whether the dialogue was finished. A header line above them names the revision
-and the settings.
+predictions files. Other simulators may write lines of predictions files, with goal, final goal and
+a flag for finished dialogues, below a header line with the settings.
 """
 
 from __future__ import annotations

@@ -323,8 +323,7 @@ GROUPS = {
     "dst": "train or use TRADE",
 }
 Action = tuple[str, Callable[[ArgumentParser], None], Callable[[Namespace], None]]
-"""The description of an action, the function that adds its arguments, and the function that runs
-it."""
+"""An action: its description, the function that adds its arguments, and its function."""
 _TRAIN = "train; repeat the command to resume"
 ACTIONS: Mapping[str, Action] = {
     **{name: (_TRAIN, action.add_arguments, action.run) for name, action in TRAININGS.items()},

@@ -94,8 +94,7 @@ class System(Protocol):
 class TextSystem(Protocol):
     """A system that receives and returns text; `state` and `selected` as for `System`.
 
-    It may also have the attributes `understood` and `said`, its last input and output acts, which
-    are logged.
+    Its last input and output acts are logged if it has the attributes `understood` and `said`.
     """
 
     def respond(self, utterance: str, /) -> str:

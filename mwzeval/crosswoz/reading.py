@@ -46,8 +46,7 @@ DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
 COUNTS_AS_WRONG = "it counts as wrong"
 """The consequence, in messages, of an intent, domain or slot that does not exist."""
 LONGEST_TEXT = 10_000
-"""The maximum number of characters of an utterance; the time of Chinese word segmentation is
-quadratic in the length."""
+"""The maximum length of an utterance; word segmentation takes quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)

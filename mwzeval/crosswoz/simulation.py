@@ -315,10 +315,9 @@ class SimulationRun:
         *,
         trusts: bool = True,
     ) -> SimulationRun:
-        """Return the run for numbered goals; `about` is added to the header of the log.
+        """Return the run for numbered goals, `per_type` of each type; the header contains `about`.
 
-        `per_type` is the number of dialogues of each goal type. `trusts` is true if no call can
-        hang, so that no process has to be killed.
+        `trusts` is true if no call can hang, so that no process has to be killed.
         """
         by_name = {dialogue_name(number): goal for number, goal in goals}
         items = [(name, goal_to_json(goal)) for name, goal in by_name.items()]

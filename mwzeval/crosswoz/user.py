@@ -37,8 +37,7 @@ LATER_TURNS = (1, 2, 3, 4), (40, 25, 15, 10)
 """The limits on the number of acts of a later turn (exceeded by one at most), and their weights."""
 GOODBYE = 0.05
 NO_UPPER_BOUND = 10_000
-"""The upper bound for a value with a single price. (odd) It is also used for `50元以下` (up to
-50)."""
+"""The upper bound of a value with a single price. (odd) It also applies to `50元以下` (≤ 50)."""
 
 
 class RuleSimulator:
@@ -153,8 +152,7 @@ class RuleSimulator:
     def _refer(self, index: int) -> list[Act]:
         """Return the acts that refer to a venue that was chosen in another sub-goal.
 
-        The list is empty if that sub-goal has no venue (in dialogue 24, a taxi goes to a metro
-        trip).
+        The list is empty if that sub-goal has no venue (dialogue 24: taxi to a metro trip).
         """
         line = self.state[index]
         source = self._name_in(_referred_subgoal(line))

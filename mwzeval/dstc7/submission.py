@@ -42,8 +42,7 @@ MALFORMED = Ranking((), ())
 """Replaces a ranking that is not a list; an error has been reported for it."""
 
 UNREADABLE = "\0"
-"""The first character of the replacement of an unreadable id, which preserves the other
-positions."""
+"""The first character of placeholders for unreadable ids, which preserve positions."""
 
 Submission = Mapping[str, Ranking]
 """Canonical example id → ranking, in file order."""

@@ -76,8 +76,7 @@ def candidate_id(raw: Any) -> str | None:
 def example_id(raw: Any) -> str | None:
     """Return the canonical form of an example's id; None if it is not a valid id.
 
-    The canonical form is the decimal string of a number (given as number or text), or the stripped
-    text.
+    It is the decimal string of a number, also if the number is given as text, or stripped text.
     """
     if type(raw) is str:
         text = raw.strip()

@@ -102,10 +102,9 @@ class Mention(NamedTuple):
 
 
 def act_key(act: Act) -> str:
-    """Return the key of one act: intent, domain and slot, and some values.
+    """Return the key of one act: intent, domain and slot, without the name of a hotel service.
 
-    The name of a hotel service is left out. The value is included for Select acts, `无` (no such
-    thing) and a free ticket.
+    The value is included for Select acts, `无` (no such thing) and a free ticket.
     """
     if act.value == NOTHING or act == FREE_TICKET:
         return str(act)
@@ -149,9 +148,8 @@ def _place(act: Act) -> int:
 def mentions_of(acts: Iterable[Act]) -> tuple[Mention, ...]:
     """Return the values that a sentence for the acts should contain, in order.
 
-    These are the values of Inform and Recommend acts, and the services that are reported or
-    requested; `无` (no such thing) is not a value. If a turn has a key several times, placeholders
-    are numbered.
+    These are the values of Inform and Recommend acts except `无` (no such thing), and reported or
+    requested services. If a turn has a key several times, placeholders are numbered.
     """
     listed = [(act_key(act), act) for act in acts]
     counts = Counter(key for key, _ in listed)

@@ -216,8 +216,7 @@ def _line(raw: Any) -> SemanticTuple:
 def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
     """Return the value of a `key` in a JSON object of a file.
 
-    Raises `ShapeError`, which names what was `expected`, if the value is missing or not of this
-    `kind`.
+    Raises `ShapeError`, which describes the `expected` value, if it is missing or of another kind.
     """
     if not isinstance(plain, dict):
         raise ShapeError(f"expected an object, {found(plain)}")

@@ -52,8 +52,7 @@ def normal_value(slot: str, value: str) -> str:
     """Return a state's value in normal form: sorted items, no meaningless blanks.
 
     Blanks separate dishes and services, and are meaningless in other slots. The ending of hotel
-    types, which only some annotators wrote, is removed (`经济` for `经济型`). Width and case do not
-    change.
+    types, which not all annotators wrote, is removed (`经济型`). Width and case do not change.
     """
     items = value.split()
     if slot in SEVERAL_ITEMS:

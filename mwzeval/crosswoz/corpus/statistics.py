@@ -105,10 +105,9 @@ def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, floa
 
     Rates are shares (0 to 1): of goals that change (a constraint without reference has another
     value at the end), of dialogues without an offer, and of system turns whose last query differs
-    from the first. A mean without values is 0. `slots` is the number of distinct pairs of domain
-    and slot, `values` that of distinct values in acts, and `slot_values` that of distinct values
-    for each domain and slot. The paper does not define these numbers; this is our interpretation.
-    Raises `DependencyError` without jieba.
+    from the first. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
+    `values` distinct values in acts, `slot_values` distinct values of each domain and slot. This is
+    our interpretation; the paper does not define them. Raises `DependencyError` without jieba.
     """
     every = list(dialogues)
     scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
@@ -211,8 +210,7 @@ def fold_statistics(fold: Fold) -> dict[str, Any]:
 def statistics_document(statistics: Mapping[str, Any]) -> Document:
     """Return the result of `fold_statistics` as two tables with a line for each number.
 
-    The paper's figure is below the number: that of the same fold or, if marked, of the training
-    fold.
+    Below the number is the paper's: that of the same fold or, if marked, of the training fold.
     """
     paper = statistics.get("paper", {})
     scopes = {

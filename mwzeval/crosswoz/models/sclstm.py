@@ -184,10 +184,9 @@ def beam_search(
 ) -> list[Hypothesis]:
     """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
 
-    After each token, the search continues with the `width` most probable sequences, until this
-    number of sequences is complete. Width 1 is greedy search; a width of the number of all
-    sequences is exhaustive. If no sequence is complete, the most probable incomplete one is
-    returned.
+    After each token, the search continues with the `width` most probable sequences until this
+    number is complete. Width 1 is greedy search; if it is the number of all sequences, the search
+    is exhaustive. If no sequence is complete, the most probable incomplete one is returned.
 
     A state has one row for each sequence. `begin` is the state of one empty sequence, and `end` is
     the token that ends a sequence. `following` returns log-probabilities of the next token, shape

@@ -159,7 +159,7 @@ class Text:
         }
 
     def words_of(self, value: str) -> list[str]:
-        """Return the words of the last occurrence of a value, [] if word boundaries differ."""
+        """Return the words of the last occurrence of a value between word boundaries, else []."""
         start = self._text.rfind(value)
         while start >= 0:
             first, end = self._starts.get(start), self._starts.get(start + len(value))
@@ -189,8 +189,7 @@ class TradeNetwork(nn.Module):
         self.slots = nn.Embedding(len(SLOT_NAMES), width)
         for embedding in (self.words, self.domains, self.slots):
             nn.init.normal_(embedding.weight, std=0.1)
-        # There are two layers, because the training time of a packed bidirectional one is quadratic
-        # on CPUs.
+        # Two layers: on CPUs, the training time of a packed bidirectional one is quadratic.
         self.forwards = nn.GRU(width, width)
         self.backwards = nn.GRU(width, width)
         self.decoder = nn.GRU(width, width, batch_first=True)
@@ -206,8 +205,7 @@ class TradeNetwork(nn.Module):
             histories[row, : len(example.words)] = torch.from_numpy(example.words)
         read = histories.masked_fill(histories >= self._size, UNKNOWN)
         if self.training:
-            # As in the public code, dropped words become unknown, so that copying is learned by
-            # position.
+            # As in the public code, dropped words become unknown: their position is learned.
             is_kept = torch.rand(read.shape) >= self._settings.dropout
             read = read.where(is_kept | (read <= max(MARKS)), UNKNOWN)
         inputs = self.dropout(self.words(read)).transpose(0, 1)

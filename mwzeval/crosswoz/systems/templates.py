@@ -305,10 +305,9 @@ class _Pattern(NamedTuple):
 class TemplateReader:
     """An NLU that matches utterances with the manual templates of both sides.
 
-    It allows text-level simulations without a trained NLU. It understands utterances that were
-    generated from its templates (one sentence for each kind of act, separated by punctuation) and
-    hardly any others. Values in templates are in lower case; the spelling of names in the
-    `database` is restored.
+    It allows text-level simulations without a trained NLU. It understands hardly any utterances
+    except those of its templates (a sentence for each kind of act, with punctuation). Values in
+    templates are in lower case; names of the `database` get their own spelling.
     """
 
     def __init__(self, user: Sentences, system: Sentences, database: Database) -> None:
@@ -359,9 +358,7 @@ class TemplateReader:
         return best[-1][1]
 
     def _read(self, part: str, side: Side) -> tuple[int, Readings]:
-        """Return the readings of a part with the most literal characters, preceded by this
-        number.
-        """
+        """Return the number of literal characters of the best templates, and their readings."""
         text = part.strip(ENDINGS)
         if not text:
             return 0, ()
@@ -373,8 +370,7 @@ class TemplateReader:
                 if pattern.literal < most:
                     continue
                 match = pattern.regex.fullmatch(text)
-                # Values hardly ever contain punctuation, so that this is probably a sentence
-                # without match.
+                # Values hardly ever contain punctuation: such a match is probably wrong.
                 if match is None or any(MARK.search(value) for value in match.groups()):
                     continue
                 if pattern.literal > most:

@@ -1,9 +1,8 @@
 """A dual encoder: the score is the dot product of a context vector and a candidate vector.
 
-In training, the answers of the other examples in a batch are the wrong candidates. A vector has two
-parts: a sparse part with a learned weight for every word, which represents exact matches, and a
-dense part, a weighted sum of learned word vectors, which represents similar words. Training starts
-from TF-IDF weights.
+In training, the answers of the other examples in a batch are the wrong candidates. A vector has a
+sparse part, a learned weight for every word (for exact matches), and a dense part, a weighted sum
+of learned word vectors (for similar words). Training starts from TF-IDF weights.
 """
 
 from __future__ import annotations
@@ -504,8 +503,7 @@ def train_dual_encoder(
 def dev_scores(queries: Sequence[Query], scores: Sequence[Scores]) -> dict[str, float]:
     """Return Recall@1, Recall@10 and MRR of the scores of lists, between 0 and 1.
 
-    Among equal scores, the correct answer is ranked last: a model with constant scores gains
-    nothing.
+    Among equal scores, the correct answer is last: constant scores gain nothing.
     """
     ranks = np.full(len(queries), np.inf)
     for index, (query, row) in enumerate(zip(queries, scores, strict=True)):

@@ -135,8 +135,7 @@ def list_scores(contexts: Vectors, candidates: Vectors, sizes: Sequence[int]) ->
 def pool_best(contexts: Vectors, pool: Vectors, most: int) -> list[tuple[Indices, Scores]]:
     """Return, for each context, the `most` candidates of a pool with the largest dot products.
 
-    The result has the rows of the pool and their scores, best first; with equal scores, the earlier
-    row is first.
+    The result has rows of the pool and their scores, best first; ties are in pool order.
     """
     found = []
     for start in range(0, len(contexts), BLOCK):

@@ -162,8 +162,7 @@ def _steps(
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Return an example's final score with NONE in last place, and the changes of this score.
 
-    NONE moves above a candidate when its score exceeds that of the candidate; the positions of the
-    changes are the candidates' scores.
+    The score changes where the score of NONE exceeds that of a candidate.
     """
 
     def gain(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -196,8 +195,7 @@ def as_choices(ranking: Ranked, *, are_logarithms: bool) -> Ranked:
     """Return the ten best candidates of a ranking with probabilities that add up to 1.
 
     If the scores are logarithms of odds (dual encoder), the probabilities are their softmax.
-    Otherwise they are proportional to the scores, where negative scores count as 0; if no score is
-    above 0, they are equal.
+    Otherwise they are proportional to positive scores, or equal if there are none.
     """
     choices = ranking.entries[:CHOICES]
     scores = [score for _, score in choices]
@@ -307,8 +305,7 @@ def predict(
     Subtask 2 requires the `pool`. In subtask 4, NONE is added to every list with a fixed score:
     `none_score`, or the best score on `dev`, a dialogue file with answers. Without both, NONE is
     not added. The random baseline gives NONE a random rank. Confidences are the baseline's scores.
-    With `choices`, the submission has the ten best candidates with probabilities, for the F-score
-    of the task description.
+    With `choices`, the ten best candidates get probabilities, for the F-score.
 
     Raises `UsageError` for options that cannot be combined, `InputError` for invalid files,
     `DependencyError` if a library of an extra is not installed.
