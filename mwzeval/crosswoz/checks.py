@@ -1,7 +1,7 @@
 """Checks whether predictions can be scored, and in which tracks; reports all problems together.
 
-These are dialogues that the fold does not have, have another length or are missing, missing fields,
-services that no hotel has, and values whose spelling differs from gold.
+The problems include unknown and missing dialogues, dialogues of another length, missing fields,
+unknown services, and values whose spelling differs from gold.
 """
 
 from __future__ import annotations

@@ -48,6 +48,6 @@ JOINT_NAMES = {
 """Conditioning of predicted states → name of their joint accuracy.
 
 `gold_previous_state`: each turn starts from the gold state before it (RuleDST in the paper).
-`predicted_history`: no gold state is used; the utterances are (TRADE in the paper). `gold_acts`: no
-gold state is used; the user's gold acts of all turns so far are. The three are not comparable.
+`predicted_history`: the input is all utterances so far (TRADE in the paper). `gold_acts`: the input
+is all gold acts of the user so far. The three are not comparable.
 """

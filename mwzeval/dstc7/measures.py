@@ -4,6 +4,9 @@ With `compat="2018"`, rows reproduce the organizers' script with its errors, for
 tables: Recall@100 counts a hit at any rank, also after 100; average precision uses the position of
 an answer in the targets file instead of its position among the answers found, so that it can exceed
 1; repeated ids in a ranking take up ranks, and repeated targets count again.
+
+Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
+Voorhees, TREC-8 (reciprocal rank); IBM/dstc7-noesis, evaluations/metrics.py at aab03b8.
 """
 
 from __future__ import annotations

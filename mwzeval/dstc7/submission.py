@@ -68,7 +68,10 @@ def write_submission(path: str | Path, rankings: Iterable[tuple[str, Scored]]) -
 
 
 def submission_text(rankings: Iterable[tuple[str, Scored]]) -> str:
-    """Return the text of a submission; equal rankings give equal text."""
+    """Return the text of a submission; equal rankings give equal text.
+
+    Raises `ValueError` for a confidence that is not finite.
+    """
     return "[\n" + ",\n".join(_lines(rankings)) + "\n]\n"
 
 

@@ -162,7 +162,10 @@ class Track:
 
 
 def track_of(name: str, case: str | None = None) -> Track:
-    """Return the track named `dstc7-ubuntu-1` or `ubuntu-1`, optionally followed by `-case1`."""
+    """Return the track named `dstc7-ubuntu-1` or `ubuntu-1`, optionally followed by `-case1`.
+
+    Raises `UsageError` for any other name.
+    """
     parts = name.lower().removeprefix(f"{PREFIX}-").split("-")
     if len(parts) == 3 and parts[2] in CASES:
         case = parts.pop()

@@ -2,8 +2,9 @@
 
 A run has six columns (query, Q0, document, rank, score, tag), qrels have four (query, 0, document,
 relevance). A query is an example, a document is a candidate. The tools sort by score, mostly in 32
-bits, and break ties in different ways. Therefore the score is the negative rank, which preserves
-the order.
+bits, and break ties differently. The score is the negative rank, which preserves the order.
+
+Source: trec_eval (NIST).
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _cut() -> Callable[[str], Iterable[str]]:
         jieba: Any = required("jieba", "crosswoz")
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()
-    # By default, jieba reads them from a file in the folder for temporary files, whoever wrote it.
+    # By default, jieba reads them from a temporary folder, where anybody may have written the file.
     tokenizer.FREQ, tokenizer.total = derive(
         "jieba-words",
         [Path(jieba.__file__).with_name(jieba.DEFAULT_DICT_NAME)],

@@ -191,7 +191,10 @@ def examples_of(dialogues: Iterable[Dialogue]) -> list[Example]:
 
 
 def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
-    """Return the weight of positive cases by class: log10(negative / positive), at least 1."""
+    """Return the weight of positive cases by class: log10(negative / positive), at least 1.
+
+    Source: the public code of BERTNLU.
+    """
     counts = Counter(spelling for example in examples for spelling in example.classes)
     ratios = ((len(examples) - counts[name]) / counts[name] for name in labels.classes)
     return [max(1.0, math.log10(ratio)) if ratio else 1.0 for ratio in ratios]

@@ -45,7 +45,7 @@ PADDING, UNKNOWN, END, SYSTEM, USER = range(5)
 SPECIAL = 5
 MARKS = (SYSTEM, USER)
 RAREST = 2
-"""Words of utterances that occur less often in training are unknown; words of values are known."""
+"""Words of utterances that occur less often in training are unknown; words of values never are."""
 FILLED = 1
 """The gate's class of slots with a value; the class of other slots is 0."""
 IMPOSSIBLE = -1e9

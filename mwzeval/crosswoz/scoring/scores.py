@@ -222,7 +222,8 @@ VARIANTS = {
 """Variant of joint accuracy → the suffixes of its name and label, and its rule in signatures.
 
 `normalised`: blanks, the order of items and the ending of hotel types are ignored. `name_lenient`:
-in addition, a predicted name that gold lacks is accepted if the system has chosen it."""
+in addition, a predicted name that gold lacks is accepted if the system has chosen it.
+"""
 JOINT_SCOPES = (WHOLE, *TYPE_SCOPES, SELECT_TURNS)
 LABELS = {"joint_single_turn": "Single-turn joint", "joint_full": "Full joint"}
 NO_SLOTS: dict[str, str] = {}

@@ -77,8 +77,8 @@ ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "un
 def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
     """Return the lines of the goal with the user's final values.
 
-    A user who names a venue keeps this name, whatever the system says. If the system names a venue
-    that does not exist, the system's name counts instead.
+    A user whose goal names a venue keeps this name, whatever the system says. Therefore, if the
+    system names a venue that does not exist, that name is the final value.
     """
     invented: dict[str, str] = {}
     for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):

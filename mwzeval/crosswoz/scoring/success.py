@@ -454,8 +454,9 @@ class _Answers:
 def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Database) -> Goal:
     """Return the lines of a dialogue's goal with the values that result from the predictions.
 
-    Constraints on slots have their final values. If the system's acts are predicted, they contain
-    the system's reports. Otherwise its words are searched for values of the database.
+    Constraints except names and ends of trips have the final values of the corpus. The values of
+    requests are those in the system's acts if these are predicted, otherwise database values in its
+    words.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
     by_acts = False

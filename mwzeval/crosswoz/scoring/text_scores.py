@@ -112,7 +112,12 @@ def key_of(acts: Acts) -> Key:
 
 
 class TextScores(TrackScores):
-    """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side."""
+    """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side.
+
+    Tracks other than NLG have only BLEU-4, because an end-to-end response need not contain the gold
+    values. Such a track has one side, and its scopes do not name it. `fields` are the fields with
+    the texts; all sentences of the `dialogues` are references.
+    """
 
     def __init__(
         self, dialogues: Mapping[str, Dialogue], fields: Sequence[str], track: str = NLG.name

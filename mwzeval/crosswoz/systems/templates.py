@@ -79,7 +79,10 @@ def template_of(utterance: str, acts: Acts) -> str | None:
 
 
 def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
-    """Return an utterance with placeholders for values, and the number of missing values."""
+    """Return an utterance with placeholders for values, and the number of missing values.
+
+    Values are replaced in the order of the acts, so that a short value may split a longer one.
+    """
     missing = 0
     for placeholder, value in mentions_of(acts):
         if value in utterance:

@@ -196,7 +196,10 @@ def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:
 
 
 def first_weights(settings: Settings, rarity: NDArray[np.float64]) -> Weights:
-    """Return the weights before training: TF-IDF weights and random word vectors."""
+    """Return the weights before training: TF-IDF weights and random word vectors.
+
+    `rarity` is the inverse document frequency of each word, between 0 and 1.
+    """
     generator = np.random.Generator(np.random.PCG64(settings.seed))
     vectors = generator.standard_normal((len(rarity), settings.dimensions), dtype=np.float32)
     vectors *= FIRST_VECTOR_LENGTH / settings.dimensions**0.5

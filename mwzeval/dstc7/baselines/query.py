@@ -104,7 +104,10 @@ BLOCK = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """One vector for each of n texts, in two parts that are concatenated."""
+    """One vector for each of n texts, in two parts that are concatenated.
+
+    `sparse` is a SciPy CSR matrix, n × words; `dense` is an array, n × dimensions, or None.
+    """
 
     sparse: Any
     dense: Scores | None = None
