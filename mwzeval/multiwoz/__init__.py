@@ -4,6 +4,6 @@ NAME = "multiwoz"
 TITLE = "MultiWOZ"
 
 SCORING_REVISION = 4
-"""Increased when the score of the same input changes; part of every signature of the benchmark."""
+"""Increases when the score of the same input changes; part of every signature of the benchmark."""
 HEADLINE = ("inform", "success", "bleu", "combined")
 """The main scores of predictions."""

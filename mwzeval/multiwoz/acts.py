@@ -40,7 +40,7 @@ SAME = 0.3
 BYE = Act("bye", GENERAL, NONE, NONE)
 
 # User acts of live dialogues that the public simulator lacks. Their domain is `general`, so that
-# systems at the act level can ignore them.
+# act-level systems can ignore them.
 REPEAT = Act("repeat", GENERAL, NONE, NONE)
 """The acts after this one repeat earlier acts."""
 CORRECT = Act("correct", GENERAL, NONE, NONE)

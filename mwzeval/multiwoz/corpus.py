@@ -203,7 +203,7 @@ def _table(domain: str, path: Path) -> list[dict[str, Any]]:
 # Gold data
 
 DERIVED_REVISION = 5
-"""Increased when the same files yield different gold data."""
+"""Increases when the same files yield different gold data."""
 DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
 
 
@@ -259,7 +259,7 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
 
 
 def derived_revision() -> str:
-    """Return a key for everything except the source files that derived gold data depend on."""
+    """Return a key that covers all inputs of derived gold data except the source files."""
     # Stored references have the spacing of Moses and the tokenization of sacreBLEU.
     libraries = [f"{name} {library_version(name)}" for name in ("sacremoses", "sacrebleu")]
     return " ".join([str(DERIVED_REVISION), *libraries])

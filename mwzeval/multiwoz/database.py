@@ -76,10 +76,10 @@ class FuzzyIndex:
     def reaching(self, asked: str, threshold: int) -> list[str]:
         """Return the texts whose `partial_ratio` to `asked` is at least `threshold`, in order.
 
-        An upper bound of the ratio excludes most texts. It is 2·m / (s + w), where m characters
-        match in order between the shorter text (length s) and a window of the longer text (length
-        w ≥ m). As m is at most the number c of shared characters in any order, this is at
-        most 2·c / (s + c).
+        An upper bound of the ratio excludes most texts. The ratio is at most 2·m / (s + w), where m
+        characters match in order between the shorter text (length s) and a window of the longer
+        text (length w ≥ m). As m is at most the number c of characters that both texts have in any
+        order, the bound is 2·c / (s + c).
         """
         if not self._texts:
             return []
@@ -136,7 +136,7 @@ class _Column:
             for value, rows in self._rows.items():
                 rows_at[minutes(value)] = rows_at.get(minutes(value), 0) | rows
             self._minutes = sorted(rows_at)
-            # Item i holds the rows whose time is before minute i, or the rows from minute i on.
+            # Item i holds the rows with the first i times, or with all times from the i-th on.
             step = 1 if name == "arrive" else -1
             ordered = [rows_at[minute] for minute in self._minutes[::step]]
             self._unions = [*accumulate(ordered, or_, initial=0)][::step]
@@ -306,7 +306,7 @@ class VenueFacts:
 
 
 def comparable(slot: str, text: str) -> Value | None:
-    """Return a value that equals all values with the same meaning; None if there is none."""
+    """Return a value that equals all values with the same meaning; None if the text has none."""
     if slot in AMOUNTS:
         return amount(text)
     return clock(text) if slot in NUMERIC else text.lower()

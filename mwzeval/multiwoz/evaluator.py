@@ -205,7 +205,7 @@ class Evaluator:
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising.
 
-        If an input has both kinds of responses, the turns of the rarer kind are listed, too.
+        If an input has both kinds of responses, turns that are not of the assumed kind are listed.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -225,8 +225,7 @@ class Evaluator:
     def reward(
         self, dialogue_id: str, turns: Turns, *, weights: RewardWeights = DEFAULT_WEIGHTS
     ) -> Reward:
-        """Return the reward of one dialogue, or of its first turns: value, outcome, credit per
-        turn.
+        """Return the reward of a dialogue or of its first turns: value, outcome, credit per turn.
 
         `mwzeval.multiwoz.scoring.reward` defines credits and weights; the selected metrics have no
         effect. Raises `InputError`, and `UsageError` for weights of grounded scores if
@@ -305,7 +304,7 @@ class Evaluator:
         """Return an evaluator for an input in parts, with `update`, `merge` and `compute`.
 
         `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") declare
-        the content of the whole input, so that each part is scored only once.
+        the sources of the whole input, so that a part is not scored with both sources.
         """
         declared = {}
         for name, what, source, other in (
@@ -379,7 +378,7 @@ class IncrementalEvaluator:
     turn may have no state) and predicted states, lexicalized and delexicalized responses (unless
     `responses` is set). If all turns have states and domains, this takes up to eight times as much
     time. With declarations (see `Evaluator.incremental`), only the declared combinations are
-    scored. If `sources` is given, they are used for any input.
+    scored. The argument `sources` selects a single combination for any input.
     """
 
     def __init__(

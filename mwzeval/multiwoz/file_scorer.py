@@ -36,7 +36,7 @@ OF_LIVE = ("corpus", "fold", "rules", "data", "tools")
 
 @dataclass(frozen=True, eq=False)
 class MultiWozScorer(FileScorer):
-    """Scores a file in the format that `input_format` names or that is detected.
+    """Scores a file in the format `input_format`, or in the format that its content shows.
 
     `arguments` are arguments of an `Evaluator`. Predictions get the requested `metrics`, by default
     all of `allowed` that their content allows. `live_options` are options of a `LiveScorer`.
@@ -59,7 +59,8 @@ class MultiWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str]]:
-        """The scope without user faults if requested; the headline scores, or all if chosen."""
+        """The scope without user faults if requested; the main scores, or all if metrics are
+        set."""
         from mwzeval.multiwoz.live.report import HEADLINE as LIVE_HEADLINE
 
         scopes = (WITHOUT_FAULTS,) if self.live_options.get("exclude_user_faults") else ()
@@ -118,7 +119,7 @@ class MultiWozScorer(FileScorer):
         from mwzeval.multiwoz.shards import evaluate_shards
 
         shards = expand(files)
-        with suppress(InputError):  # of a bad shard, which is listed later
+        with suppress(InputError):  # the errors of a bad shard are listed later
             if self._is_live(first_line(shards[0])):
                 raise UsageError(
                     f"{shards[0]} contains live dialogues, but shards must contain predictions: "

@@ -324,7 +324,7 @@ def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) 
 
     Both scores have sampling error. The interval of the difference is combined from their intervals
     (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). A published rate
-    gets a Wilson interval. The interval of a published BLEU or combined score is not known and
+    gets a Wilson interval. The interval of a published BLEU or combined score is not known; it is
     assumed to be as wide as the system's.
 
     Both systems were scored on the same dialogues, but the published result of each dialogue is not

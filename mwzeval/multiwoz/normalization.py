@@ -156,8 +156,8 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
             after = {}
             for domain, slots in state.items():
                 known = normal_before.get(domain, {})
-                # If two slots get the same name, the later one counts, and equal slots may be in
-                # another order.
+                # If two slots get the same name, the later one counts, so the order of slots
+                # matters although the states are equal.
                 if slots == before.get(domain) and len(known) == len(slots):
                     after[domain] = known
                 else:

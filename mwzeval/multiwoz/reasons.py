@@ -63,7 +63,7 @@ def unmet(
     database: Database,
     excludes: Callable[[Sequence[str]], bool],
 ) -> str:
-    """Return, as text, the constraints whose satisfying venues fulfill `excludes`."""
+    """Return, as text, the constraints for whose venues `excludes` is true."""
     without = [
         f"{slot}={value}"
         for slot, value in constraints.items()

@@ -89,7 +89,7 @@ FLAG_SLOTS = frozenset({"parking", "internet"})
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-# "No value" spellings by source; scores depend on which spellings are read in this way.
+# The spellings of "no value" differ between sources, and scores depend on the lists below.
 DONTCARE, NONE, NOT_MENTIONED = "dontcare", "none", "not mentioned"
 DONTCARE_SPELLINGS = frozenset({DONTCARE, "don't care", "dont care", "do n't care", "do not care"})
 NO_CONSTRAINT = DONTCARE_SPELLINGS | {NOT_MENTIONED}

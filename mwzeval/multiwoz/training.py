@@ -38,10 +38,10 @@ def compute_metrics(
     """Return a `compute_metrics` for transformers' `Trainer` or `Seq2SeqTrainer`.
 
     It decodes the predictions, assembles dialogues and returns the scores of
-    `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` describes the rows of
-    the evaluation data set, in their order: (dialogue id, index of the system turn from 0). Rows
-    may be in any order; the turns of a dialogue must be complete up to its last one. `parse`
-    converts a decoded text to a turn; by default the whole text is the response.
+    `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has one item per row
+    of the evaluation data set, in the same order: (dialogue id, index of the system turn from 0).
+    The turns of a dialogue may be in any rows, but all turns up to its last one must be there.
+    `parse` converts a decoded text to a turn; by default the whole text is the response.
 
     Predictions may be token ids (`predict_with_generate=True`) or logits, alone or as the first
     item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their most
@@ -67,7 +67,7 @@ def compute_metrics(
             f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
         )
     evaluator.check_metrics()
-    # Empty responses are valid for the corpus under the same conditions as generated responses.
+    # The corpus checks of empty responses have the same result as those of generated responses.
     evaluator.checked({name: [{"response": ""}] * len(of) for name, of in turns.items()})
 
     def metrics_of(prediction: Any) -> dict[str, float]:
@@ -189,12 +189,12 @@ def reward_function(
 
     The training data set needs two columns: `dialogue_id`, and `previous_turns`, the system turns
     before the completion (each in the form of predictions). A completion is text, or a list of
-    messages, whose last message is used. The reward is the value of the
-    dialogue including this turn, or, with `credit_only`, the credit of this turn (see
-    `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored, because tables such
-    as those of `datasets` add missing keys to every turn. Raises `UsageError` for weights that the
-    evaluator does not support (see `Evaluator.reward`). The returned function raises `UsageError`
-    for missing columns or unequal lengths, `InputError` for turns that cannot be scored.
+    messages, whose last message is used. The reward is the value of the dialogue including this
+    turn, or, with `credit_only`, the credit of this turn (see `mwzeval.multiwoz.scoring.reward`).
+    Nulls in `previous_turns` are ignored, because tables such as those of `datasets` add missing
+    keys to every turn. Raises `UsageError` for weights that the evaluator does not support (see
+    `Evaluator.reward`). The returned function raises `UsageError` for missing columns or unequal
+    lengths, `InputError` for turns that cannot be scored.
     """
     evaluator.check_weights(weights)
 

@@ -1,1 +1,1 @@
-"""The commands of MultiWOZ only."""
+"""The commands that only MultiWOZ has."""

@@ -32,7 +32,7 @@ _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
 Adapted = Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]
 """Dialogue ids, and for each the turns in mwzeval's own format with their original positions.
 
-Despite problems, as much of a dialogue as possible is yielded, so that others can be found.
+Despite problems, as much of a dialogue as possible is yielded, to find further problems.
 """
 State = dict[str, dict[str, str]]
 

@@ -1,7 +1,7 @@
 """Claims of lexicalized responses, compared with the database and with the log of tools.
 
-The input are the mentions that `mwzeval.multiwoz.words.recognition` finds. Definitions with
-examples are in `docs/metrics.md`.
+The claims are selected from the mentions that `mwzeval.multiwoz.words.recognition` finds.
+Definitions with examples are in `docs/metrics.md`.
 
 Claims are the values that Hallucination and Consistency count, values that the log of tools
 supports or contradicts, and values without any source for a comparison, such as a taxi's phone

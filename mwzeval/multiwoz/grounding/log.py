@@ -272,7 +272,7 @@ class _Log:
         self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
 
     def go_on(self, number: int, turn: SystemTurn, returned: Sequence[Returned | None]) -> None:
-        """Start the next turn: add its calls, and store the venues that it names, if any."""
+        """Start the next turn: add its calls, and remember the venues that it names, if any."""
         self._number, self._turn = number, turn
         found: dict[str, list[Returned]] = {}
         for call, result in zip(turn.calls, returned, strict=True):
@@ -342,7 +342,7 @@ class _Log:
         """Return the domain of a value, the names of its venues, and the venues.
 
         If the database cannot judge the value, or the named venue is not in the database, the
-        venues named in this turn, or else last, are used.
+        function uses the venues named in this turn, or else in the last turn that names any.
         """
         domain = found.mention.domain
         names = [self._facts.name(str(domain), venue) for venue in found.offered]

@@ -302,7 +302,7 @@ class Words:
 
 
 def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:
-    """Return whether a value is assigned to these venues and is not theirs.
+    """Return whether a value is assigned to these venues although they do not have it.
 
     A correct value of another venue, in a list or before the user's choice, does not count.
     """

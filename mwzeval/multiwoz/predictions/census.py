@@ -88,8 +88,7 @@ class Wording(NamedTuple):
 
     @property
     def lexicalized(self) -> bool:
-        """Whether responses are lexicalized: none has a placeholder, or most identifiers are
-        values.
+        """Whether responses are lexicalized: no placeholders, or mostly values as identifiers.
 
         A tie counts as lexicalized: delexicalization does not change placeholders, whereas values
         in delexicalized responses are not scored.

@@ -219,7 +219,7 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Return whether most turns have the same placeholders, or answer later requests."""
+    """Return whether most turns have the same placeholders, or most answers precede requests."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
@@ -258,8 +258,8 @@ FEWEST = 50
 FEWEST_DIALOGUES = 10
 """Minimum sample size for checks of content; in smaller samples, only the form is checked."""
 FIT, NEIGHBOUR = 1.3, 0.85
-"""Responses must fit their own references by this factor better than those of other dialogues; the
-references of adjacent turns must fit at most by this proportion as well."""
+"""Responses must fit their own references better than those of other dialogues by this factor;
+their fit to references of adjacent turns may be at most this proportion of their own fit."""
 UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
 """Maximum proportions of values that are not annotated, for other slots and for names."""
 ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
@@ -340,7 +340,7 @@ class _Sample:
             self.check("unfit response")
 
     def check_values(self) -> None:
-        """Warn about values that are hardly ever annotated, or are annotated in other slots."""
+        """Warn about values that are hardly ever annotated, or only annotated in other slots."""
         known = {key[1:] for key in self.details["annotated"]}
         predicted: defaultdict[str, Counter[Key]] = defaultdict(Counter)
         for key, times in self.details["predicted"].items():

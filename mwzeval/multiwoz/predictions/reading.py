@@ -35,7 +35,7 @@ RESPONSE_NAMES = frozenset(
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
     | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
 )
-"""Other keys that systems use for responses, for messages about turns without a response."""
+"""Other keys under which systems store responses; messages about missing responses use them."""
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
 """Maximum number of keys of a record that a message names."""
@@ -408,7 +408,7 @@ def visible(value: str) -> str:
 def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
     """Return the values that mean "not filled", without duplicates, in lower case and sorted.
 
-    `values` are a list or a text with commas; nothing, or two quotation marks, means the empty
+    `values` are a list or a text with commas; an empty text or two quotation marks mean the empty
     value. Raises `UsageError` for a value that cannot be part of a signature.
     """
     listed = values.split(",") if isinstance(values, str) else values
@@ -427,7 +427,7 @@ def spelling(value: str) -> str:
 def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
     """Return dialogues whose states have no slots with one of these values.
 
-    A domain whose last slot is removed is removed, too.
+    A domain without remaining slots is removed, too.
     """
     if not unfilled:
         return dialogues

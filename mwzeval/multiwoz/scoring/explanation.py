@@ -138,10 +138,10 @@ class Scenario:
 class Failure:
     """A reason why a domain failed, and its repair.
 
-    With the repairs of all failures the domain passes; without any one of them it fails. `slot` is
-    the slot concerned, if the kind has one; `words` fill the placeholders of the kind's sentence.
-    `then` is the annotated user goal at the turn, if the state agrees with the annotation but not
-    with the goal; it is empty if the annotation does not explain the state.
+    With the repairs of all failures, the domain passes; without any one of them, it fails. `slot`
+    is the slot concerned, if the kind has one; `words` fill the placeholders of the kind's
+    sentence. `then` is the annotated user goal at the turn, if the state agrees with the annotation
+    but not with the goal; it is empty if the annotation does not explain the state.
     """
 
     kind: str
@@ -200,8 +200,8 @@ def _inform_failures(case: Scenario, domain: str) -> list[Failure]:
 
 
 Rank = tuple[int, int, int, int]
-"""Sort key of a turn: number of failures, failures that the annotation explains, remoteness of the
-turn from the domain, index."""
+"""Sort key of a turn: number of failures, number of failures that the annotation explains,
+remoteness of the turn from the domain, index of the turn."""
 
 
 def _offer_failures(
@@ -329,7 +329,7 @@ def _state_failures(case: Scenario, domain: str, index: int) -> list[Failure]:
         words = {"state": spelled(state), "changes": listed}
         return [failure("no-venue-matches-state", changes, words, then)]
     if "name" not in state and (len(changes) > 1 or not changes.keys() <= annotated.keys()):
-        # The name of the chosen venue, which is missing in the state.
+        # The name of the chosen venue is missing in the state.
         states = [turn.state for turn in reversed(case.turns[:index])]
         for other in (*states, case.annotated[index]):
             if name := other.get(domain, {}).get("name"):

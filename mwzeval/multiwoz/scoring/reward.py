@@ -68,8 +68,8 @@ class TurnReward:
 
     `offered` are domains whose offer became right in this turn, `lost` are domains whose offer was
     right (or not needed) and became wrong, and `provided` are the requested (domain, slot) pairs
-    that are provided for the first time. `credit` is the sum of these, with `lost` as negative,
-    divided by the number of needs: between -1 and 1.
+    that are provided for the first time. `credit` is the number of `offered` and `provided` minus
+    the number of `lost`, divided by the number of needs: between -1 and 1.
     """
 
     offered: tuple[str, ...]
@@ -167,8 +167,8 @@ class Reward:
 
     @property
     def per_turn(self) -> tuple[float, ...]:
-        """The contributions of the turns to the value: weighted credits, hallucination and
-        consistency; the last turn also has Inform and both kinds of Success.
+        """The value divided among the turns: weighted credits, hallucination and consistency; the
+        last turn also has Inform and both kinds of Success.
         """
         values = [self.weights.progress * turn.credit for turn in self.turns]
         if self.grounded is not None:

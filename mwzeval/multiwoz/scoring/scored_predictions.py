@@ -284,7 +284,7 @@ class ScoredPredictions:
         """Yield the explanation of every dialogue.
 
         If state tracking is scored, turns show errors of their states. If only state tracking is
-        scored, for example without responses, outcomes and failure reasons are those of states.
+        scored, for example without responses, outcomes and failure reasons are those of the states.
         """
         return map(self.explain, self.units())
 
@@ -360,7 +360,7 @@ class ScoredPredictions:
     ) -> Signature:
         """Return the signature of a metric: all choices that affect its scores.
 
-        The scores of a state tracking rule have separate signatures, found by their names.
+        Each state tracking rule has separate signatures, which are found by the names of scores.
         """
         scorer, rows, sources = self.scorer, self.rows, self.rows.sources
         choices: dict[str, object] = {

@@ -103,9 +103,9 @@ class Sources:
 class NormalizedDialogue:
     """A predicted dialogue in the normal form that all scorers use.
 
-    `mentions` are the mentions in each lexicalized response, at positions in the original
-    responses (`words`); None for delexicalized responses. `calls` are the tool calls of each turn
-    and their results.
+    `mentions` are the mentions in each lexicalized response, with positions in the original
+    responses (`words`); it is None for delexicalized responses. `calls` are the tool calls of each
+    turn and their results.
     """
 
     name: str

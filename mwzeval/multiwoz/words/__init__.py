@@ -1,1 +1,1 @@
-"""Values and names found in responses in words."""
+"""Finds values and names in lexicalized responses."""

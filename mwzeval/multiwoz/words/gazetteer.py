@@ -1,4 +1,4 @@
-"""The usual spellings of all values of the database, and search for them in texts.
+"""The usual spellings of all values of the database, and a search for them in texts.
 
 Spellings of names and addresses are stored as normalized words in a trie. The search for the
 longest value at a word takes as many steps as the value has words, so a text is read once.
@@ -172,7 +172,7 @@ Found = Mapping[str, tuple[str, ...]]
 """Domain → ids of the venues that have a value."""
 NOWHERE: Found = {}
 SKIPPED_SIGNS = frozenset(".-'’`´\"")
-"""Signs that may stand between the words of a value."""
+"""Signs that may occur between the words of a value."""
 _NO_NODE: dict[Any, Any] = {}
 
 _SLOT_OF_COLUMN = {"entrance fee": "entrancefee"} | {

@@ -2,7 +2,7 @@
 
 Language models write Markdown: emphasis, links, headings, lists, tables, and sometimes HTML. This
 module reads the displayed text: markup is removed, entities are decoded, and a line break is a
-separate token. Lines are kept as blocks, so that a value can be assigned to the list item or the
+separate token. Lines become blocks, so that a value can be assigned to the list item or the
 table row in which it occurs.
 """
 
@@ -234,8 +234,7 @@ class Shown:
     """A response as displayed.
 
     `text` is without markup; `places` are the positions of its characters in the response, None if
-    the text is unchanged. `emphasized` are the parts of the text that are emphasized, linked or
-    code.
+    the text is unchanged. `emphasized` are the parts of the text with emphasis, links or code.
     """
 
     text: str
