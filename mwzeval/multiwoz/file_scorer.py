@@ -59,8 +59,7 @@ class MultiWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str]]:
-        """The scope without user faults if requested; the main scores, or all if metrics are
-        set."""
+        """The scope without user faults if requested; the main scores, or all if chosen."""
         from mwzeval.multiwoz.live.report import HEADLINE as LIVE_HEADLINE
 
         scopes = (WITHOUT_FAULTS,) if self.live_options.get("exclude_user_faults") else ()
