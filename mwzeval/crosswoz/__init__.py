@@ -4,8 +4,7 @@ NAME = "crosswoz"
 TITLE = "CrossWOZ"
 
 SCORING_REVISION = 3
-"""This number increases whenever the score of an unchanged input changes. Every signature contains
-it."""
+"""It increases whenever the score of an unchanged input changes; every signature contains it."""
 
 META = "_meta"
 """The key of a file's header."""

@@ -49,8 +49,7 @@ def system_named(name: str) -> Callable[[Database], Any]:
 
     `rule` is the rule-based system, and `rule-paper` the same with the paper's RuleDST. A folder is
     a trained SL policy. `package.module:Name` is a user-defined class or function that is called
-    with the database. Raises `UsageError` for other names, `InputError` if a policy cannot be
-    loaded.
+    with the database. Raises `UsageError` for other names, `InputError` if loading fails.
     """
     if name in (RULE, RULE_PAPER):
         return partial(RuleSystem, paper_compatible=name == RULE_PAPER)

@@ -8,5 +8,4 @@ NAME = "dstc7"
 TITLE = "DSTC7"
 
 SCORING_REVISION = 2
-"""This number increases whenever the score of an unchanged input changes. Every signature contains
-it."""
+"""It increases whenever the score of an unchanged input changes; every signature contains it."""

@@ -82,9 +82,8 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
 def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
     """Yield the examples of a dialogue file; only a few are in memory at a time.
 
-    Examples with a problem are left out, and the problems are added to `findings`. Without
-    `findings`, the first problem raises `InputError`. Invalid JSON raises `InputError` with line
-    and column.
+    Examples with problems are left out, and the problems are added to `findings`. Without it, the
+    first problem raises `InputError`. Invalid JSON always raises it, with line and column.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     seen: set[str] = set()
@@ -208,9 +207,9 @@ def _repeat(first: int | str, second: int | str) -> str:
 def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str, str]:
     """Return canonical candidate id → utterance, in the order of the file.
 
-    The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header and quoting; further
-    tabs are part of the utterance. Lines without two columns and repeated ids are errors; a size
-    other than 120,000 is a warning. Problems are added to `findings`; without it, errors raise
+    The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header or quotes; further
+    tabs belong to the utterance. Lines with one column and repeated ids are errors; a size other
+    than 120,000 is a warning. Problems are added to `findings`; without it, errors raise
     `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))

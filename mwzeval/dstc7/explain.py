@@ -25,11 +25,10 @@ MEANINGS = {
     "empty-ranking": "The ranking is empty.",
     "not-submitted": "The example is not in the submission.",
 }
-"""The reasons why a hit was missed, as in docs/dstc7.md. The rank of the correct candidate follows
-`ranked-below` and `none-below`."""
+"""Why a hit was missed (as in docs/dstc7.md); `ranked-below` and `none-below` end with the rank."""
 
 RIGHT, SELECTED = "right", "selected"
-"""Labels of a candidate: it is correct; it is selected for the F-score."""
+"""The labels of correct candidates, and of candidates that the F-score selects."""
 
 
 def explain(loaded: Loaded, example: str) -> Explanation:

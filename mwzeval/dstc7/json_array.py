@@ -15,8 +15,7 @@ from mwzeval.files.reading import part_limit, pieces, too_large
 REFILL = 2**20
 """The minimum number of characters that are read at a time."""
 LONGEST_TOKEN = 16
-"""The maximum length of a token. An error closer to the end of the buffer may be caused by a token
-that is cut off."""
+"""The longest token: an error closer to the end of the text may be due to an incomplete token."""
 
 _BLANKS = re.compile("[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode
@@ -100,7 +99,9 @@ class _Text:
                 raise too_large(self._name, what, most)
 
     def _refill(self) -> bool:
-        """Drop the parsed text, double the rest from the file; return whether there was more."""
+        """Drop the parsed text, and read as much again as is left; return whether there was
+        more.
+        """
         self._line, self._column = self._place(self.at)
         parts = [self._text[self.at :]]
         self.at = 0

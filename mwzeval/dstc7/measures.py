@@ -176,8 +176,7 @@ def select(
 ) -> tuple[tuple[str, ...], Selection]:
     """Return the choices that cover the share `coverage` of the probability, and their counts.
 
-    If there are more than ten choices, the ten most probable are used; if an id is repeated, the
-    first.
+    At most ten choices are used, the most probable ones; if an id is repeated, the first counts.
     """
     places = _first_places(ranking.ids)
     weights = [ranking.confidences[place] or 0.0 for place in places]

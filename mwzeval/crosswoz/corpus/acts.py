@@ -1,8 +1,7 @@
 """Dialogue acts (intent, domain, slot, value), and the keys of turns.
 
 The canonical spelling joins the four parts with `+`; `-` occurs in slots (`酒店设施-叫醒服务`).
-Turns whose acts have the same keys are of the same kind: templates and references are grouped by
-keys.
+Templates and references are grouped by turns whose acts have equal keys.
 """
 
 from __future__ import annotations

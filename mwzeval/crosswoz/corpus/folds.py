@@ -83,8 +83,7 @@ class Fold:
 def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
     """Return a fold with typed dialogues.
 
-    Raises `UsageError` for an unknown fold or revision, `DataError` if files are missing or
-    invalid.
+    Raises `UsageError` for an unknown fold or revision, `DataError` for missing or invalid files.
     """
     _check("revision", revision, tuple(REVISIONS))
     _check("fold", fold, FOLDS)
@@ -269,8 +268,7 @@ def load_gold(
     `data` and `offline` are those of `corpus_root`; missing files of the cache are downloaded
     unless `offline`.
 
-    Raises `UsageError` for an unknown fold or revision, `DataError` if files are missing or
-    invalid.
+    Raises `UsageError` for an unknown fold or revision, `DataError` for missing or invalid files.
     """
     root = corpus_root(revision, data, offline=offline)
     _check_is_fold(root, revision, fold)

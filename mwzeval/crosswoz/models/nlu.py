@@ -3,8 +3,8 @@
 Values of Inform and Recommend acts in an utterance are tagged by character (B and I); all other
 acts are classes of the whole utterance. The network is a recurrent layer over characters with the
 context, or any BERT in a local folder, which is fine-tuned. The loss is the cross-entropy of the
-tags plus the weighted cross-entropy of the classes. There are no validation data: the model has the
-last weights.
+tags plus the weighted cross-entropy of the classes. Without validation data, the last weights are
+used.
 
 Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
 """
@@ -373,8 +373,7 @@ class BertNetwork(NluNetwork):
 
     Each character is a word for the tokenizer, so that word pieces can be assigned to tags with any
     vocabulary. Context and utterance are the two segments. Characters beyond the maximum length
-    have the tag outside. Raises `UsageError` for a tokenizer that does not report the word of each
-    piece.
+    have the tag outside. Raises `UsageError` for a tokenizer without word indices.
     """
 
     kind = "CrossWOZ BERT NLU"

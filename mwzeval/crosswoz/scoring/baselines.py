@@ -206,9 +206,8 @@ def baseline_file(
 ) -> dict[str, Any]:
     """Return the predictions of a baseline, one of `BASELINES`, for a fold.
 
-    `seed` is the seed of the simulator and of the choice among templates. `templates` is the
-    location of template files, and `mode` selects which templates are used. Raises `DataError` for
-    bad files.
+    `seed` is used by the simulator and for the choice among templates. `templates` is the location
+    of template files, and `mode` selects their kind. Raises `DataError` for invalid files.
     """
     if name == "template":
         mode = mode or "auto_manual"
