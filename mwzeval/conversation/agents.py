@@ -180,7 +180,7 @@ def check_call(
 ) -> None:
     """Raise `UsageError` with the text `expected` if `called` does not accept its arguments.
 
-    The arguments are `positional` positional ones and those in `offered` that it declares.
+    It is called with `positional` positional arguments and the items of `offered` that it declares.
     """
     try:
         signed = signature(called)

@@ -75,8 +75,7 @@ def user_turns_of(
 ) -> Generator[Any, Any, Ending]:
     """Yield None when the user has been created, then each user turn; return the ending.
 
-    The caller sends the agent's turns and throws its errors. The parameters are those of
-    `converse`.
+    The caller sends the agent's turns and throws its errors. For parameters, see `converse`.
     """
     note = note if record is None else record.note
     user: User | None = None
@@ -252,12 +251,10 @@ class ToolSession:
         self._record(message)
 
     def take(self, answer: Any) -> AgentTurn | None:
-        """Return the agent's turn, or None if the agent called tools and now receives their
-        results.
+        """Return the agent's turn; None if the agent called tools and now receives their results.
 
         `answer` is text, a message, or a list of messages; calls without a result are executed.
-        Raises `AnswerError` if the answer is invalid, or if there are too many tool rounds or wrong
-        calls.
+        Raises `AnswerError` for an invalid answer, too many tool rounds, or too many wrong calls.
         """
         messages = answer_messages(answer, self._calls)
         waiting: dict[str, ToolCall] = {}

@@ -212,8 +212,8 @@ def live_text(raw: bytes, name: str) -> str:
 def is_live(raw: bytes) -> bool:
     """Return whether the content of a file, or its first line, has the form of a trajectory file.
 
-    The first line must be a header, a dialogue in acts, or a dialogue in messages with a goal or an
-    end. Predictions in the form of messages have neither goal nor end.
+    The first line must be a header, an act-level dialogue, or a text-level dialogue with a goal or
+    an end. Predictions in the form of messages have neither goal nor end.
     """
     first = raw[:SENSIBLE_LINE].removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
     if f'"{FORMAT}"'.encode() not in first and f'"{DIALOGUE}"'.encode() not in first:

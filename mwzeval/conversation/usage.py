@@ -382,7 +382,7 @@ class Accounts:
             yield f"{account.side} used", usage_text(usage, account.usd(usage))
 
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
-        """Return the tables of usage; none without usage.
+        """Return the tables of usage; empty without usage.
 
         `scores` are the values of these accounts' measures, `sums` the sums of their columns.
         """

@@ -319,7 +319,7 @@ def has(row: Record, slot: str, constraint: str) -> bool:
 def judged(
     dialogue: Trajectory, database: ActDatabase, judge: type[PublicEvaluator] = PublicEvaluator
 ) -> Outcome:
-    """Return the outcome of a dialogue in acts.
+    """Return the outcome of an act-level dialogue.
 
     Without a report of the user simulator, the goal is judged as if the simulator had understood
     none of the answers. Raises `ValueError` for invalid acts or goals.
@@ -329,7 +329,7 @@ def judged(
     try:
         evaluator = judge(begun(dialogue.goal) if final is None else final, database)
         heard: Sequence[Act] = ()
-        # The answer to the user's last turn reaches nobody.
+        # The user does not receive the answer to its last turn.
         for said, answer in dialogue.acts:
             evaluator.system(heard)
             evaluator.user(checked_acts(said))

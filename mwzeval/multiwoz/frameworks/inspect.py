@@ -112,7 +112,7 @@ def multiwoz_tools() -> list[Tool]:
 
 @solver
 def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solver:
-    """Return a solver in which the sample's user talks to the model or agent until it is done.
+    """Return a solver: the sample's user talks to the model or agent until the user is done.
 
     Without `agent`, the user talks to the model under test, which receives our functions and the
     system message in the file `prompt` (default: that of `mwzeval live`). An `agent` has its own

@@ -167,7 +167,7 @@ class MultiwozEnvConfig(vf.EnvConfig):
 
 
 class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
-    """A user with a goal talks to the agent until it is done or a limit is reached."""
+    """A user with a goal talks to the agent until the user is done or a limit is reached."""
 
     async def run(self, task: vf.Task[Any], agents: vf.Agents) -> None:
         """Run the dialogue of a task.

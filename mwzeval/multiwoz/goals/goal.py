@@ -63,7 +63,7 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("attraction", "places to go", "something to visit"),
     "police": ("police", "help"),
 }
-"""Names of domains in the sentences of MultiWOZ and the sample; others have their own names."""
+"""Phrases for domains in the sentences of MultiWOZ and the sample; others use their name."""
 
 GOALS_REVISION = 2
 """Increases when the same annotation is converted to other goals."""
@@ -126,7 +126,7 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
 
 
 def given_goal(raw: Any) -> Goal:
-    """Return the goal in the data of another program, including `fail_book` if it is given.
+    """Return a goal that another program has written, with `fail_book` if it is given.
 
     The domains are in the given order, else in the order of the object. Raises `ValueError` with an
     explanation if the data are not a goal.
@@ -269,7 +269,7 @@ def places_before_taxi(goal: Goal) -> list[str]:
 
 
 def place_for(goal: Goal, slot: str) -> str | None:
-    """Return the place for a slot of a taxi: from the second last place before it to the last."""
+    """Return the place for a taxi slot: the last but one (departure) or the last (destination)."""
     back = {"destination": 1, "departure": 2}.get(slot)
     places = places_before_taxi(goal)
     if back is None or len(places) < back:

@@ -1,1 +1,1 @@
-"""Live dialogues in words: any agent talks to a user about a goal, with tools on the database."""
+"""Live dialogues: an agent talks to a user with a goal, and calls tools on the database."""

@@ -1,4 +1,4 @@
-"""ConvLab-2's rule tracker and policy at text level: user messages are parsed, its acts verbalized.
+"""ConvLab-2's rule tracker and policy as a text-level agent.
 
 The policy queries its own database, as at act level, but books with the tools. A tool requires all
 details of a booking, whereas the policy books after the first slot; the agent therefore asks for

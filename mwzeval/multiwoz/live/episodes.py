@@ -1,7 +1,7 @@
 """The settings of live MultiWOZ dialogues, and `Episodes` for custom harnesses.
 
 A setting runs the dialogues of a run at text level or act level. With `Episodes`, a harness calls
-the agent itself, and gets users, functions and judgements from this module. The modules in
+the agent itself, and gets users, functions and judgments from this module. The modules in
 `mwzeval.multiwoz.frameworks` are such harnesses.
 """
 
@@ -76,7 +76,7 @@ A_SYSTEM = "a system that uses acts must be a class whose objects have answer(ac
 
 
 def setting_of(arguments: Namespace) -> RunSetting:
-    """Return the setting of a run. Raises `UsageError` for invalid options, `DataError`."""
+    """Return the setting of a run. Raises `UsageError` for invalid options, and `DataError`."""
     options = LiveOptions.of(arguments)
     return ActSetting(options) if options.level == ACTS else WordSetting(options)
 
@@ -276,7 +276,7 @@ class WordSetting(TextSetting):
         return self.judgement(trajectory).success
 
     def judgement(self, trajectory: Trajectory) -> Judgement:
-        """Return the judgement of a dialogue, by domain."""
+        """Return the judgment of a dialogue, by domain."""
         bookings = trajectory.more.get("bookings")
         return self._judge.judge(trajectory.goal, trajectory.talk, bookings)
 

@@ -1,6 +1,6 @@
 """The judge of live dialogues: it decides for each domain whether the user's goal was met.
 
-A judgement only needs the goal and the messages of a dialogue. For each domain, the judge
+A judgment only needs the goal and the messages of a dialogue. For each domain, the judge
 determines in this order:
 
 * the chosen venue: the one that the user picked from a list or asked about, or that the agent named
@@ -126,7 +126,7 @@ _ORDERED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DomainJudgement:
-    """The judgement of one domain in a goal; None for outcomes that do not apply.
+    """The judgment of one domain in a goal; None for outcomes that do not apply.
 
     `inform`: the chosen venue or ride satisfies the goal. `success`: `inform`, and all requested
     slots have right answers. `booking`: the last booking is right. `reference`: the agent gave its
@@ -150,11 +150,11 @@ class DomainJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgement of a dialogue, by domain.
+    """The judgment of a dialogue, by domain.
 
-    `row` has the counts of the grounded scores and of Booking, as for a dialogue of predictions,
-    and the counts of informed and requested slots, as for a dialogue in acts. `turns` is the number
-    of user turns, `calls` the number of the agent's valid calls.
+    `row` has the counts of the grounded scores and of Booking, as for predictions, and the counts
+    of informed and requested slots, as for an act-level dialogue. `turns` is the number of user
+    turns, `calls` the number of the agent's valid calls.
     """
 
     domains: Mapping[str, DomainJudgement]
@@ -217,7 +217,7 @@ class Judge:
     def judge(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> Judgement:
-        """Return the judgement of a dialogue with these messages, which can have any content.
+        """Return the judgment of a dialogue with these messages, which can have any content.
 
         `goal` is a `Goal` or the annotation of a corpus; `bookings` are reported by an agent with
         its own tools: `[{"domain": …, "slots": {…}}, …]`.
@@ -296,7 +296,7 @@ class DomainJudge:
         self._booked = dialogue.booked.get(domain)
 
     def judgement(self) -> DomainJudgement:
-        """Return the judgement of the domain: venue, answers, booking, and reference."""
+        """Return the judgment of the domain: venue, answers, booking, and reference."""
         domain = self._domain
         choice = self._chosen() if domain in NAMED_BY else None
         reasons = [*self._inform_reasons(choice)]
@@ -389,7 +389,7 @@ class DomainJudge:
                 yield self._reason(kind, INFORM, turn, slot, said=given, wanted=value)
 
     def _is_train_described(self) -> bool:
-        """Return whether the last description of a train is true of a train in the goal."""
+        """Return whether the last description of a train fits a train that satisfies the goal."""
         for exchange in reversed(self._exchanges):
             last = [
                 mention
@@ -412,7 +412,7 @@ class DomainJudge:
         return tuple(venue for venue in venues if venue in self._satisfying)
 
     def _answers(self, requested: Sequence[str], venues: Sequence[str]) -> Iterator[Answer]:
-        """Yield the answers for the requested slots; `venues` are those with right answers."""
+        """Yield the answers for the requested slots; `venues` are the chosen ones."""
         domain = self._domain
         if domain in NAMED_BY:
             checked = self._dialogue.grounded.checked
@@ -540,7 +540,7 @@ class Option(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The finally chosen venue, and the turn since which it is chosen."""
+    """The venue that is finally chosen, and the turn in which it was chosen."""
 
     turn: int
     text: str

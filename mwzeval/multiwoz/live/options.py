@@ -115,7 +115,7 @@ class LiveOptions:
         return options
 
     def _problems(self, arguments: Namespace) -> Iterator[tuple[object, str]]:
-        """Yield pairs of an invalid combination (if true) and its error message."""
+        """Yield pairs (whether a combination of options is invalid, error message)."""
         sides = self.agent, self.user
         in_acts, has_person = self.level == ACTS, HUMAN in sides
         serves, jobs = self.serve_tools is not None, arguments.jobs > 1

@@ -249,8 +249,7 @@ class AgentReader:
         self._delexicalizer = Delexicalizer(venues)
         self._services = _service_values(tables)
         self._rules = rules
-        # Names that are common words (`the place`) are recognized by capitals or by words of an
-        # offer.
+        # Names that are common words (`the place`) need capitals or words of an offer nearby.
         self._word_names: dict[str, str] = {}
         for domain in VENUE_DOMAINS:
             for row in tables.get(domain, ()):
@@ -801,8 +800,7 @@ class _TurnReader:
     def _is_about_booking(self, sentence: Sentence) -> bool:
         """Return whether the unavailable item is a table or a room, not a venue.
 
-        This is the case if user or agent have begun to book, or if the sentence has a booking
-        detail.
+        This holds if user or agent have begun to book, or if the sentence has a booking detail.
         """
         domain = self._searched(sentence)
         slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}

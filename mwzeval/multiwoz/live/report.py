@@ -354,7 +354,7 @@ class ScoredRun:
     def claims(self) -> Iterator[tuple[str, Claim]]:
         """Yield pairs (dialogue, claim) for all claims of the agent.
 
-        Raises `UsageError` if the dialogues are in acts.
+        Raises `UsageError` for act-level dialogues.
         """
         if self.run.modality.name == "acts":
             raise UsageError("claims need text, but these dialogues are judged by acts")
@@ -412,7 +412,7 @@ class ScoredRun:
 
 
 def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> NDArray[np.bool_]:
-    """Return which dialogues have no mistakes or failure of the user."""
+    """Return a mask of the dialogues without mistakes or a failure of the user."""
     known = [run.modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
     if unknown := known.count(None):
         message = f"for {unknown:,} dialogues in acts it is unknown whether the user makes mistakes"

@@ -220,7 +220,7 @@ def _completed(
     found: Iterable[Sequence[Mention]],
     delexicalizer: Delexicalizer,
 ) -> list[Sequence[Mention]]:
-    """Add names that are not in the database and taxi numbers to the agent's mentions."""
+    """Add taxi numbers, and names that are not in the database, to the agent's mentions."""
     completed: list[Sequence[Mention]] = []
     has_taxi = False
     for agent, domains, mentions in zip(agents, topics, found, strict=True):

@@ -169,7 +169,7 @@ class Vocabulary:
         self._departments = {fold(department): department for department in departments}
 
     def department(self, words: Sequence[str]) -> str | None:
-        """Return the hospital department that words name; if there are several, the longest."""
+        """Return the hospital department in `words`; if there are several, the longest."""
         text = " ".join(word for word in words if word.isalnum())
         named = [name for name in self._departments if f" {' '.join(name)} " in f" {text} "]
         return self._departments[max(named, key=len)] if named else None

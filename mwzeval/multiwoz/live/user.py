@@ -7,7 +7,7 @@ The user follows these rules, each of which has a test:
 * It remembers every answer, whenever the system gives it, until the system names another venue.
 * It compares values after normalization; names, types and times are compared as in the scores.
 * It corrects a value that contradicts the goal, or a booking with a wrong or missing detail, once.
-  After that it accepts the value, and gives up the booking.
+  After that, it accepts the value or gives up the booking.
 * "The same day as the hotel" is used only for a value stated earlier. The user states the value
   itself if the system asks for it or finds nothing.
 * If nothing is found or the booking fails, the user turns to its second wish in the goal. If there
@@ -498,8 +498,7 @@ def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
 
 
 def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Reply | None:
-    """Return the choice among several offers: the goal's value, or any if all constraints are
-    stated.
+    """Return the choice among offers: the goal's value, or any if all constraints are stated.
 
     If a venue is chosen, it becomes the current venue. The result is None if there is no choice.
     """

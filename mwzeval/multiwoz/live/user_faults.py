@@ -258,7 +258,7 @@ class _GoalValues:
         self._slots = asked.union(slot for slot, _ in values)
 
     def invented(self, text: str, mentions: Iterable[Mention], known: str) -> Iterator[str]:
-        """Yield the values of a user message that have no source.
+        """Yield the values of a user message that neither the goal nor the agent has given.
 
         `known` is the folded text of all earlier agent messages, with a space around each word.
         """
@@ -349,7 +349,7 @@ class _Expressed:
         self._values: list[Mention] = []
         self._words = " "
         self.informed: set[tuple[str, str]] = set()
-        """Domain and slot of answers, with the slot names of judgements."""
+        """Domain and slot of answers, with the slot names of judgments."""
         self.booked: set[str] = set()
 
     def say(self, text: str) -> None:

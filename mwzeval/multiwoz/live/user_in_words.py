@@ -71,9 +71,8 @@ class UserInWords:
     def report(self) -> dict[str, Any]:
         """Return the user's final state as JSON.
 
-        It contains the act-level report, including `complete` and `goal`; `token` (whether the user
-        has everything or gave up); the acts that it `said` and `understood`, by turn; and its
-        `faults`.
+        It has the act-level report with `complete` and `goal`, `token` (whether the user succeeded
+        or gave up), the acts that it `said` and `understood` by turn, and its `faults`.
         """
         own = self._user.report()
         report = {
