@@ -51,8 +51,7 @@ class RunSetting(Protocol):
 
     Each process has its own copy, and loads its own data in `begin`. A setting that uses a server
     may have `waits` (True) and `stop()`, which ends all waiting. `unhurried` lists the endings
-    noted before calls that have no turn limit, because they wait for a server and end by
-    themselves.
+    noted before calls without a turn limit, which wait for a server and end by themselves.
     """
 
     @property
@@ -203,7 +202,7 @@ class Threads:
             yield self._next()
 
     def finished(self) -> Iterator[Trajectory]:
-        """Yield the dialogues that have ended since the last call."""
+        """Yield the dialogues that have ended and were not yielded before."""
         with suppress(Empty):
             while True:
                 held = self._held.get_nowait()
@@ -273,9 +272,8 @@ class Processes:
     def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
         """Yield dialogues when they end, in any order.
 
-        If a process dies or is killed because of a time limit, its dialogue has the ending that was
-        noted. Raises the exceptions of the setting, and `MwzevalError` if a process cannot be
-        restarted.
+        If a process dies or exceeds a time limit, its dialogue has the ending that was noted.
+        Raises the exceptions of the setting, and `MwzevalError` if a process cannot be restarted.
         """
         from multiprocessing.connection import wait
 
@@ -295,7 +293,7 @@ class Processes:
                     yield held
 
     def finished(self) -> Iterator[Trajectory]:
-        """Yield the dialogues that have ended since the last call."""
+        """Yield the dialogues that have ended and were not yielded before."""
         for worker in self._workers:
             while worker.busy and worker.is_alive and worker.connection.poll():
                 if (held := worker.receive()) is not None:

@@ -299,8 +299,7 @@ def is_complete(goal: Goal) -> bool:
 
 
 # Goals as sentences, for people and language models that play the user. The sentences contain
-# everything by which a user may be judged, with the values of the goal: "the same day" would be
-# ambiguous.
+# everything that affects the judgment, with explicit values: "the same day" would be ambiguous.
 
 TOGETHER = 3
 """The maximum number of constraints in a sentence."""

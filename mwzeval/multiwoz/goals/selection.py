@@ -243,7 +243,7 @@ class GoalModel:
         return goal
 
     def _part(self, domain: str, rng: Random) -> DomainGoal | None:
-        """Return one domain of a goal; None if it is unsatisfiable or has no requests."""
+        """Return one domain of a goal; None if it is unsatisfiable or has no request or booking."""
         info = {} if domain == "police" else self._info(domain, rng)
         if not info and domain != "police":
             return None

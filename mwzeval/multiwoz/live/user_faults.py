@@ -83,7 +83,7 @@ def faults_of(
     """Return the user's mistakes in a dialogue as JSON, in turn order.
 
     A mistake has a `kind`, the user `turn` (from 0), and a `detail`. `goal` is the goal that the
-    user received. From its report, `understood`, `token` and `goal` are used; checks without their
+    user received. From `report`, `understood`, `token` and `goal` are used; checks without their
     data are skipped.
     """
     goal = begun(goal)
