@@ -34,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert and write; return the exit code.
+    """Add the domains and write the file; return the exit code.
 
-    Raises `UsageError` if there is nothing to add, or domains would be overwritten.
+    Raises `UsageError` if there are no domains to add, or if domains would be overwritten.
     """
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt

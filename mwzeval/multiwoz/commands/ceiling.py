@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score and print; write a report if requested; return 0."""
+    """Print the scores; write a report if requested; return 0."""
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.ceiling import GOLD, ceiling_of, signed_as_gold
     from mwzeval.scores.report import summary

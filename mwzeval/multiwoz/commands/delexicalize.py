@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 NOT_OF_DATABASE = frozenset({"parking", "internet", "openhours", "reference", "count"})
-"""Slots of function results whose values are not in the database."""
+"""Slots in the results of functions that are not looked up in the database."""
 COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
 """Keys of the counts of a slot → the column headers."""
 
@@ -58,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Delexicalize, write and print; return the exit code.
+    """Write delexicalized predictions and print counts; return 0.
 
-    With `strict`, raises `InputError` for warnings.
+    With `--strict`, raises `InputError` for warnings.
     """
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             for mention in turn.mentions
         )
         write_output(arguments.mentions, "".join(lines))
-    # Again from the raw input, because the output also has the keys that are not scored.
+    # The input is converted again, because the output retains keys that are not scored.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     filled = {
         name: [

@@ -79,8 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the agent and write; return 1 if infrastructure errors caused missing dialogues.
+    """Run the agent and write its predictions; return 1 if dialogues are missing, else 0.
 
+    Dialogues are missing if they ended because of infrastructure errors.
     Raises `UsageError` for invalid options, `DataError` if the corpus is missing.
     """
     from mwzeval.conversation.protocols import INFRASTRUCTURE

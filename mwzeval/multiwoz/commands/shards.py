@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score, print and write; return the exit code."""
+    """Print the scores and write a report if requested; return the exit code."""
     if arguments.workers is not None and (arguments.workers < 1 or arguments.dask != "local"):
         arguments.parser.error("--workers needs --dask local, and must be 1 or more")
     files = files_of(arguments)

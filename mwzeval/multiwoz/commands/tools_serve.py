@@ -67,10 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the client disconnects, or until Ctrl-C; return 0.
+    """Serve until the client disconnects or Ctrl-C is pressed; return the exit code.
 
-    Raises `DependencyError` without the package, `UsageError` for an invalid address or log,
-    `DataError` without the database.
+    Raises `DependencyError` if the package is not installed, `UsageError` for an invalid address or
+    log, `DataError` if the database is missing.
     """
     from mwzeval.conversation.mcp import (
         Address,
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     database = DatabaseTools(read_tables(corpus_root(corpus, arguments.data)))
 
     def tools(session: str) -> Tools:
-        """Return the tools of a session, those of the live dialogue with this name."""
+        """Return the tools of the live dialogue with the session's name."""
         tell(f"session {session} begins")
         item, trial = item_and_trial(session)
         return database.of_dialogue(arguments.seed, trial_name(item, trial or 1))
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _left(sessions: Sessions, failure: Exception | None) -> int:
-    """Print the calls and the reason why the server stopped; return the exit code."""
+    """Print a summary of the calls and the reason why the server stopped; return the exit code."""
     tell(str(sessions))
     if failure is None:
         return 0

@@ -1,1 +1,1 @@
-"""Converts the formats of predictions to mwzeval's own format."""
+"""Readers of predictions; each converts one format to mwzeval's own format."""

@@ -1,8 +1,8 @@
 """Convert predictions in any format to mwzeval's own format.
 
 A format is recognized by its marks: keys of turns or messages that only this format has at this
-position. All items of all dialogues are checked. Marks of two formats are an error. Predictions
-without any mark are read in mwzeval's own format, whose checks then report the problems.
+position. All items of all dialogues are checked. Marks of two formats cause an error. Predictions
+without any mark are read in mwzeval's own format; the checks of this format report the problems.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ TITLES = {
     SGD: "dialogues with schema-guided frames",
 }
 LISTED: dict[str, Callable[[Any, Findings], Adapted]] = {UNIFIED: adapt_unified, SGD: adapt_sgd}
-"""Formats that list dialogues. To add a format, add a line here and to `TITLES`, its name to
-`choices.INPUT_FORMATS`, and its distinctive keys to `marks`."""
+"""Formats that are lists of dialogues → function that converts them. To add a format, add a line
+here and to `TITLES`, its name to `choices.INPUT_FORMATS`, and its distinctive keys to `_marks`."""
 _OF_UNIFIED = {"state", PREDICTIONS, "utt_idx", "dialogue_acts", "db_results"}
 _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 """Keys of annotated turns; predictions in mwzeval's own format have none of them."""
@@ -45,7 +45,7 @@ def _marks(raw: Any) -> Iterator[str]:
         if isinstance(dialogue, OBJECT) and CONTENT in dialogue:
             yield MESSAGES
         for item in dialogue if isinstance(dialogue, LIST) else ():
-            # Other keys of turns in our own format are ignored, even a key "role".
+            # Other keys of turns in mwzeval's own format are ignored, even a key "role".
             if isinstance(item, OBJECT) and not item.keys().isdisjoint(TURN_KEYS):
                 yield OWN_FORMAT
             elif isinstance(item, OBJECT) and "role" in item:
@@ -82,8 +82,8 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
     """Return predictions in mwzeval's own format; the same object if they already have it.
 
     `input_format` is one of `choices.INPUT_FORMATS`; `tools` are the functions that messages call.
-    Problems are added to `findings`, which afterwards uses turn positions of the original. Returns
-    None if there is nothing that can be checked.
+    Problems are added to `findings`, which afterwards reports positions of turns in the original.
+    Returns None if no dialogue can be checked.
     """
     if foreign := recognised(raw, but=NAME):
         findings.error("other-benchmark", advice(foreign, TITLE))
@@ -149,7 +149,7 @@ def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
 
 
 def _by_id(raw: Any) -> Any:
-    """Return dialogue id → turns for a list of dialogues whose turns are in our own format."""
+    """Return dialogue id → turns for a list of dialogues; the list if ids or turns are missing."""
     dialogues: dict[Any, Any] = {}
     for dialogue in raw:
         name = dialogue.get("dialogue_id") if isinstance(dialogue, OBJECT) else None
@@ -164,7 +164,7 @@ def adapt_dialogue(
 ) -> dict[str, Any]:
     """Return the predictions of one dialogue from its turns or messages.
 
-    Raises `InputError` if there is nothing that can be checked.
+    Raises `InputError` if the dialogue cannot be checked.
     """
     listed = [{"dialogue_id": dialogue_id, "turns": turns}]
     raw = listed if input_format in LISTED else {dialogue_id: turns}

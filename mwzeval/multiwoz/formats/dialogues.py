@@ -30,15 +30,16 @@ SPEAKERS = (USER, SYSTEM)
 _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
 
 Adapted = Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]
-"""Dialogue ids, and for each the turns in mwzeval's own format with their original positions.
+"""Yields (dialogue id, turns); a turn is (position in the original, turn in mwzeval's own format).
 
-Despite problems, as much of a dialogue as possible is yielded, to find further problems.
+Dialogues with problems are yielded as completely as possible, so that later checks can find
+further problems.
 """
 State = dict[str, dict[str, str]]
 
 
 class SpeakerTurn(NamedTuple):
-    """A turn of either speaker and its position."""
+    """A turn of either speaker, and its position in the file."""
 
     turn: Mapping[str, Any]
     place: Place
@@ -193,8 +194,8 @@ def _unified_state(raw: Any, place: Place, path: str) -> State:
 def adapt_sgd(raw: Any, findings: Findings) -> Adapted:
     """Yield the predictions of dialogues with frames; problems are added to `findings`.
 
-    The state of a domain without a frame is unchanged, as in SGD, where only active services have
-    frames. A dialogue without any state in its frames has no predicted states.
+    The state of a domain without a frame does not change: in SGD, only active services have frames.
+    If no frame of a dialogue has a state, the dialogue has no predicted states.
     """
     for name, pairs in dialogues_of(raw, findings, ("dialogue_id",)):
         framed = [[state for side in pair if side for state in _framed(*side)] for pair in pairs]
@@ -215,7 +216,7 @@ def adapt_sgd(raw: Any, findings: Findings) -> Adapted:
 
 
 def _framed(turn: Mapping[str, Any], place: Place) -> list[State]:
-    """Return the first value of every slot in the frames of a turn, if any frame has a state."""
+    """Return [state] with the first value of each slot in the frames, or [] without a state."""
     state: State = {}
     frames = turn.get("frames", ())
     if not expect(frames, LIST, "expected a list of frames", place, "frames"):

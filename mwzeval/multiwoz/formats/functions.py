@@ -1,9 +1,9 @@
-"""The functions of a tool-calling system on MultiWOZ, in one table for schema and conversion.
+"""The functions that a tool-calling system can call on MultiWOZ.
 
-A find function searches venues, so its arguments are the constraints of a state; a book function
-books a venue. To add a function or an argument, add a row to `data/functions.tsv`. The JSON schema
-has the form of `tools` in OpenAI's chat completions, which other servers and the chat templates of
-models also accept.
+A find function searches for venues, so its arguments are the constraints of a state; a book
+function books a venue. The schema and the reader of calls use the same table: to add a function or
+an argument, add a row to `data/functions.tsv`. The JSON schema has the form of `tools` in OpenAI's
+chat completions, which other servers and the chat templates of models also accept.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 class Parameter:
     """An argument of a function; `data/functions.tsv` explains the fields.
 
-    `values` are all possible values, empty if any value is allowed. With `is_number`, integers are
-    accepted and converted to digits.
+    `values` are the allowed values; it is empty if any value is allowed. With `is_number`, integers
+    are accepted and converted to text.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Function:
 
     @property
     def name(self) -> str:
-        """The name of the function."""
+        """The name of the function, such as `find_hotel`."""
         return f"{self.kind}_{self.domain}"
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter with this name."""
+        """Return the parameter with this name, or None."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
@@ -90,10 +90,10 @@ RETURNED = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a system calls.
+    """A function under the name that a system uses.
 
-    `function` is our equivalent function, or None. `slots` maps its names of arguments and results
-    to our names, or to None if we have no equivalent.
+    `function` is mwzeval's equivalent function, or None. `slots` maps the system's names of
+    arguments and results to mwzeval's names, or to None if mwzeval has no equivalent.
     """
 
     function: Function | None
@@ -102,7 +102,7 @@ class Tool:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of arguments that have an equivalent, those of the system first."""
+        """The names of arguments that mwzeval reads; the system's own names come first."""
         parameters = () if self.function is None else self.function.parameters
         ours = [parameter.name for parameter in parameters]
         return (*(own for own, slot in self.slots.items() if slot in ours), *ours)
@@ -113,7 +113,7 @@ OURS = {name: Tool(function, {}, is_own=False) for name, function in BY_NAME.ite
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The functions that a system may call, by name; `checksum` is that of its own functions."""
+    """The functions that a system may call, by name; `checksum` identifies its own functions."""
 
     by_name: Mapping[str, Tool]
     checksum: str | None = None
@@ -124,9 +124,9 @@ TOOL_KEYS = ("function", "slots")
 
 
 def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
-    """Return the tools in a JSON file or its content, by default those of the schema.
+    """Return the tools of a JSON file or of its parsed content; for None, the schema's tools.
 
-    Raises `InputError` with every problem.
+    Raises `InputError` with all problems.
     """
     if given is None:
         return OUR_TOOLS
@@ -187,8 +187,8 @@ def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> s
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
     """Return one tool per function; each is a JSON Schema without additional properties.
 
-    With `strict`, the tools are valid in OpenAI's strict mode: every argument is required, and
-    null means that its value is not known.
+    With `strict`, the tools conform to OpenAI's strict mode: every argument is required, and null
+    represents an unknown value.
     """
     return [
         {

@@ -1,8 +1,9 @@
 """Convert conversations of chat models to turns of predictions: states, bookings and responses.
 
 Calls are checked against the table of functions. Active domains are estimated from the states, as
-for most published systems. The calls of a turn often have several domains while the estimate is
-one, so active domains from calls would raise Inform and Success by a point or two.
+for most published systems. They are not taken from the calls of a turn: calls often have several
+domains, the estimate has one, and the same system would gain one or two points of Inform and
+Success because of its format.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ BOOKING_PREFIX = "book"
 def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
     """Yield the predictions of conversations; problems are added to `findings`.
 
-    `raw` is dialogue id → messages, or an object with `messages`; `tools` are known functions.
+    `raw` is dialogue id → messages, or → an object with `messages`; `tools` are the functions that
+    the messages call.
     """
     expected = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
     if not isinstance(raw, OBJECT):
@@ -61,12 +63,12 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
 class Conversation:
     """Reads the messages of a dialogue in order and divides them into turns.
 
-    A turn of the system consists of all messages of the assistant between two messages of the
-    user; its response is the text of the last one. `asked` are the user's utterances, one per
-    turn, and `has_called` is whether any function was called.
+    A system turn consists of all assistant messages between two user messages; its response is the
+    text of the last of these messages. `asked` is the list of user utterances, one per turn;
+    `has_called` is whether any function was called.
 
-    The arguments of a find call replace the constraints of its domain in the state, but not its
-    booking slots. The arguments of a book call replace the same slots in the state.
+    The arguments of a find call replace the constraints of its domain in the state; booking slots
+    do not change. A book call changes only the slots of its arguments.
     """
 
     def __init__(self, dialogue: str, findings: Findings, tools: Tools) -> None:
@@ -74,7 +76,7 @@ class Conversation:
         self._findings = findings
         self._tools = tools
         self._called: dict[str, dict[str, Any]] = {}
-        """Id → the call as it is stored in turns, with `result` when it is known."""
+        """Id → the call as stored in the turn; `result` is added when the result is read."""
         self._called_without_id: deque[dict[str, Any]] = deque()
         self._state: dict[str, dict[str, str]] = {}
         self._turns: list[tuple[int, dict[str, Any]]] = []
@@ -86,7 +88,7 @@ class Conversation:
         self.has_called = False
 
     def read(self, messages: Iterable[Any]) -> list[tuple[int, dict[str, Any]]]:
-        """Return the turns of messages, each with the position of its answer."""
+        """Return the (position of the answer, turn) pairs of a list of messages."""
         for position, raw in enumerate(messages):
             place = Place(self._findings, self._dialogue, position)
             path = f"{CONTENT}[{position}]"
@@ -97,7 +99,7 @@ class Conversation:
         return self.end()
 
     def end(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return the turns of all messages that were added."""
+        """End the dialogue; return the (position, turn) pairs of all added messages."""
         self._close()
         if not self._turns:
             message = "the dialogue has no user message"
@@ -105,7 +107,7 @@ class Conversation:
         return self._turns
 
     def add(self, message: ChatMessage, position: int) -> None:
-        """Add a message with its position."""
+        """Add the next message; `position` is its index in the dialogue."""
         if message.role in INSTRUCTIONS:
             return
         place = Place(self._findings, self._dialogue, position, f"{CONTENT}[{position}]")
@@ -171,7 +173,7 @@ class Conversation:
                 for parameter in function.parameters
                 if parameter.slot and parameter.name in arguments
             }
-            # A new object in each turn, because earlier turns refer to the old state.
+            # A new state is created, because earlier turns refer to the previous one.
             self._state = {**self._state, domain: {**known, **filled}}
         turn = {"response": response, "state": self._state, "bookings": bookings}
         if self._calls:
@@ -180,9 +182,9 @@ class Conversation:
         self._begin, self._answer, self._calls = None, None, []
 
     def _understood(self, call: ToolCall, place: Place) -> tuple[Function, dict[str, Any]] | None:
-        """Return our function for a call, and the call as it is stored in turns.
+        """Return mwzeval's function for a call, and the call as stored in the turn.
 
-        The result of the call is added later. Returns None if there is no such function.
+        The result is added to the stored call later. Returns None if no function matches the call.
         """
         record: dict[str, Any] = {}
         if call.id is None:
@@ -210,7 +212,7 @@ class Conversation:
         return tool.function, record
 
     def _note_result(self, result: Result, place: Place) -> None:
-        """Store a result, which must belong to a call; each call has one result."""
+        """Store the result of a call; report results without a call and repeated results."""
         name, path, problem = result.call_id, result.path, None
         record: dict[str, Any] = {}
         if name is None:
@@ -233,7 +235,7 @@ class Conversation:
 
 
 def _decoded(call: ToolCall, place: Place) -> Any:
-    """Return the arguments, which may be the text of a JSON object; None for other values."""
+    """Return the arguments of a call, parsed if they are JSON text; None if they are no object."""
     raw, path = call.arguments, call.arguments_path
     if isinstance(raw, str):
         try:
@@ -247,7 +249,7 @@ def _decoded(call: ToolCall, place: Place) -> Any:
 def _arguments(
     tool: Tool, function: Function, raw: Mapping[Any, Any], call: ToolCall, place: Place
 ) -> dict[str, str]:
-    """Return the arguments that have a value and an equivalent, under our names."""
+    """Return mwzeval's argument name → value; arguments without value or equivalent are omitted."""
     given: dict[str, str] = {}
     for name, value in raw.items():
         path = f"{call.arguments_path}.{name}"

@@ -2,15 +2,15 @@
 
 All decisions and reports about a whole input are derived from these counts.
 
-The kind of responses is decided by turns that give a phone number, postcode, train id or reference:
-as a placeholder or as a value. Systems of either kind do so in a quarter to a third of their turns,
-and almost never in the other form. Only known placeholders are counted, because brackets have other
-uses, for example in Markdown.
+Turns that give a phone number, postcode, train id or reference decide whether responses are
+lexicalized: these identifiers are placeholders or values. Systems of both kinds give identifiers in
+a quarter to a third of their turns, and rarely use the other form. Only known placeholders are
+counted, because brackets have other uses, for example in Markdown.
 
-Some errors leave a file well formed, such as states that are shifted by one turn. Single turns do
-not show such errors, but counts over many dialogues do. A sample of dialogues is therefore compared
-with the gold annotation: those whose ids have the smallest checksums, so that the sample does not
-depend on how the input is divided into parts.
+A file may be well formed despite an error, for example if its states are shifted by one turn. No
+single turn shows such an error, but counts over many dialogues do. A sample of dialogues is
+therefore compared with the gold annotation. It consists of the dialogues whose ids have the
+smallest checksums, so it does not depend on how the input is divided into parts.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ DIFFERENT_PLACEHOLDERS = 2**12
 """Maximum number of unknown placeholders that are counted in a part of an input."""
 
 IDENTIFIERS = frozenset({"PHONE", "POST", "TRAINID", "REFERENCE"})
-"""The (canonical) placeholders of values that are recognized by their form."""
+"""The canonical placeholders of values that are recognized by their form alone."""
 IDENTIFYING_SLOTS = frozenset({"name", "phone", "postcode", "trainid", "reference"})
-"""The slots of mentions that show, with a database, whether responses are lexicalized."""
+"""The slots whose mentions distinguish lexicalized responses if a database is available."""
 COUNTED = tuple(sorted({*OFFERED_BY.values(), *PROVIDABLE}))
-"""The placeholders that Inform and Success look for."""
+"""The placeholders that affect Inform and Success."""
 _REQUEST_OF = {
     "PHONE": re.compile(r"phone|number"),
     "POST": re.compile(r"post ?code|zip"),
@@ -62,12 +62,12 @@ _REQUEST_OF = {
 """Placeholder → words, in lower case, with which users request it."""
 
 Key = tuple[str | int, ...]
-"""A counted case in sampled dialogues: a sign, and possibly details."""
+"""A key of the counts in sampled dialogues: a sign, possibly followed by details."""
 
 
 class Wording(NamedTuple):
-    """Numbers of turns: with a known placeholder, with an identifier's placeholder, and with an
-    identifier as a value but without placeholders.
+    """Numbers of turns with a known placeholder, with an identifier's placeholder, and with an
+    identifier's value but no known placeholder.
     """
 
     with_placeholder: int = 0
@@ -76,7 +76,7 @@ class Wording(NamedTuple):
 
     @classmethod
     def of(cls, responses: Iterable[str]) -> Wording:
-        """Count responses."""
+        """Return the counts of these responses."""
         placeholders = as_placeholder = in_words = 0
         for response, times in Counter(responses).items():
             if known := known_placeholders(response):
@@ -99,13 +99,13 @@ class Wording(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one dialogue, and the first turn of each key (counted in user turns)."""
+    """The counts of one dialogue, and key → first turn (its position in the original file)."""
 
     counts: Counter[Key] = field(default_factory=Counter)
     turns: dict[Key, int] = field(default_factory=dict)
 
     def add(self, turn: int, *key: str | int) -> None:
-        """Count a case in a turn."""
+        """Count a key for a turn."""
         self.counts[key] += 1
         self.turns.setdefault(key, turn)
 
@@ -114,12 +114,12 @@ class Tally:
 class Census:
     """The counts of an input.
 
-    The integers are numbers of turns: all turns, turns with a predicted state, with a value in it,
-    with active domains, with a nonempty list of them, and turns of dialogues with bookings.
-    `references` has the turns of each reference set. `answers` has turns by their placeholders that
-    Inform and Success use. `requests` are requests in goals that users make; `early` are those
-    answered before. `unknown_placeholders` are counted by name. `seen` are the ids, and `sample`
-    the tallies of the sampled dialogues.
+    `turns` is the number of all turns; the fields `with_…` count turns with a predicted state, a
+    value in the state, active domains, a nonempty list of active domains, and turns of dialogues
+    with bookings. `references` counts the turns in each reference set; `answers` counts turns by
+    their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the goal,
+    `early` the slots answered before the request. `unknown_placeholders` counts names. `seen` are
+    the dialogue ids, and `sample` has the tallies of the sampled dialogues.
     """
 
     turns: int = 0
@@ -146,7 +146,7 @@ class Census:
         rules: Rules = "2021",
         positions: Mapping[str, Sequence[int]] | None = None,
     ) -> Census:
-        """Count checked dialogues of a fold; `positions` are those of `Findings`."""
+        """Return the counts of checked dialogues of a fold; `positions` is as in `Findings`."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
         all_responses: list[str] = []
         for name, turns in dialogues.items():
@@ -196,7 +196,7 @@ class Census:
                     self.early += any(slot in names for names in answered[:turn])
 
     def merge(self, later: Census) -> None:
-        """Add the counts of a later part; the samples are reduced to a common sample."""
+        """Add the counts of a later part; the new sample is selected from both samples."""
         known = self.unknown_placeholders
         for item in fields(self):
             own, other = getattr(self, item.name), getattr(later, item.name)
@@ -220,7 +220,7 @@ def _answers_in(response: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2**12)
 def _first_request(slot: str, user_utterances: tuple[str, ...]) -> int | None:
-    """Return the turn in which the user first requests a slot, None without a request."""
+    """Return the turn in which the user first requests a slot, or None."""
     turns = enumerate(user_utterances)
     return next((turn for turn, text in turns if _REQUEST_OF[slot].search(text.lower())), None)
 
@@ -255,9 +255,9 @@ def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules
 WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
 """Matches placeholders (in capitals) and longer words; short words are in all responses."""
 MARKS = re.compile(r"^[\W_]|[\]_'\"]$|[<`&\\*▁ĠĊ:>{(]|@@|##|/INST")
-"""Matches every response with a known shape, unless it has many underscores; faster to search."""
+"""Matches every response that has a shape, except responses with many underscores; a fast test."""
 BEGINNING = 24
-"""Number of initial characters by which, with their length, responses are distinguished."""
+"""Responses are identified by their length and this number of initial characters."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
 OTHER, BEFORE, AFTER = "another dialogue", "the turn before", "the turn after"
 """References with which a response is compared in addition to its own."""
@@ -287,7 +287,7 @@ def _pattern(of: str) -> re.Pattern[str]:
 def _compare_responses(
     turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, tally: Tally
 ) -> None:
-    """Count how well responses fit their own and other references, and their irregularities."""
+    """Count irregularities of responses, and how well they fit their own and other references."""
     counts, before = tally.counts, ""
     responses = [(turn.response or "").strip() for turn in turns]
     in_words = not any(map(known_placeholders, responses))
@@ -349,7 +349,7 @@ def _inspect(text: str, index: int, in_words: bool, tally: Tally) -> None:
     words, end = text.split(), text[-1]
     searched = {
         "response": MARKS.search(text) or text.count("_") > text.count("["),
-        # Lexicalized responses may have a layout; templates have none.
+        # A layout, such as a list, is an error only in delexicalized responses.
         "response with layout": not in_words,
         "response of a word": len(words) == 1,
     }
@@ -376,7 +376,7 @@ TIME = re.compile(r"(\d{1,2}):(\d\d)")
 
 
 def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tally: Tally) -> None:
-    """Count in which turns predicted values are annotated, and their irregularities."""
+    """Count irregularities of predicted values, and when and where the values are annotated."""
     counts = tally.counts
     states = _values(normalize_states((turn.state or {} for turn in turns), rules))
     annotated = _values(normalize_states(gold.states, rules))[: len(turns)]

@@ -1,6 +1,6 @@
-"""Checks that predictions fit the corpus, and warnings about suspicious but valid predictions.
+"""Check whether predictions fit the corpus, and warn about valid but suspicious predictions.
 
-`check_fit` and `check_turns` check dialogues, `check_whole` checks the counts of a whole input.
+`check_fit` and `check_turns` check dialogues; `check_whole` checks the counts of a whole input.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from mwzeval.multiwoz.words.numbers import has_identifier
 from mwzeval.scores.findings import Findings
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
-"""The valid active domains, including those of dialogue acts that belong to no goal."""
+"""The valid active domains; `general` and `booking` are domains of dialogue acts, not of goals."""
 LEXICALIZED_SHARE = 0.02
-"""Maximum proportion of dialogues without placeholders in delexicalized references."""
+"""Maximum share of dialogues without placeholders in delexicalized references; some have none."""
 MOST_ALIKE, MOST_EARLY = 0.5, 0.8
 """Proportions of turns with the same placeholders, and of requests answered too early, above which
-there is a warning. Published systems: 0.11 to 0.18 and 0.05 to 0.13; LAVA 0.35 and 0.61."""
+a warning is given. Published systems have 0.11 to 0.18 and 0.05 to 0.13; LAVA has 0.35 and 0.61."""
 FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
 """Minimum numbers of turns and requests for which these proportions are checked."""
 UNREAD = ("missing-response", "shape")
@@ -39,9 +39,9 @@ UNREAD = ("missing-response", "shape")
 
 
 def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
-    """Return dialogues under the fold's ids if only capitals or a suffix `.json` differ.
+    """Return dialogues under the fold's ids if the ids differ only in capitals or a suffix `.json`.
 
-    Ids are not changed unless all changed ids are distinct ids of the fold.
+    The ids are changed only if all changed ids are in the fold and distinct.
     """
     if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
         return dialogues
@@ -98,9 +98,9 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
 
 
 def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
-    """Return the numbers of scored and of all dialogues and turns of the fold, also by domain.
+    """Return the scored and total numbers of dialogues and turns, and of dialogues per domain.
 
-    With rollouts, the number of all turns includes each rollout.
+    With rollouts, the total number of turns includes the turns of each rollout.
     """
     domains: dict[str, list[int]] = {}
     turns = rollouts = 0
@@ -168,9 +168,9 @@ def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
 
 @lru_cache(maxsize=2**15)
 def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
-    """Return kind and message of a warning about a suspicious spelling of a value.
+    """Return the kind and message of a warning about a suspicious spelling of a value, or None.
 
-    Only differences that normalization does not remove count: names may have capitals.
+    Spellings that normalization corrects, such as capitals in names, cause no warning.
     """
     if (meant := bare(value)) in UNFILLED:
         empty = "an empty value" if not meant else f'"{meant}"'
@@ -194,7 +194,7 @@ def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
 
 
 def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
-    """Return a warning for each turn that is not of the assumed kind of responses."""
+    """Return a warning for each turn whose response contradicts `lexicalized`."""
     problems = []
     for name, turns in dialogues.items():
         for index, turn in enumerate(turns):
@@ -219,14 +219,14 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Return whether most turns have the same placeholders, or most answers precede requests."""
+    """Return whether most turns have the same placeholders, or most requests are answered early."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
 
 
 def most_frequent(census: Census) -> tuple[int, tuple[str, ...]]:
-    """Return the number of turns with the most frequent placeholders, and these placeholders."""
+    """Return the number of turns with the most frequent set of placeholders, and this set."""
     some = [(times, names) for names, times in census.answers.items() if names]
     return max(some, default=(0, ()))
 
@@ -258,10 +258,10 @@ FEWEST = 50
 FEWEST_DIALOGUES = 10
 """Minimum sample size for checks of content; in smaller samples, only the form is checked."""
 FIT, NEIGHBOUR = 1.3, 0.85
-"""Responses must fit their own references better than those of other dialogues by this factor;
-their fit to references of adjacent turns may be at most this proportion of their own fit."""
+"""Minimum ratio between the fit of responses to their own references and to another dialogue's;
+maximum ratio between the fit to references of an adjacent turn and to their own."""
 UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
-"""Maximum proportions of values that are not annotated, for other slots and for names."""
+"""Maximum proportions of values without annotation: for most slots, and for names and food."""
 ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
 """Kinds of warnings that explain why values are not annotated."""
 NUMBERS = frozenset({"stars", "people", "stay"})
@@ -281,7 +281,7 @@ class _Sample:
             self.details[str(key[0])][key] = times
 
     def check(self, stage: str, **values: object) -> set[str]:
-        """Report the warnings of a stage and return their kinds; `values` are used in messages."""
+        """Report the warnings of a stage and return their kinds; `values` fill their messages."""
         given: set[str] = set()
         for sign in signs():
             if sign.stage == stage and sign.kind not in given:
@@ -295,7 +295,7 @@ class _Sample:
         return given
 
     def warn(self, kind: str, message: str, *keys: Key) -> None:
-        """Report the number of cases of these keys, of their dialogues, and the first position."""
+        """Warn with the counts of these keys, the number of dialogues, and the first position."""
         places = [
             (name, min(tally.turns[key] for key in keys if key in tally.turns))
             for name, tally in self._tallies
@@ -347,7 +347,7 @@ class _Sample:
             slot = "parking, internet" if key[1] in FLAG_SLOTS else str(key[1])
             predicted[slot][key] = times
         for slot, values in predicted.items():
-            # Values that the user has mentioned indicate a poor state, not an error in the file.
+            # A value copied from the user is a prediction error, not an error in the file.
             unknown = +Counter(
                 {
                     key: times - self.total["copied", key[1], key[2]]
@@ -365,7 +365,7 @@ class _Sample:
 
 
 def _found(keys: Sequence[Key]) -> dict[str, object]:
-    """Return the values of placeholders in messages for these keys."""
+    """Return the values for the placeholders in messages about these keys."""
     meanings = {shape.name: shape.meaning for shape in shapes()}
     names = ", ".join(meanings.get(str(key[-1]), "") for key in keys)
     most = keys[0][-1]
@@ -444,12 +444,12 @@ def _whole_warnings() -> Sequence[tuple[str, str, str, str]]:
 
 
 def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
-    """Report warnings about the counts of a whole input, after the other warnings in order."""
+    """Sort the previous warnings; add warnings that follow from the counts of a whole input."""
     gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
     metrics = scorer.metrics
     lexicalized = scorer.delexicalizes(Sources.of_census(census))
     no_state, placeholders = turns - census.with_state, wording.with_placeholder
-    # Without metrics, an input is only validated, and all metrics are assumed.
+    # An input without metrics is only validated, so the warnings of all metrics apply.
     judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
     in_both = placeholders and wording.identifier_in_words
     alike, names = most_frequent(census)

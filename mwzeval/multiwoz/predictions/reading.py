@@ -1,7 +1,7 @@
-"""Read predictions, check their types, and write predictions.
+"""Read, check and write predictions in mwzeval's own format.
 
 All problems of an input are collected with their positions. The input is not changed, except that
-slots with values that mean "not filled" are removed.
+slots are removed if the user declares their values as unfilled.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESPONSE_NAMES = frozenset(
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
     | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
 )
-"""Other keys under which systems store responses; messages about missing responses use them."""
+"""Keys that systems use for responses; messages about turns without `response` name them."""
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
 """Maximum number of keys of a record that a message names."""
@@ -63,7 +63,7 @@ Predictions: TypeAlias = (
     | Mapping[str, Mapping[str, Any]]
     | Sequence[Mapping[str, Any]]
 )
-"""Dialogue id → its system turns in order, or messages; or the dialogues of another format."""
+"""Dialogue id → system turns in order or messages, or a list of dialogues in another format."""
 
 
 class Booking(NamedTuple):
@@ -74,9 +74,9 @@ class Booking(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A call that the system made in a turn, and its result: text or JSON, None without a result.
+    """A function call by the system in a turn, and its result: text, JSON data, or None.
 
-    `slots` maps the slot names of the result to ours, if they differ.
+    `slots` maps slot names of the result to mwzeval's names, if they differ.
     """
 
     function: str
@@ -86,7 +86,7 @@ class FunctionCall(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A system turn; keys that the prediction does not have are None."""
+    """A system turn; fields that the prediction lacks are None."""
 
     response: str | None
     state: State | None
@@ -102,14 +102,14 @@ LINES = {
     ("dialogue", "messages"): False,
     ("dialogue_id", "turns"): True,
 }
-"""Keys of a dialogue's id and content in a line of JSON Lines → whether the line has the form of a
-dialogue in a list of another format."""
+"""Keys of a dialogue's id and content in a line of JSON Lines → whether the line is a dialogue in a
+format that lists dialogues."""
 
 
 def read_predictions(path: str | Path) -> Any:
     """Return the content of a JSON or JSON Lines file (possibly compressed, or `-`) in any format.
 
-    Raises `InputError` if the file has another type, a line has no dialogue, or an id is repeated.
+    Raises `InputError` if the file is neither, a line has no dialogue, or a dialogue is repeated.
     """
     return predictions_of_text(read_text(path), str(path))
 
@@ -117,7 +117,7 @@ def read_predictions(path: str | Path) -> Any:
 def predictions_of_text(text: str, name: str) -> Any:
     """Return the predictions in the text of a file; `name` is the name of the file.
 
-    Raises the same `InputError` as `read_predictions`.
+    Raises `InputError` in the same cases as `read_predictions`.
     """
     if called_lines(name) or is_line(text.lstrip().partition("\n")[0]):
         return predictions_of_lines(parse_json_lines(text, name), name)
@@ -262,7 +262,7 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
 
 
 def _response(raw: Mapping[Any, Any], is_needed: bool, place: Place) -> str | None:
-    """Return the response of a turn; report keys that may be meant as the response."""
+    """Return the response of a turn; report unknown keys, and a missing or invalid response."""
     names = [] if "response" in raw else [key for key in raw if isinstance(key, str)]
     meant = [name for name in names if name.lower() in RESPONSE_NAMES]
     for key in raw:
@@ -344,7 +344,7 @@ def _active_domains(raw: Mapping[Any, Any], place: Place) -> tuple[str, ...] | N
 
 
 def _items(raw: Any, name: str, keys: Sequence[str], place: Place) -> Iterator[tuple[Any, str]]:
-    """Yield the objects of a list and their positions."""
+    """Yield (object, its key for messages) for the objects in a list; report unknown keys."""
     if expect(raw, LIST, f"expected a list of {name}s", place, f"{name}s"):
         expected = f"a {name} must be an object with the keys {', '.join(keys)}"
         for index, item in enumerate(raw):
@@ -408,8 +408,8 @@ def visible(value: str) -> str:
 def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
     """Return the values that mean "not filled", without duplicates, in lower case and sorted.
 
-    `values` are a list or a text with commas; an empty text or two quotation marks mean the empty
-    value. Raises `UsageError` for a value that cannot be part of a signature.
+    `values` is an iterable or a text with commas; the empty text and two quotation marks both mean
+    the empty value. Raises `UsageError` for a value that cannot be part of a signature.
     """
     listed = values.split(",") if isinstance(values, str) else values
     spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}
@@ -425,9 +425,9 @@ def spelling(value: str) -> str:
 
 
 def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
-    """Return dialogues whose states have no slots with one of these values.
+    """Return dialogues without the slots of their states that have one of these values.
 
-    A domain without remaining slots is removed, too.
+    A domain whose slots are all removed is removed, too.
     """
     if not unfilled:
         return dialogues
