@@ -11,7 +11,7 @@ Name = TypeVar("Name", bound=str)
 
 Rules = Literal["2021", "2023"]
 RULES: tuple[Rules, ...] = get_args(Rules)
-"""2021: rules of all leaderboard scores until the end of 2022. 2023: the public evaluator since."""
+"""2021: the rules of leaderboard scores until the end of 2022; 2023: the rules used since then."""
 
 Fold = Literal["test", "dev", "train"]
 FOLDS: tuple[Fold, ...] = get_args(Fold)

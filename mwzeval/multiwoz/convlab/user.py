@@ -76,7 +76,7 @@ class Agenda:
         self.pushed = 0
 
     def add(self, act: Act) -> None:
-        """Put an act on top, which is used first, so equal values below it become "the same"."""
+        """Put an act on top; equal values below it become "the same", because it is used first."""
         same = _SAME_VALUE.get(act.slot)
         if same is not None:
             for index, older in enumerate(self._items):
@@ -165,7 +165,7 @@ class AgendaUser:
         return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
-        """Return whether the user believes to have everything, and its goal with the answers."""
+        """Return whether the user believes that it is done, and its goal with the answers."""
         return {"complete": self.complete, "goal": self.goal}
 
     def begin(self) -> list[Act]:

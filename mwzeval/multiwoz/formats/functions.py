@@ -185,7 +185,7 @@ def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> s
 
 
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
-    """Return one tool per function; each is a JSON Schema without additional properties.
+    """Return one tool per function; its JSON Schema does not allow additional properties.
 
     With `strict`, the tools conform to OpenAI's strict mode: every argument is required, and null
     represents an unknown value.

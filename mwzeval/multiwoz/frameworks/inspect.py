@@ -1,8 +1,8 @@
 """Live dialogues in inspect_ai: the task `mwzeval/multiwoz`, and its parts for custom tasks.
 
-A custom task takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user`, our user talks
-to the model or to an agent, which calls `multiwoz_tools`; `task_success` is the scorer. `write_run`
-converts a log into a file for `mwzeval`. See docs/agents.md.
+A custom task takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user`, a simulated
+user talks to the model or to an agent that calls `multiwoz_tools`; `task_success` is the scorer.
+`write_run` converts a log into a file for `mwzeval`. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def multiwoz_tools() -> list[Tool]:
 def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solver:
     """Return a solver: the sample's user talks to the model or agent until the user is done.
 
-    Without `agent`, the user talks to the model under test, which receives our functions and the
+    Without `agent`, the user talks to the model under test, which receives the functions and the
     system message in the file `prompt` (default: that of `mwzeval live`). An `agent` has its own
     system message, receives all messages so far in each turn, and calls the functions in
     `multiwoz_tools()`.
@@ -210,7 +210,7 @@ def _usages() -> dict[str, dict[str, int]]:
         if isinstance(event, ModelEvent) and event.output.choices and event.output.usage:
             usage, seconds = event.output.usage, event.output.time
             cached = usage.input_tokens_cache_read or 0
-            # inspect_ai's input tokens exclude those in the provider's cache; ours include them.
+            # inspect_ai's input tokens exclude those in the provider's cache; these are added here.
             tokens = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
             used = {"in": tokens, "out": usage.output_tokens}
             if cached:

@@ -172,7 +172,7 @@ class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
     async def run(self, task: vf.Task[Any], agents: vf.Agents) -> None:
         """Run the dialogue of a task.
 
-        Raises `UsageError` if the harness does not offer our functions, `InfrastructureError` if a
+        Raises `UsageError` if the harness does not offer the functions, `InfrastructureError` if a
         user behind an endpoint cannot be reached.
         """
         episodes = await asyncio.to_thread(load, task.data.options)

@@ -4,9 +4,9 @@ A judgment only needs the goal and the messages of a dialogue. For each domain, 
 determines in this order:
 
 * the chosen venue: the one that the user picked from a list or asked about, or that the agent named
-  last. If the user picked none from a list, it is the first one, because users often only say
-  "yes". A taxi is judged by the arguments of its call. Without calls, it is judged by the places
-  and times that are mentioned where the dialogue is about the taxi (`inform`);
+  last. If the user picked no venue from a list, the first venue of the list is assumed, because
+  users often only say "yes". A taxi is judged by the arguments of its call. Without calls, it is
+  judged by the places and times that are mentioned where the dialogue is about the taxi (`inform`);
 * the answers: they must be values of the chosen venue, service or booking. If the agent gives both
   right and wrong values, the last one counts, because the user relies on it (`success`);
 * the last booking and its reference (`booking`).
@@ -404,7 +404,7 @@ class DomainJudge:
         return False
 
     def _venues_meant(self, choice: Choice | None) -> tuple[str, ...]:
-        """Return the venues that answers may be about: the chosen ones that satisfy the goal."""
+        """Return the venues that answers may be about: the chosen venues that satisfy the goal."""
         if self._domain not in NAMED_BY:
             return ()
         meant = self._venue_booked() or choice
@@ -412,7 +412,7 @@ class DomainJudge:
         return tuple(venue for venue in venues if venue in self._satisfying)
 
     def _answers(self, requested: Sequence[str], venues: Sequence[str]) -> Iterator[Answer]:
-        """Yield the answers for the requested slots; `venues` are the chosen ones."""
+        """Yield the answers for the requested slots; `venues` are the chosen venues."""
         domain = self._domain
         if domain in NAMED_BY:
             checked = self._dialogue.grounded.checked
@@ -420,7 +420,7 @@ class DomainJudge:
             for slot in requested:
                 yield self._venue_answer(slot, venues, known)
         elif domain == TAXI:
-            # Only the booking has the truth; without calls, any value for a taxi is accepted.
+            # Only a booking has the true values; without calls, any value for a taxi is accepted.
             is_open = bool(self._bookings) or not self._dialogue.transcript.has_calls
             for slot in requested:
                 values = [value for made in self._bookings if (value := _returned(made, slot))]
@@ -540,7 +540,7 @@ class Option(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The venue that is finally chosen, and the turn in which it was chosen."""
+    """The final choice of a venue, and the turn in which it was chosen."""
 
     turn: int
     text: str
@@ -550,9 +550,9 @@ class Choice(NamedTuple):
 class VenueChoice:
     """Follows which venue of a domain the user and the agent choose, turn by turn.
 
-    `options` are the remaining candidates after `turn`, the first of which is assumed; there are
-    none before a venue is named. `is_picked` is true if the user named the venue, `is_confirmed` if
-    the agent has mentioned it.
+    `options` are the remaining candidates after `turn`; the first candidate is assumed to be
+    chosen. It is empty before a venue is named. `is_picked` is true if the user named the venue,
+    `is_confirmed` if the agent has mentioned it.
     """
 
     def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
@@ -738,7 +738,7 @@ def spoken_answer(
     *,
     is_open: bool = True,
 ) -> Answer:
-    """Return the first right answer, else the last wrong one.
+    """Return the first right answer, else the last wrong answer.
 
     If there are no `right` values and `is_open` is true, any mention is accepted. `domains` are the
     domains of mentions that count, None for all.
@@ -792,10 +792,10 @@ def inform_counts(
 ) -> tuple[int, int, int]:
     """Return the numbers of slots: requested and informed, only informed, only requested.
 
-    `answers` is keyed by domain of the goal; a slot without an answer was not informed. Only right
-    values count as answers; wrong ones count as only informed. Informed slots are those in claims
-    about venues, and all mentions about a ride or a service. Slots that the goal itself gives are
-    not counted, nor are requested slots without a known true value.
+    `answers` maps the domains of the goal to answers; a slot without an answer was not informed.
+    Only right values count as answers; slots with wrong values count as only informed. The slots of
+    claims about venues and of all mentions about a ride or a service are informed. Slots of the
+    goal's constraints and requested slots without a known true value are not counted.
     """
     found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
     for domain, given in answers.items():

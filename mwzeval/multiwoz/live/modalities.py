@@ -92,7 +92,7 @@ MEANS = (
     ("tool_calls", "Tool calls", "calls"),
     ("tool_errors", "Tool errors", "errors"),
 )
-"""Name, label and unit of counts that are shown as a mean per dialogue."""
+"""Name, label and unit of the counts whose mean per dialogue is shown."""
 TEXT_COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
@@ -115,10 +115,10 @@ class Modality(NamedTuple):
     """The functions that judge the dialogues of a run.
 
     `check` is called first and reports dialogues that cannot be judged. `row` returns the additive
-    numbers of a dialogue. `explain` returns its explanation, with outcomes only if it is scored.
-    `has_faults` returns whether its user made a mistake, None if this is unknown. `measures` yields
-    the scores for column sums in the order of a report. `plain` returns parts of a JSON report,
-    given a mapping name → scope → value.
+    numbers of a dialogue. `explain` returns an explanation, with outcomes only if the dialogue is
+    scored. `has_faults` returns whether the user made a mistake, None if this is unknown.
+    `measures` yields the scores for column sums in the order of a report. `plain` returns parts of
+    a JSON report, given a mapping name → scope → value.
     """
 
     name: str

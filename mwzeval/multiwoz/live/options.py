@@ -59,8 +59,8 @@ USER_PROMPT = embedded("live", "prompts", "user-1.txt")
 class LiveOptions:
     """The options of `mwzeval live`, with the same names.
 
-    `strict_user` selects the public simulator with its errors. `fail_book` lets bookings fail if
-    the goal says so. `model` and `user_model` are the settings for models behind an endpoint.
+    `strict_user` selects the public simulator with its errors. With `fail_book`, bookings fail if
+    the goal requires it. `model` and `user_model` are the settings for models behind an endpoint.
     `goal_model` is a file for sampling goals. With `compat`, acts are judged as in the public
     evaluator. `serve_tools` is the address of a tool server for agents with their own client. If
     the agent has no name, an external harness calls it.

@@ -1,15 +1,15 @@
 """The parser with which an act-level user reads an agent's messages.
 
 Only the text counts: the user does not know values that only a tool returned, such as a reference
-that the agent does not mention. Calls in a turn help to interpret its text: they show the domain,
-the booking of a reference, and that a sentence of regret means that nothing was found. The mention
-finder of the grounded scores finds the values. They are spelled as in the database, or as in the
-user's goal if this means the same.
+that the agent does not mention. Calls in a turn help to interpret its text: they show its domain,
+the booking to which a reference belongs, and whether an apology means that nothing was found. The
+mention finder of the grounded scores finds the values. They are spelled as in the database, or as
+in the user's goal if both spellings have the same meaning.
 
 Several venues or trains of one domain are a choice (Select) among those that satisfy the user's
-constraints according to the text; a single one is an offer (Recommend). A statement about only some
-of several venues is ignored. A booking counts as made if the text confirms it or has a reference.
-Its day, people, time and nights are parsed, so that the user can correct them.
+constraints according to the text; a single venue is an offer (Recommend). A statement about only
+some of several venues is ignored. A booking counts as made if the text confirms it or has a
+reference. Its day, people, time and nights are parsed, so that the user can correct them.
 """
 
 from __future__ import annotations
@@ -304,8 +304,8 @@ class Sentence:
     """A sentence or line in lower case, its start position, and its meaning.
 
     `topics` are the domains of the goal that its words name. The flags report that `nothing` was
-    found, that something is `booked` or could not be booked (`unbooked`), or that a venue or
-    booking is `unavailable`. `domains` are the domains of its values; `given` maps act slots to all
+    found, that a booking was made (`booked`) or failed (`unbooked`), or that a venue or booking is
+    `unavailable`. `domains` are the domains of its values; `given` maps act slots to all
     its values, asserted or not; `details` are slots and values of bookings.
     """
 
@@ -422,8 +422,8 @@ class Value(NamedTuple):
 class _TurnReader:
     """Parses one turn: its sentences, then values, references and booking details, then acts.
 
-    `focus` are the domains of the goal, the most likely one of the turn first; `mentioned` are
-    those that have been mentioned in the turn so far.
+    `focus` are the domains of the goal, with the most likely domain of the turn first; `mentioned`
+    are the domains that have been mentioned in the turn so far.
     """
 
     def __init__(
@@ -505,7 +505,7 @@ class _TurnReader:
             if cue("agent limit").search(self.low, max(sentence.start, start - 12), start):
                 return
             if not mention.sure:
-                # If the end of the ride is unclear, use the one for which the user has this time.
+                # If the end of the ride is unclear, use the end that has this time in the goal.
                 other = _OTHER_END[act_slot]
                 constraints = self.context.goal[domain].get("info", {})
                 if constraints.get(SYSTEM_SLOTS[domain][other.lower()]) == value:
@@ -563,7 +563,7 @@ class _TurnReader:
             is_asked = ("hotel", "Type") in self.context.asked
             if is_asked or cue("agent type is").search(self.low, 0, start):
                 return True
-            # Guesthouses, and anything that is searched for, may be called a hotel.
+            # Agents may call a guesthouse, or any place that is searched for, a hotel.
             return mention.text.lower() != GENERIC and self.statements.is_claim(
                 mention, named, choice=True
             )
@@ -643,7 +643,7 @@ class _TurnReader:
         return next((d for d in likely if d in NAMED_BY or d == "hospital"), "")
 
     def _of_domain(self, domain: str, values: Sequence[Value]) -> Iterator[Act]:
-        """Yield the acts about a domain: about one venue, or about several to choose from."""
+        """Yield the acts about a domain: about one venue, or several venues to choose from."""
         name = domain.capitalize()
         naming = "Id" if domain == "train" else "Name"
         venues = list(dict.fromkeys(value.value for value in values if value.slot == naming))
@@ -682,9 +682,9 @@ class _TurnReader:
                 yield Act(intent, name, slot, different[-1])
 
     def _chosen(self, domain: str, by_venue: Mapping[str, Sequence[Value]]) -> list[str]:
-        """Return the candidates for the user: the venue that it named, or those that fit its goal.
+        """Return the candidates: the venue that the user named, or the venues that fit its goal.
 
-        If no venue fits, the result is the first one, so that the user objects to it.
+        If no venue fits, the result is the first venue, so that the user objects to it.
         """
         context = self.context
         goal = context.goal[domain]
@@ -775,7 +775,7 @@ class _TurnReader:
             return
         *others, last = booked
         for domain in others:
-            # Booking acts apply to one domain only, the last mentioned one.
+            # Booking acts apply only to the domain that was mentioned last.
             yield Act("OfferBooked", domain.capitalize(), "Ref", booked[domain])
         goal = self.context.domains
         acts = dict.fromkeys(act.domain.lower() for act in before if act.domain.lower() in goal)

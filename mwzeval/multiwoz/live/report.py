@@ -55,9 +55,9 @@ from mwzeval.scores.table import Table
 from mwzeval.version import __version__, library_version
 
 HEADLINE = (SUCCESS, "pass^", "flips^", "agent_usd", "user_usd", "both_usd", "end.")
-"""Prefixes of the scores that come first, in this order."""
+"""Prefixes of the scores that are shown first, in this order."""
 BY_SLOT = ("hallucination", "consistency")
-"""Scores that also exist for each slot, which are shown on request."""
+"""Scores that also exist per slot; scores per slot are shown on request."""
 DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
 _OF_SERVER = ("model", "host", "dialogue_seconds")
 """Keys in a header that describe the server or the limits of a model, not the model itself."""
@@ -285,7 +285,7 @@ class LiveScorer:
 
 
 def _corpus_of(file: LiveFile) -> str:
-    """Return the corpus from the header, or else derive it from the ids."""
+    """Return the corpus in the header; without one, derive the corpus from the ids."""
     corpus = file.header.get("corpus")
     if corpus in CORPUS_NAMES:
         return str(corpus)
@@ -511,7 +511,7 @@ def described(about: Any) -> str:
 
 
 def live_document(report: Report, *, details: bool = False) -> Document:
-    """Return the scores of a live run as tables: task success, pass^k, cost and endings come first.
+    """Return the scores of a live run as tables, with success, pass^k, cost and endings first.
 
     With `details`, the tables include hallucination and consistency by slot.
     """

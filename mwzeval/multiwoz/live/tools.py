@@ -92,7 +92,7 @@ class DatabaseTools:
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
-        """Return the number of matching items, and all details of the first ones."""
+        """Return the number of matching items, and all details of the first items."""
         domain = function.domain
         if domain == "taxi":
             return {"count": 1, "results": [dict(constraints)]}
@@ -133,7 +133,7 @@ class DatabaseTools:
     def venue(self, domain: str, called: str) -> Mapping[str, Any]:
         """Return the fields of the venue to be booked. Raises `CallError` if there is none.
 
-        For trains with the same id, the result has the fields in which they agree.
+        For trains with the same id, the result has the fields whose values are the same.
         """
         if domain == "train":
             numbers: Sequence[str] = self._trains.get(called.upper(), ())

@@ -49,18 +49,18 @@ _UNWISHED = re.compile(
     r"\b(?:does|do they|has it|no|not|without|neither|nor|matter|care|mind)\b|n['’]?t\b",
     re.IGNORECASE,
 )
-"""Cues for sentences in which an amenity is a question or is not wished for."""
+"""Cues for sentences in which the user asks about an amenity or does not wish for it."""
 OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number": "reference"}
-"""Maps slot names in booking records of other programs to our names."""
+"""Maps slot names in booking records of other programs to mwzeval's names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange(SystemTurn):
     """A user message, and all actions of the agent until the next user message.
 
-    `domains` are the domains of this turn, the most certain first. The state follows from all calls
-    so far, or from the user's messages if the agent calls no functions. A booking without a known
-    turn is assigned to every turn.
+    `domains` are the domains of this turn, with the most certain domain first. The state follows
+    from all calls so far, or from the user's messages if the agent calls no functions. A booking
+    without a known turn is assigned to every turn.
     """
 
     user: str = ""
@@ -158,7 +158,7 @@ def read_transcript(
 
 
 def domains_in(text: str) -> tuple[str, ...]:
-    """Return the domains of a text in order of mention; a taxi ride always comes first."""
+    """Return the domains of a text in order of mention, but a taxi ride always first."""
     found = dict.fromkeys(str(match.lastgroup) for match in _DOMAIN_WORDS.finditer(text.lower()))
     return tuple(sorted(found, key=lambda domain: domain != TAXI))
 
@@ -177,7 +177,7 @@ def reported_bookings(bookings: object) -> list[Booking]:
 
 
 def _slots(raw: Mapping[Any, Any]) -> dict[str, str]:
-    """Return the slots of a reported booking under our names."""
+    """Return the slots of a reported booking under mwzeval's names."""
     slots = {str(slot): str(value) for slot, value in raw.items()}
     if any(slot.lower() == "trainid" for slot in slots):
         slots.pop("id", None)  # the id of the record, not of the train

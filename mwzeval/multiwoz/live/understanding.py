@@ -65,7 +65,7 @@ _ANSWERS: Mapping[str, frozenset[str]] = {
     "taxi": frozenset(("car", "phone")),
 }
 _FAR = 4
-"""The number of words before a place that may show whether it is departure or destination."""
+"""The number of words before a place that are searched for cues of departure or destination."""
 _STATION = ["train", "station"]
 _FOUND_SLOTS = frozenset(
     {"name", "area", "food", "pricerange", "type", "place", "day", "internet", "parking"}
@@ -119,9 +119,9 @@ class UserTurn:
 class BeliefState:
     """The state of the agent before a user turn.
 
-    `current` is the current domain, `domains` are all domains so far, the latest last. `asked` are
-    the slots in the agent's last question. `constraints` maps domain and slot to the user's
-    constraint. `offered` maps domains to the known values of the recommended venue.
+    `current` is the current domain; `domains` are all domains so far, in order of their last turn.
+    `asked` are the slots in the agent's last question. `constraints` maps domain and slot to the
+    user's constraint. `offered` maps domains to the known values of the recommended venue.
     """
 
     current: str | None = None
@@ -169,7 +169,7 @@ class Vocabulary:
         self._departments = {fold(department): department for department in departments}
 
     def department(self, words: Sequence[str]) -> str | None:
-        """Return the hospital department in `words`; if there are several, the longest."""
+        """Return the hospital department in `words` with the longest name, or None."""
         text = " ".join(word for word in words if word.isalnum())
         named = [name for name in self._departments if f" {' '.join(name)} " in f" {text} "]
         return self._departments[max(named, key=len)] if named else None
@@ -291,8 +291,8 @@ class _Reader:
     """Parses the sentences of a turn in order, and adds their meaning to `turn`.
 
     `carried` is the domain of the previous sentence. For the current sentence, `first` and `after`
-    delimit its tokens (`after` is excluded), `topics` maps tokens that name a domain to that
-    domain, and `ride` is the kind of journey whose places and times it gives, if any.
+    delimit its tokens (`after` is excluded), and `topics` maps tokens that name a domain to that
+    domain. If the sentence gives places and times of a journey, `ride` is the kind of journey.
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary, state: BeliefState) -> None:
@@ -391,7 +391,7 @@ class _Reader:
                 yield domain, MEANT_BY_PRICE.get(domain, "pricerange") if slot == "price" else slot
 
     def _is_request(self, slot: str, slots: Collection[str], given: Collection[str]) -> bool:
-        """Return whether a word for a slot is a request, given the rest of the sentence."""
+        """Return whether a word for a slot is a request, based on the rest of the sentence."""
         if self.ride == "taxi" and slot not in _ANSWERS["taxi"]:
             return False
         if slot == "price":
@@ -480,7 +480,7 @@ class _Reader:
         return None
 
     def _is_hotel(self, before: str) -> bool:
-        """Return whether "hotel" is a type, not any place to stay, given the preceding word."""
+        """Return whether "hotel" is a type, not any place to stay; `before` precedes the word."""
         named = [span.values[0] for span in self.spans if span.slot == "type"]
         if ("guesthouse" in named and "not" not in self.low) or has("user asks type", self.low):
             return False
@@ -639,7 +639,7 @@ class _Reader:
                         yield index, name
 
     def _end(self, first: int, known: Mapping[str, str], asked: Sequence[str]) -> str | None:
-        """Return whether a place is departure or destination, given the words around it."""
+        """Return `departure` or `destination` for a place, based on nearby words, or None."""
         words = self.words[max(self.first, first - _FAR) : first]
         for number, word in enumerate(reversed(words)):
             if word in word_list("user words from"):
@@ -688,7 +688,7 @@ def _state_slot(domain: str, slot: str) -> str:
 
 
 def _time_slot(before: str, behind: str) -> str | None:
-    """Return `arriveby` or `leaveat` for a time, given the words around it; None if unclear."""
+    """Return `arriveby` or `leaveat` for a time, based on the words around it, or None."""
     last = {
         slot: max((match.start() for match in cue(key).finditer(before)), default=-1)
         for slot, key in (("arriveby", "user arrives"), ("leaveat", "user leaves"))

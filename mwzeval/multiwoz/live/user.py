@@ -283,7 +283,7 @@ class LiveUser:
         active.given_up = True
         self.gave_up.append(active.domain)
         self._replies = [act for act in self._replies if act.domain != active.domain]
-        # The messages that these acts announce are no longer sent.
+        # The acts that these markers announce are no longer sent.
         self._markers = [act for act in self._markers if act not in (REPEAT, CORRECT, CHANGE)]
         self._markers.append(giving_up(active.domain))
         self._progress()
@@ -291,7 +291,7 @@ class LiveUser:
     # The user's acts
 
     def _subject(self) -> _ActiveDomain | None:
-        """Return the domain of the next message: that of a reply, or the first unfinished one."""
+        """Return the domain of the next message: that of a reply, or the first one unfinished."""
         answered = (self._domains[act.domain] for act in self._replies)
         for active in (*answered, *self._domains.values()):
             if not active.is_finished:
