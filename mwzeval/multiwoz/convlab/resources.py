@@ -33,7 +33,7 @@ Record = Mapping[str, Any]
 Constraints = Iterable[tuple[str, str]]
 """Pairs of slot and value, such as `("area", "north")`."""
 Spelling = Callable[[str, str, str], str]
-"""Returns another spelling of a value, given (domain, slot, value)."""
+"""A function that maps (domain, slot, value) to another spelling of the value."""
 
 REFERENCE = "Ref"
 """The field of a record with its number in the table, in eight digits."""
@@ -97,7 +97,7 @@ class ActDatabase:
         if domain in ("police", "taxi"):
             return table
         if domain == "hospital":
-            # (odd) Only the department counts, and no value means any department.
+            # (odd) Only the department is compared; any department matches without a value.
             departments = {value.lower() for slot, value in constraints if slot == "department"}
             return tuple(row for row in table if departments <= {row["department"].lower()})
         rows = (1 << len(table)) - 1

@@ -1,6 +1,6 @@
 """ConvLab-2's rule system: a tracker for user acts, and a policy that answers them.
 
-This is a baseline. Its published scores depend on its errors, which are kept and marked (odd).
+This is a baseline. Its published scores depend on its errors, which are retained and marked (odd).
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class RuleSystem:
             self._say(domain, "Recommend", values)
 
     def _book(self, domain: str, slots: Sequence[str]) -> None:
-        """Book if the user has given any booking slot and the search found something."""
+        """Book if the user has given any booking slot and the search found a record."""
         found = self._found.get(domain)
         booking_slots = ACT_BOOKING_SLOTS.get(domain.lower(), frozenset())
         if found and BOOKING not in self._answer and not booking_slots.isdisjoint(slots):
@@ -239,7 +239,7 @@ def _value(record: Record, domain: str, slot: str, missing: str) -> str:
 class RefusedBookings:
     """A system whose bookings are refused if the user's values match `fail_book` in the goal.
 
-    In such a turn, the user only receives the act that the booking failed.
+    In such a turn, the user only receives the act that reports the failed booking.
     """
 
     def __init__(self, system: ActSystem, goal: Goal) -> None:
@@ -252,7 +252,7 @@ class RefusedBookings:
         }
 
     def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
-        """Return the system's acts, or the act that it could not book."""
+        """Return the system's acts, or the act that reports a failed booking."""
         self._user_bookings.hear(acts)
         for act in acts:
             if act.domain.lower() in self._refused:

@@ -156,7 +156,7 @@ def _part(domain: str, raw: Any) -> DomainGoal:
     ):
         raise ValueError(f"{domain}.reqt: expected a list of slots, {found(requested)}")
     part: DomainGoal = {"info": info}
-    # With an empty `fail_info`, the user would ask for nothing.
+    # A user with an empty `fail_info` would have no constraints at first.
     if fail_info:
         part["fail_info"] = fail_info
     if requested:

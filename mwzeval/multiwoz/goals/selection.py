@@ -2,8 +2,8 @@
 
 `corpus[:FOLD][:CHOICE]` selects the goals of a fold (test, dev, train). A `fail_info` that matches
 records in the database is removed, because a correct system would not report a failure;
-`corpus-raw` keeps it. CHOICE is the number of goals from the beginning, or ids separated by commas.
-It is part of the text, and not an option, so that the name of a run's goals includes it.
+`corpus-raw` does not remove it. CHOICE is the number of goals from the beginning, or ids separated
+by commas. It is part of the text, and not an option, so that the name of a run's goals includes it.
 
 `sampled:N` draws N goals from a model estimated on the train fold: it has the frequencies of domain
 combinations, of slot combinations, and of values. Source: the published goal model of Zhu et al.,
@@ -93,7 +93,7 @@ class RunGoals:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def sentences(self, item: str) -> list[str]:
-        """Return a goal as sentences: those of the corpus if exact, else generated ones."""
+        """Return the sentences of a goal: from the corpus if they are exact, else generated."""
         return list(self.messages.get(item, ())) or goal_sentences(self.goals[item])
 
 
@@ -184,7 +184,7 @@ def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
 # Sampled goals
 
 TRIES = 100
-"""The maximum number of alternatives that are tried if nothing satisfies the constraints."""
+"""The maximum number of alternatives that are tried if no record satisfies the constraints."""
 TOWN = "cambridge"
 PLACES = (
     "convlab2/new_goal_model.pkl",
@@ -281,7 +281,7 @@ class GoalModel:
         info = {slot: _draw(values[slot], rng) for slot in slots}
         if domain in ("taxi", "train"):
             times = [slot for slot in ("leaveAt", "arriveBy") if slot in info]
-            if len(times) != 1:  # keep exactly one of the two
+            if len(times) != 1:  # exactly one of the two is used
                 slot, other = self._either(domain, "leaveAt", "arriveBy", rng)
                 if times:
                     del info[other]
@@ -300,7 +300,7 @@ class GoalModel:
         return info
 
     def _either(self, domain: str, slot: str, other: str, rng: Random) -> tuple[str, str]:
-        """Return two mutually exclusive slots, the drawn one first."""
+        """Return two mutually exclusive slots; the first is the drawn slot."""
         shares = self._probabilities[domain]["info"]
         is_first = rng.random() < shares[slot] / (shares[slot] + shares[other])
         return (slot, other) if is_first else (other, slot)

@@ -131,7 +131,7 @@ def venues_called(domain: str, name: str, database: Database, facts: VenueFacts)
     """Return the venues with a name, or else the venues of a query with the most similar name.
 
     Names that share all their words with the given name are preferred ("meze bar restaurant" is
-    the Meze Bar); among these, or among all, those with the highest ratio are returned.
+    the Meze Bar). Among these names, or else among all, those with the highest ratio are returned.
     """
     exactly = facts.called(domain, name)
     if exactly:

@@ -121,7 +121,7 @@ class CheckedMention(NamedTuple):
 class Claim(explanation.Claim):
     """A claim of the system, and its verdict.
 
-    `text` is the part of the response of `turn` from `start` to `end` (characters). `domain`,
+    `text` is the part of the response in `turn` from character `start` to `end`. `domain`,
     `slot` and `value` are its interpretation; `value` is in the database's spelling, None if the
     database does not have it. `venue` are the names of the first of the `venues` (a number) that
     the claim is about; it is empty for names of venues and if the venue is unknown.
@@ -260,7 +260,7 @@ class Grounding:
         return Grounded(turns, tuple(checked), named, goal, progress.outcome())
 
     def _chosen(self, domain: str, last: Named, turns: Sequence[SystemTurn]) -> tuple[str, ...]:
-        """Return the last named venues, or those of them that satisfy later states of the user."""
+        """Return the last named venues, or those that satisfy later states of the user, if any."""
         later = turns[-1].state.get(domain) if len(turns) > last.turn + 1 else None
         if later is None or len(last.venues) == 1:
             return last.venues
@@ -380,7 +380,7 @@ class _Turn:
             if self._agrees(end, domain, value, offered):
                 mention, agrees = end, True
         if agrees is False and not about and value is not None and slot in OF_ANY_VENUE:
-            # The domain may be wrong: the value may belong to a named venue of another one.
+            # The domain may be wrong: the value may belong to a named venue of another domain.
             for other, last in self.named.items():
                 venues = _real(last.venues)
                 if (

@@ -351,7 +351,7 @@ class _Log:
         if domain not in (*NAMED_BY, None) or (names and not only_unknown):
             return domain if names else None, names, found.offered
         if domain not in self._names_last:
-            # If the domain is known, only venues that the database does not have.
+            # If the domain is known, only venues outside the database are used.
             named = [
                 name
                 for name in self._named_last

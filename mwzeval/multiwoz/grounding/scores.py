@@ -44,7 +44,7 @@ LOG = Rates(
     dict.fromkeys((*SLOTS, *OF_LOG)),
     of_dialogues=False,
 )
-"""Claims that agree with results of tools; those of them that contradict the database."""
+"""Claims that agree with results of tools; such claims that contradict the database."""
 INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
 GOALS = Rates(
     (
@@ -152,7 +152,7 @@ def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[int, bool, bool, bool]
 
 
 def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float]:
-    """Return the numbers of a goal's bookings and of the `right` ones, by domain."""
+    """Return the numbers of a goal's bookings and of its `right` bookings, by domain."""
     if not right:
         return {}
     counted = {scope: (1, of_scope) for scope, of_scope in right.items()}
@@ -240,7 +240,7 @@ class Words:
                 yield Fact(claim.verdict, claim.line(), claim.domain)
 
     def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
-        """Return what passed and failed, by domain; None is the whole dialogue."""
+        """Return the outcomes that passed or failed, by domain; None is the whole dialogue."""
         outcome = self.grounded.outcome
         whole: dict[str, bool | None] = {INFORM: outcome.inform, SUCCESS: outcome.success}
         by_domain: dict[str | None, dict[str, bool | None]] = {None: whole}

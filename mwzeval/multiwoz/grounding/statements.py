@@ -5,8 +5,8 @@ names before it in its sentence, else to the names in an earlier sentence or in 
 question between name and value, or the end of a list, makes the venue unknown.
 
 A value is not a claim if it is denied (`not in the centre`), requested (`something cheap?`), wished
-for (`you want a hotel`), or stated about other venues (`there is also one in the east`) or about
-many (`12 museums`).
+for (`you want a hotel`), or stated about other venues (`there is also one in the east`) or several
+venues (`12 museums`).
 
 A count states the number of venues: `I found 12 restaurants in the centre`. Sentences with several
 counts (`7 guesthouses and 2 hotels`) are ignored. Definitions are in `docs/metrics.md`.
@@ -34,7 +34,7 @@ GENERIC = "hotel"
 MOST = 16
 """Maximum number of names before a value, and after it, that are considered."""
 LONGEST = 300
-"""Maximum number of characters in a sentence, which bounds run time; longer ones are split."""
+"""Maximum number of characters in a sentence, which bounds run time; longer sentences are split."""
 
 Names = tuple[Mention, ...]
 
@@ -68,7 +68,7 @@ class Statements:
     def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
         """Return the names to which a value is assigned, empty if this is unclear.
 
-        `names` are in the order of the text; only the nearest ones are considered.
+        `names` are in the order of the text; only the nearest names are considered.
         """
         named = [self._placed(name) for name in _near(value, names)]
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
@@ -288,9 +288,9 @@ def _near(value: Mention, names: Sequence[Mention]) -> Sequence[Mention]:
 CHOICE = "choice"
 SENTENCE = PATTERNS["sentence"]
 SELECTION = 5
-"""Up to this number, a count may be that of a selection from more venues."""
+"""Maximum count that may refer to a selection from more venues."""
 MOST_CONSTRAINTS = 7
-"""Maximum number of constraints of which all subsets are queried."""
+"""Maximum number of constraints for which all subsets are queried."""
 
 
 class Count(NamedTuple):

@@ -2,7 +2,7 @@
 
 The policy queries its own database, as at act level, but books with the tools. A tool requires all
 details of a booking, whereas the policy books after the first slot; the agent therefore asks for
-the missing ones. It also orders taxis with the tool, which requires the route.
+the missing details. It also orders taxis with the tool, which requires the route.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mwzeval.multiwoz.live.wordings import system_text
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, STATE_BOOKING_SLOTS
 
 Booking = Generator[Call, Any, list[Act]]
-"""Yields a call that books, receives its result, and returns the acts of the response."""
+"""Yields a booking call, receives its result, and returns the acts of the response."""
 MORE = Act("reqmore", GENERAL, NONE, NONE)
 _ACT_SLOTS = {**USER_ACT_SLOTS, "taxi": {"car": "Car", **USER_ACT_SLOTS["taxi"]}}
 """Maps a domain and a slot of a state to a slot of an act."""

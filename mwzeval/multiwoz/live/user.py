@@ -291,7 +291,7 @@ class LiveUser:
     # The user's acts
 
     def _subject(self) -> _ActiveDomain | None:
-        """Return the domain of the next message: that of a reply, or the first one unfinished."""
+        """Return the domain of the next message: that of a reply, or the first unfinished one."""
         answered = (self._domains[act.domain] for act in self._replies)
         for active in (*answered, *self._domains.values()):
             if not active.is_finished:
@@ -387,7 +387,7 @@ class _ActiveDomain:
         self.domain = domain
         self.goal = goal
         for part in ("fail_info", "fail_book"):
-            # An empty first wish is the same as none.
+            # An empty first wish counts as no first wish.
             if not goal.get(part, True):
                 del goal[part]
         self.given_up = False
@@ -401,7 +401,7 @@ class _ActiveDomain:
         self.venue: str | None = None
         """The venue or train that the system named last."""
         self.known: dict[str, Sequence[str]] = {}
-        """The values that the system has given for it since then."""
+        """The values of this venue that the system has stated since then."""
 
     @property
     def identity(self) -> str:
@@ -478,9 +478,9 @@ class _ActiveDomain:
 
 
 def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
-    """Return the reply to a question about a slot: the wish, or that it does not matter.
+    """Return the reply to a question about a slot: the wish, or else `dontcare`.
 
-    The result is None if the user wants to know this value itself.
+    The result is None if the user itself requests the value of this slot.
     """
     if slot in active.requests or slot in ("ref", NONE):
         return None
@@ -515,7 +515,7 @@ def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Re
     value = values[draws.pick(len(values))]
     if slot == active.identity:
         if active.venue in values:
-            return slot, active.venue  # An earlier choice is kept.
+            return slot, active.venue  # The user does not change an earlier choice.
         active.venue = value
     return slot, value
 

@@ -46,9 +46,9 @@ MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early",
 _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}
 _NAMING = frozenset({"name", "trainID"})
 HOME = "cambridge"
-"""The town in which every user is."""
+"""The town of all users."""
 _WITHOUT_VALUE = frozenset({"choice", "internet", "parking", LANDMARK, "openhours"})
-"""Slots of mentions without a value: "thanks a lot" also counts as a number of venues."""
+"""Slots whose mentions are not values: "thanks a lot" is also found as a number of venues."""
 _TIMES = frozenset({"time", "leaveAt", "arriveBy"})
 _LIKE: Mapping[str, frozenset[str]] = {
     "leaveat": _TIMES,
@@ -158,7 +158,7 @@ def misunderstanding(
     goal: Goal,
     named: Collection[Effect] = (),
 ) -> str | None:
-    """Return a description of what the user misunderstood in a turn; None if there is nothing.
+    """Return a description of the user's misunderstanding of a turn, or None.
 
     `named` are effects of names that the user already knows; they are ignored.
     """
@@ -314,7 +314,7 @@ def _open_in_words(
     """Yield parts of a goal that were open (not stated, answered or booked) at the last message.
 
     A constraint counts as stated if either side has mentioned it, because an agent may guess it. If
-    a first wish cannot be met, the second one counts too. Answers and bookings count if the agenda
+    a first wish cannot be met, the second wish counts too. Answers and bookings count if the agenda
     user would have understood them, or if the values occur in the agent's text in any form. Actions
     of the agent after the last user message do not count.
     """

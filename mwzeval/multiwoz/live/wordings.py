@@ -34,7 +34,7 @@ BEHIND = (
     *("Name", "Depart", "Dest", "Food", "Type", "Area", "Day", "Leave", "Arrive", "Stars", "Price"),
     *("Department", "Internet", "Parking"),
 )
-"""Slots that follow the noun, in this order; others come after them."""
+"""Slots that follow the noun, in this order; all other slots follow these."""
 
 AGENTS = "agents.tsv"
 _PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}|]*)\|([^{}|]*))?\}")
@@ -79,7 +79,7 @@ def finished(sentence: str) -> str:
 
 
 def begun_small(sentence: str) -> str:
-    """Return a sentence in the form in which it continues after a comma."""
+    """Return a sentence with a lower-case first letter, except for "I", to follow a comma."""
     first = sentence.split(maxsplit=1)[0]
     if first == "I" or first.startswith("I'"):
         return sentence
@@ -102,7 +102,7 @@ def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def agent_sentence(agent: str, what: str, seed: str, value: Callable[[str], str]) -> str:
-    """Return a sentence with the values of its slots; `seed` alone decides between wordings."""
+    """Return a sentence with the values of its slots; the wording depends only on `seed`."""
     table = keyed_lines(AGENTS)
     wordings = table.get(f"{agent} {what}") or table[what]
     return filled(wordings[zlib.crc32(f"{seed} {what}".encode()) % len(wordings)], value)
@@ -145,7 +145,7 @@ def system_text(acts: Sequence[Act], rng: Random) -> str:
 
 
 class _Turn(ABC):
-    """The sentences of a turn; the generator of its dialogue draws their wordings."""
+    """The sentences of a turn; the dialogue's random generator selects their wordings."""
 
     def __init__(self, rng: Random) -> None:
         self.sentences: list[str] = []
@@ -179,7 +179,7 @@ class _Turn(ABC):
         return ()
 
     def phrase(self, kind: str, domain: str, slot: str, value: str) -> str:
-        """Return a phrase for a value of a slot; slots without wordings use a general one."""
+        """Return a phrase for a value of a slot; slots without wordings use a general phrase."""
         wordings = self.find(kind, domain, slot, value) or self.find(kind, domain, OTHER)
         return self.fill(wordings, {slot: value, "value": value})
 
@@ -189,7 +189,7 @@ class _Turn(ABC):
         return [self.phrase(kind, domain, slot, values[slot]) for slot in _ordered(values, order)]
 
     def sentence(self, key: str, domain: str = "", **parts: str) -> str:
-        """Return a sentence for a domain, or a general one if the domain has none."""
+        """Return a sentence for a domain, or a general sentence if the domain has none."""
         wordings = self._wordings.get(f"{key} {domain}".strip())
         return self.fill(wordings or self._wordings[f"{key} {ANY}"], parts)
 
@@ -223,7 +223,7 @@ class _Turn(ABC):
     def behind(self, domain: str, values: Values) -> list[str]:
         """Return the phrases that follow the noun; `and` connects adjacent clauses."""
         phrases: list[str] = []
-        # Negative phrases come last: "without wifi and with parking" is easily misread.
+        # Negative phrases are last: "without wifi and with parking" is easily misread.
         slots = sorted(_ordered(values, BEHIND), key=lambda slot: values[slot].lower() == "no")
         for slot in slots:
             phrase = self.phrase("after", domain, slot, values[slot])

@@ -53,8 +53,8 @@ class Scenario:
     """The input of the scorer: the turns of a dialogue, the goal and the gold annotation.
 
     `constraints` are the informable slots of each domain of the goal; `booked` are the domains
-    that each turn books and `annotated` its gold state; `in_words` is whether responses came
-    without placeholders.
+    that each turn books and `annotated` its gold state; `in_words` is whether the original
+    responses have no placeholders.
     """
 
     goal: Mapping[str, DomainGoal]
@@ -163,7 +163,7 @@ class Failure:
 
 
 def failures(case: Scenario) -> list[Failure]:
-    """Return why Inform failed in each domain, or else why Success failed; empty if neither did."""
+    """Return why Inform failed in each domain, or else why Success failed; empty if both passed."""
     outcome = case.outcome()
     found: list[Failure] = []
     for domain, result in outcome.domains.items():
@@ -223,7 +223,7 @@ def _offer_failures(
         found += _state_failures(offering, domain, index)
     lacking = len(found)
     if not is_active and found[-1].kind == "no-state" and not found[-1].then:
-        lacking -= 1  # Both have one cause: the system did not notice the domain.
+        lacking -= 1  # Both failures have one cause: the system did not notice the domain.
     return (lacking, _excused(found), _remoteness(placeholder, turn, others), index), found
 
 
@@ -231,7 +231,7 @@ def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[F
     """Return the failures after the user's wish became the goal, if that turn is known.
 
     `found` are the failures of the last offer. The annotation explains some of them if the user
-    then wanted the offered venue. A later turn with fewer of these is preferred.
+    wanted the offered venue at that time. A later turn with fewer such failures is preferred.
     """
     last = max(
         index

@@ -218,14 +218,14 @@ def judge(
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
     """Return whether the venues `found` by a turn's offer replace the current offer.
 
-    The current offer remains if all its venues are among the ones found, so that naming a venue
+    The current offer remains if all its venues are among the found venues, so that naming a venue
     again does not widen an earlier, narrower offer.
     """
     return not offered or not set(offered) <= set(found)
 
 
 class Rate(NamedTuple):
-    """A percentage: the count `outcome` of the count `cases`."""
+    """A percentage: the count `outcome` divided by the count `cases`."""
 
     name: str
     label: str

@@ -30,7 +30,7 @@ from mwzeval.multiwoz.scoring.goal_success import (
 
 @dataclass(frozen=True, slots=True)
 class RewardWeights:
-    """The weights of a reward: of Inform and Success (0 or 1 each), and of the sum of credits.
+    """The weights of Inform and Success (each is 0 or 1) and of the sum of credits in a reward.
 
     For lexicalized responses, there are also weights of Grounded Success (0 or 1), hallucination
     and consistency (proportions); the weight of hallucination should be negative. With the default
@@ -79,8 +79,8 @@ class TurnReward:
 
 
 class MentionCounts(NamedTuple):
-    """The numbers of mentioned values, of those that are not in the database, of those that are
-    comparable with the offered venues, and of those that agree with them.
+    """Numbers of mentions: all, those that are not in the database, those that are comparable with
+    the offered venues, and those that agree with the offered venues.
     """
 
     mentions: int = 0

@@ -167,7 +167,7 @@ class Rows:
             self.confusions[rule].update(counts)
 
     def with_windows(self) -> Rows:
-        """Return the folded rows of a whole input with its MSTTR windows, which no part knows."""
+        """Return the folded rows of a whole input, with the MSTTR windows of the whole input."""
         values = self.table.values.copy()
         for column, total in self.richness.totals().items():
             if column in self.table.columns:
@@ -360,7 +360,7 @@ class ScoredPredictions:
     ) -> Signature:
         """Return the signature of a metric: all choices that affect its scores.
 
-        Each state tracking rule has separate signatures, which are found by the names of scores.
+        Each state tracking rule has separate signatures, which depend on the name of the score.
         """
         scorer, rows, sources = self.scorer, self.rows, self.rows.sources
         choices: dict[str, object] = {

@@ -81,8 +81,8 @@ class Metrics:
 class Sources:
     """The sources of states and active domains, the same for all dialogues of an input.
 
-    Predicted ones are used only if all turns of the input have them. `lexicalized` is the kind of
-    responses according to `Wording`.
+    Predicted states or domains are used only if all turns of the input have them. `lexicalized` is
+    the kind of responses according to `Wording`.
     """
 
     predicted_states: bool
@@ -193,7 +193,7 @@ class Scorer:
         return replace(sources, lexicalized=True)
 
     def kind(self, sources: Sources) -> Responses:
-        """Return the kind as which responses of an input with these sources are read."""
+        """Return the kind of responses that is assumed for an input with these sources."""
         return LEXICALIZED if self.delexicalizes(sources) else DELEXICALIZED
 
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:

@@ -176,7 +176,7 @@ TOTALS = (
 )
 DOMAIN_COUNTS = ("active", "counted", "right", "dialogues", "only")
 DEPTHS = (*map(str, range(1, 10)), "10+")
-"""The number of a turn in its dialogue; the few turns from the tenth on are counted together."""
+"""The number of a turn in its dialogue; turns from the tenth on are counted together."""
 DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
 
 FLEXIBLE = "flexible_goal_accuracy"
@@ -464,8 +464,8 @@ def with_state_errors(
 ) -> Explanation:
     """Return an explanation with the annotated state and the state errors of each turn.
 
-    `outcome` names the joint accuracy of turns without errors. With `alone`, the explanation has
-    only outcomes and failure reasons of states.
+    `outcome` names the joint accuracy of turns without errors. With `alone`, outcomes and
+    failure reasons of other scores are omitted.
     """
     turns = [
         [

@@ -50,7 +50,7 @@ CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
         "domain-turns": ("active", "all", "dialogue"),
     }
 )
-"""Choice → possible values, in the order of signatures; the preset `exact` uses the first ones."""
+"""Choice → possible values, in the order of signatures; `exact` uses each first value."""
 LAMBDA = "lambda"
 """An additional choice, any number of at least 0: the rate λ of flexible goal accuracy."""
 KNOWN_CHOICES = (*CHOICES, LAMBDA)
@@ -75,7 +75,7 @@ RULES = (FUZZY95, *PRESETS)
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A preset with its choices, some of which may be changed."""
+    """A preset, possibly with changed choices."""
 
     preset: str
     choices: tuple[tuple[str, str], ...]
@@ -157,7 +157,7 @@ ANY_SLOT = "*"
 
 @lru_cache(maxsize=1)
 def trade_labels() -> Mapping[str, Mapping[str, str]]:
-    """Return TRADE's corrections: `domain-slot`, or `*` for any slot → label → corrected label."""
+    """Return TRADE's corrections: `domain-slot` (`*`: any slot) → label → corrected label."""
     labels: dict[str, dict[str, str]] = {ANY_SLOT: {}}
     for slot, label, correction in table_rows(embedded("trade_labels.tsv"), 3):
         labels.setdefault(slot, {})[label] = correction
@@ -174,7 +174,7 @@ Raw = TypeVar("Raw")
 Read = TypeVar("Read")
 PredictedState = Mapping[str, Mapping[str, str]]
 GoldState = Mapping[str, Mapping[str, Sequence[str]]]
-"""Domain → slot → accepted values; the first one is shown in reports."""
+"""Domain → slot → accepted values; reports show the first value."""
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:

@@ -288,7 +288,7 @@ class _TurnReader:
         return SLOT_OF.get(slot, slot)
 
     def _price(self, first: int, after: int) -> str:
-        """Return whether a price is that of a room, a visit or a ticket, from adjacent words."""
+        """Return `roomprice`, `entrancefee` or `price` for a price, based on adjacent words."""
         words = self._tokens.words
         earlier = dropwhile(
             WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1]

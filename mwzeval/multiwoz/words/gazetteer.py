@@ -202,7 +202,7 @@ SHORTEST, LONGEST = 5, 24
 
 
 class Longest(NamedTuple):
-    """A value in tokens: the token after it, its meanings; `owner` if a possessive s follows."""
+    """A value in tokens: the token after it, its meanings, and whether a possessive s follows."""
 
     after: int
     meanings: tuple[Meaning, ...]
@@ -212,7 +212,7 @@ class Longest(NamedTuple):
 class Gazetteer:
     """Finds values in tokens, and the venues that have them.
 
-    `names` are the words of each name, `places` those of each train station, `town_parts` those
+    `names` are the words of each name, `places` those of each train station, `town_parts` the words
     that may follow addresses. `begins` and `words` are the first words and all words of the values.
     Its caches do not affect results.
     """
