@@ -268,7 +268,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse all arguments; exit with 2 for unknown ones."""
+        """Parse all arguments; exit with 2 if an argument is unknown."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             option = next((word for word in unknown if word.startswith("-")), "")

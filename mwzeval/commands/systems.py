@@ -133,7 +133,7 @@ def _stem(file: str) -> str:
 
 
 def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """Return the files of the systems of a comparison, or of their runs, by system name.
+    """Return system name → the files of its runs, for the systems in a comparison.
 
     A file is a system, and so is `NAME=RUN,RUN`; a repeated name adds runs.
 

@@ -311,7 +311,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 def verdict(comparison: Comparison) -> tuple[str, ...]:
     """Return a sentence for each system: the scores in which it is better or worse.
 
-    Only scores of the whole input with a direction are used; if any are tested, only tested ones.
+    Only scores of the whole input with a direction are used; if any are tested, only tested scores.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure, entry in comparison.entries:

@@ -194,7 +194,7 @@ def pilots_of(
     usual: Sequence[str],
     clusters: Mapping[str, str] | None = None,
 ) -> dict[str, Pilot]:
-    """Return the score called `name` of pilot runs, by default the first of the `usual` ones.
+    """Return the score called `name` of pilot runs, by default the first of the `usual` scores.
 
     The score of a trial is its jackknife pseudo-value, which for a rate is the outcome itself.
     Units that are resampled together (dialogues of a seed) are trials of one item.
@@ -312,10 +312,10 @@ def power_document(
 ) -> Document:
     """Return the detectable differences, and advice, for one or two pilot runs by name.
 
-    `difference` is the one to detect, in the unit of the score; None for the smallest detectable
-    ones. `goals` and `trials` are numbers of items, and of trials per item; the defaults are usual
-    ones. `in_corpus` is the number of items of the corpus; None if more can be created. `places`
-    are decimals.
+    `difference` is the difference to detect, in the unit of the score; with None, the smallest
+    detectable differences are reported. `goals` and `trials` are numbers of items, and of trials
+    per item; the defaults are usual numbers. `in_corpus` is the number of items of the corpus; None
+    if more can be created. `places` are decimals.
 
     Raises:
         UsageError: For several trials if the pilot has one per item, and for pilots that do

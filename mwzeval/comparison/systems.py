@@ -554,7 +554,7 @@ class _Rows:
 
     @cached_property
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
-        """The scores of types of the runs of each system, which resampled units would bias.
+        """The scores of types for the runs of each system; resampled units would bias these scores.
 
         They are means of jackknife pseudo-values; resampling these gives intervals of equal width.
         """

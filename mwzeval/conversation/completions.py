@@ -383,7 +383,7 @@ class Client:
         return completion
 
     def close(self) -> None:
-        """End all requests, and refuse new ones."""
+        """End all requests, and refuse new requests."""
         self.clock.stop()
         self._connections.close()
 

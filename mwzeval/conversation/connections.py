@@ -93,7 +93,7 @@ class _EncryptedSocket(ssl.SSLSocket):
 class Connections:
     """Connections to the server of a URL, which must be ASCII; one connection for each thread.
 
-    `close` ends the requests of all threads and refuses new ones. Raises `UsageError` for an
+    `close` ends the requests of all threads and refuses new requests. Raises `UsageError` for an
     unsupported proxy.
     """
 

@@ -36,7 +36,7 @@ PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
 OF_NO_SCORE = "acts do not count in scores of a simulation, but were used in its dialogues"
 NATURAL_MIX = 1000
-"""The maximum number of dialogues of the natural mix, which are the first ones."""
+"""The maximum number of dialogues of the natural mix, which are the first dialogues."""
 
 
 @dataclass(frozen=True, slots=True)

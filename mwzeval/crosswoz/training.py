@@ -61,7 +61,7 @@ class TradeSettings(TrainingSettings):
     characters: bool = False
     """Whether words are single characters instead of jieba's words."""
     longest_history: int = 1000
-    """The maximum number of words of a history; the last ones are read."""
+    """The maximum number of words of a history; the last words are read."""
     longest_value: int = 40
     """The maximum number of words of a value."""
     learning_rate: float = 0.002

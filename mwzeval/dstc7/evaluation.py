@@ -175,8 +175,8 @@ def plain_metrics(
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
     """Return the mean of the final scores of several submissions, and the tracks that it covers.
 
-    The track's own way of combining subtasks is not known; this mean is ours. Raises `ValueError`
-    if there are no submissions.
+    The track's own method of combining subtasks is not known; this mean is not official. Raises
+    `ValueError` if there are no submissions.
     """
     if not evaluated:
         raise ValueError("a mean needs at least one submission")

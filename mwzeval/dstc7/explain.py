@@ -13,7 +13,7 @@ EXPLAINED = (1, 10)
 """The cut-offs of the hits that are the outcomes of an example."""
 
 SHOWN = 10
-"""How many candidates of a ranking are shown, in addition to the correct ones."""
+"""The number of candidates of a ranking that are shown, in addition to correct candidates."""
 
 MEANINGS = {
     "ranked-below": "The right candidate is not ranked first, or not among the first ten.",

@@ -164,7 +164,7 @@ def _none_columns(ranked: Sequence[Sequence[str]], correct: Sequence[Sequence[st
 
 
 class Selection(NamedTuple):
-    """The numbers of selected ids, of correct selected ids, and of correct ids of an example."""
+    """Numbers of ids in an example: selected, correct and selected, and correct."""
 
     selected: int
     correct_selected: int
@@ -176,7 +176,7 @@ def select(
 ) -> tuple[tuple[str, ...], Selection]:
     """Return the choices that cover the share `coverage` of the probability, and their counts.
 
-    At most ten choices are used, the most probable ones; if an id is repeated, the first counts.
+    At most the ten most probable choices are used; if an id is repeated, its first place counts.
     """
     places = _first_places(ranking.ids)
     weights = [ranking.confidences[place] or 0.0 for place in places]

@@ -109,7 +109,7 @@ SPEAKERS: dict[Dataset, frozenset[str]] = {
     "advising": frozenset({"student", "advisor"}),
 }
 RANKED = 100
-"""The number of candidates of a ranking: the whole list, or the best ones of the pool."""
+"""The number of candidates of a ranking: the whole list, or the best candidates of the pool."""
 CHOICES = 10
 """The number of choices for the metric of the task description."""
 PREFIX = "dstc7"

@@ -116,7 +116,7 @@ class DataRoot:
         raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the places of files that differ from the published ones."""
+        """Return the places of files that differ from the published files."""
         published = {self.path / file.local: file for file in self.published}
         files = {path: published[path] for path in paths if path in published}
         return tuple(

@@ -41,7 +41,7 @@ MODELS = 16
 """The size limit of a trained model (an uncompressed file) is the limit times this number."""
 
 COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
-"""The first bytes of compressed files, whatever their names; no JSON text begins with them."""
+"""The first bytes of compressed files, with any name; no JSON text begins with them."""
 ZIP_MAGIC = b"PK\x03\x04"
 ZSTD_METHOD = 93
 """The number of zstd in zip archives, which Python before 3.14 cannot read."""
@@ -229,8 +229,8 @@ def zip_names(path: str | Path) -> list[str]:
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
     """Return the content of members of a zip; compressed files in it are also decompressed.
 
-    `wanted` are names, or the last parts of names; missing ones are ignored. Raises `InputError` if
-    the zip is damaged, or if the members together exceed the limit.
+    `wanted` are names, or the last parts of names; missing members are ignored. Raises `InputError`
+    if the zip is damaged, or if the members together exceed the limit.
     """
     from zipfile import ZIP_STORED
 
@@ -302,7 +302,7 @@ def _matching(pattern: str) -> list[str]:
 
 
 def shortest_ends(paths: Sequence[str]) -> list[str]:
-    """Return each file's name, with as many of its folders as are needed to distinguish the files.
+    """Return each file's name, with only the folders that are needed to distinguish the files.
 
     >>> shortest_ends(["runs/1/ours.json", "runs/2/ours.json", "runs/2/theirs.json"])
     ['1/ours.json', '2/ours.json', 'theirs.json']

@@ -212,7 +212,7 @@ class GoldFold:
     """The gold data of one fold of a corpus.
 
     `checksum` has 8 hexadecimal digits and covers all files of gold data and database;
-    `other_files` are the paths of those that differ from the published files. `tables` are the
+    `other_files` are the paths of files that differ from the published files. `tables` are the
     unmodified rows of the database files. With `rollouts`, predicted ids may be rollouts of
     dialogues of the fold.
     """

@@ -473,7 +473,7 @@ class IncrementalEvaluator:
         return scored.with_rows(self._rows[sources].with_windows()).report()
 
     def _possible(self) -> Sequence[Sources]:
-        """Return the sources with which this part can be scored, preferred ones first.
+        """Return the sources with which this part can be scored, preferred sources first.
 
         Raises `InputError` if there are none.
         """

@@ -1,8 +1,9 @@
 """Normalize slots and values to the spelling of the databases, and estimate active domains.
 
-All published scores depend on these rules, including the odd ones, so no rule may be corrected; a
-changed rule becomes a new rule set. `data/words/aliases.tsv` lists spellings with the same meaning.
-The list of known slots is used only for warnings: other slots are scored without changes.
+All published scores depend on these rules, including the rules marked (odd), so no rule may be
+corrected; a changed rule becomes a new rule set. `data/words/aliases.tsv` lists spellings with the
+same meaning. The list of known slots is used only for warnings: other slots are scored without
+changes.
 """
 
 from __future__ import annotations

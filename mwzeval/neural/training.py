@@ -237,7 +237,7 @@ class _Run:
             watch(point)
 
     def _points_since_best(self) -> int:
-        """Return the number of points after the best one, which is the first of equal ones."""
+        """Return the number of points after the best point, which is the first of equal points."""
         qualities = [point.quality for point in self.curve]
         comparable = [-np.inf if q is None or np.isnan(q) else q for q in qualities]
         return len(comparable) - 1 - int(np.argmax(comparable))

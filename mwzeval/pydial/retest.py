@@ -1,7 +1,7 @@
 """Tests of trained policies under other conditions than in their training.
 
 Conditions are environments of the domain, error rates, simulated users, and users behind an
-endpoint or in custom code. Test files are saved in the run folder; existing ones are reused.
+endpoint or in custom code. Test files are saved in the run folder; existing files are reused.
 
 Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 """

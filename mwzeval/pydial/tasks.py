@@ -19,7 +19,7 @@ PUBLISHED_DOMAINS: Mapping[str, str] = {
 }
 """Maps the code of a domain in task names to the name of its files."""
 DEMO = "Demo-"
-"""Prefix of the tasks in the embedded domains, which resemble the published ones."""
+"""Prefix of the tasks in the embedded domains, which resemble the published domains."""
 DOMAIN_FILES: Mapping[str, str] = {
     **PUBLISHED_DOMAINS,
     f"{DEMO}CR": "DemoGardens",

@@ -52,8 +52,8 @@ def make_vector_environment(
     `autoreset_mode` is a mode of Gymnasium: with NEXT_STEP, the step after the end of a dialogue
     starts a new one and ignores its action; with SAME_STEP, the step that ends a dialogue starts a
     new one (`info["final_obs"]` and `info["final_info"]` describe the end); with DISABLED, `reset`
-    with `options["reset_mask"]` starts new ones. `info["action_mask"]` and `action_masks()` have
-    shape (environments, actions). All other arguments are those of `make_environment`.
+    with `options["reset_mask"]` starts new dialogues. `info["action_mask"]` and `action_masks()`
+    have shape (environments, actions). All other arguments are those of `make_environment`.
 
     Raises `UsageError` if `num_envs` is below 1 or `autoreset_mode` is unknown, `DependencyError`
     without Gymnasium or numba, and the errors of `make_environment`: `RenderModeError`,

@@ -286,7 +286,7 @@ DARK = 0.48
 
 
 class _HeatMap(NamedTuple):
-    """Numbers that are drawn as colors, in named rows; `nan` for missing ones."""
+    """Numbers that are drawn as colors, in named rows; `nan` for missing numbers."""
 
     title: str
     columns: Sequence[str]

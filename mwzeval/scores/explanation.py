@@ -117,7 +117,7 @@ NOT_JUDGED = -3
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A unit with its outcomes, `outcomes[scope][name]`, and the reasons of the failed ones.
+    """A unit with its outcomes, `outcomes[scope][name]`, and the reasons of failed outcomes.
 
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
     not apply (Success of a domain when Inform has failed). For each line of the `goal`, `reached`
@@ -206,7 +206,7 @@ Pair = tuple[Explanation, Explanation]
 
 
 class OutcomeCounts(NamedTuple):
-    """The number of units that failed with only the first of two systems (`lost`), and so on."""
+    """Numbers of units that only the first system failed (`lost`) or passed (`won`), or both."""
 
     outcome: str
     lost: int

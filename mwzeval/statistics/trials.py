@@ -48,12 +48,12 @@ def item_of_trial(name: str) -> str:
 
 
 def all_succeed(successes: int, trials: int, k: int) -> float:
-    """Return the share of choices of `k` of an item's trials that all succeeded (pass^k)."""
+    """Return the probability that `k` random trials of an item all succeeded (pass^k)."""
     return comb(successes, k) / comb(trials, k)
 
 
 def some_differ(successes: int, trials: int, k: int) -> float:
-    """Return the share of choices of `k` of an item's trials that have both outcomes.
+    """Return the probability that `k` random trials of an item have both outcomes.
 
     For k = 2 it is the probability that two trials disagree.
     """

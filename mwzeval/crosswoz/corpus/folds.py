@@ -69,7 +69,7 @@ class Fold:
     """One fold of a revision, and the tables of its database as in the files.
 
     `checksum` has 8 hexadecimal digits and covers all of its files; `other_files` has the locations
-    of files that differ from the published ones.
+    of files that differ from the published files.
     """
 
     revision: str

@@ -510,7 +510,7 @@ class JointNlu:
     batch_size: int = 64
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
-        """Return the acts of a side's utterance; `context` has the previous ones, oldest first."""
+        """Return the acts of a side's utterance; `context`: previous utterances, oldest first."""
         return self.predict([Utterance(utterance, tuple(context)[-CONTEXT:], side)])[0]
 
     def predict(self, utterances: Sequence[Utterance]) -> list[Acts]:
@@ -518,7 +518,7 @@ class JointNlu:
         self.network.eval()
         acts: list[Acts] = [()] * len(utterances)
         lengths = [len(utterance.text) for utterance in utterances]
-        # Utterances of similar length are batched, which reduces padding. Empty ones have no acts.
+        # Utterances of similar length are batched, to reduce padding. Empty texts have no acts.
         order = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
         with torch.inference_mode():
             for start in range(0, len(order), self.batch_size):

@@ -434,12 +434,12 @@ def train_sclstm(
     settings: SclstmSettings | None = None,
     watch: WatchSide | None = None,
 ) -> SclstmNlg:
-    """Train the generators of both sides and return the best ones on `validation`.
+    """Train the generators of both sides and return those that are best on `validation`.
 
     A subfolder of `folder` for each side gets the model, and a checkpoint after each epoch; the
     same call resumes an interrupted training, with an identical result. `watch` gets losses in nats
-    per token; those of training sentences include dropout and the costs of the acts vector, those
-    of validation sentences do not.
+    per token; training losses include dropout and the costs of the acts vector, validation losses
+    do not.
 
     Raises `InputError` for dialogues without sentences, invalid Unicode and a damaged checkpoint,
     `UsageError` if the folder contains other files, `DependencyError` without jieba.

@@ -94,7 +94,7 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """The count of numbers, including the special ones."""
+        """The count of numbers, including special numbers."""
         return SPECIAL + len(self.words)
 
     def cut(self, text: str) -> list[str]:

@@ -143,7 +143,7 @@ ItemTurn = tuple[frozenset[Item], frozenset[Item], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ItemScores(Generic[Item]):
-    """Micro-averaged precision, recall and F1 of all items, and of the items of each of `scopes`.
+    """Micro-averaged precision, recall and F1 of all items, and of the items in each scope.
 
     Items are acts, or slots with their values. `scopes_of` returns the scopes of an item (its
     intent, for example); the scopes of its turn are added. Scopes that are not in `scopes` are not

@@ -77,8 +77,8 @@ ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "un
 def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
     """Return the lines of the goal with the user's final values.
 
-    A user whose goal names a venue keeps this name, whatever the system says. Therefore, if the
-    system names a venue that does not exist, that name is the final value.
+    A user whose goal names a venue keeps this name, even if the system names another. Therefore, if
+    the system names a venue that does not exist, that name is the final value.
     """
     invented: dict[str, str] = {}
     for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):
@@ -207,7 +207,7 @@ def _rows(
 ) -> Iterator[tuple[str, Mapping[str, float]]]:
     natural = natural_mix(dialogues)
     for index, (name, each) in enumerate(dialogues.items()):
-        # An unfinished dialogue fails, whatever was said.
+        # An unfinished dialogue fails in any case.
         outcomes = {
             "finish_rate": each.finished,
             "inform": each.finished and judgements[name].inform,

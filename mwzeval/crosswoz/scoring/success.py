@@ -1,7 +1,7 @@
 """Inform, Success and BLEU of end-to-end systems.
 
 The outcome of a dialogue is checked against its goal and the database. For a predictions file, the
-outcome is computed: the user turns are those of the corpus, whatever the system answers. Each
+outcome is computed: the user turns are those of the corpus, for any answer of the system. Each
 sub-goal gets the last venue that the system named while the user talked about this sub-goal, and
 the values in the system's acts or words. In simulated dialogues, the user's state has the outcome.
 

@@ -140,7 +140,7 @@ class RuleSystem:
     def _search_less(
         self, domain: str, slots: Mapping[str, str]
     ) -> tuple[_Offer | None, list[Act]]:
-        """Return an offer for as many constraints as possible, and acts about the differences."""
+        """Return an offer that satisfies the most constraints, and acts about the differences."""
         no_offer = Act(NO_OFFER, domain, NONE, NONE)
         for given_up in _least(slots):
             less = _without(slots, given_up)

@@ -57,7 +57,7 @@ class Settings(TrainingSettings):
     minimum_count: int = 2
     """Words that occur less often in the training file have no entry of their own."""
     largest_vocabulary: int = 100_000
-    """The maximum number of words; the most frequent ones are used."""
+    """The maximum number of words; the most frequent words are used."""
     buckets: int = 16_384
     """The number of entries for all other words, which are assigned by a hash."""
     context_words: int = 160
@@ -552,7 +552,7 @@ class _DualEncoderLearner(Learner):
     def loss(self, chosen: Integers) -> Tensor:
         """Return the mean negative log probability of the correct answers, in nats.
 
-        Each context selects its answer from all answers in the batch, except other correct ones.
+        Each context selects its answer from all answers in the batch, except other correct answers.
         """
         pairs = self._pairs
         contexts, answers = pairs.contexts.take(chosen), pairs.answers.take(chosen)

@@ -129,7 +129,7 @@ def adapt_unified(raw: Any, findings: Findings) -> Adapted:
     }
     for name, pairs in dialogues:
         if annotated and pairs and name not in annotated:
-            # Its utterances are probably annotated ones, which must not be scored.
+            # Its utterances are probably annotated utterances, which must not be scored.
             message = f'no turn has "{PREDICTIONS}", though other dialogues have them'
             findings.error("missing-predictions", message, dialogue=name)
         else:

@@ -301,7 +301,7 @@ class _Log:
             self._names_last.clear()
 
     def checked(self, by_database: Iterable[CheckedMention]) -> Iterator[CheckedMention]:
-        """Yield the comparisons of the current turn with the log, given those with the database."""
+        """Yield comparisons of the current turn with the log; `by_database`: with the database."""
         for value in by_database:
             if value.mention.slot != CHOICE:
                 yield from self._value(value)

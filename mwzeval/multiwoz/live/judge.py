@@ -11,7 +11,7 @@ determines in this order:
   right and wrong values, the last one counts, because the user relies on it (`success`);
 * the last booking and its reference (`booking`).
 
-`docs/live_reference.md` has the definitions; `docs/metrics.md` has those of the grounded scores.
+`docs/live_reference.md` has the definitions; `docs/metrics.md` defines the grounded scores.
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ class ReadingContext:
 class CallOutcome(NamedTuple):
     """A tool call with its domain and result.
 
-    `found` is the number of venues, None if it is unknown, and `names` are the names of those that
-    are listed. `reference` is "" unless a booking was made.
+    `found` is the number of venues, None if it is unknown; `names` are the names of the listed
+    venues. `reference` is "" unless a booking was made.
     """
 
     kind: str

@@ -92,8 +92,8 @@ class LiveScorer:
     """Scores files of live dialogues; each database is read once.
 
     The first fields are those of an `Evaluator`. Dialogues in messages are judged by their text,
-    those that only have acts by corrected rules; with `compat` (`convlab2`), acts are judged by the
-    rules of ConvLab-2's evaluator. `refusal` is the reason why the options of a command do not
+    dialogues that only have acts by corrected rules; with `compat` (`convlab2`), acts are judged by
+    the rules of ConvLab-2's evaluator. `refusal` is the reason why the options of a command do not
     allow scoring, or None. `prices` are token prices of models. `exclude_user_faults` adds the
     outcomes of dialogues in which the user made no mistake.
 

@@ -275,7 +275,7 @@ class Policy:
         }
 
     def _update(self, turn: UserTurn) -> None:
-        """Add the constraints of a turn; some replace earlier ones."""
+        """Add the constraints of a turn; some replace earlier constraints."""
         state = self._state
         for domain, slot, value in turn.constraints:
             informed = state.constraints.setdefault(domain, {})

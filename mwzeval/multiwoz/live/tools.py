@@ -153,7 +153,7 @@ class DatabaseTools:
 class Tools:
     """The functions that an agent can call in one dialogue.
 
-    `calls` and `errors` count the calls and those that returned an error.
+    `calls` counts the calls, `errors` the calls that returned an error.
     """
 
     schema = DatabaseTools.schema

@@ -159,7 +159,7 @@ class DomainOutcome:
 
 @dataclass(frozen=True, slots=True)
 class DialogueOutcome:
-    """Inform and Success of one dialogue and of each domain of its goal."""
+    """Inform and Success of one dialogue, and of each domain in its goal."""
 
     inform: bool
     success: bool

@@ -79,8 +79,8 @@ class TurnReward:
 
 
 class MentionCounts(NamedTuple):
-    """Numbers of mentions: all, those that are not in the database, those that are comparable with
-    the offered venues, and those that agree with the offered venues.
+    """Numbers of mentions: all mentions, mentions that are not in the database, mentions that can
+    be compared with the offered venues, and mentions that agree with the offered venues.
     """
 
     mentions: int = 0

@@ -405,8 +405,8 @@ class JointGoals:
     ) -> dict[str, Any]:
         """Return the scores in the form of JSON reports, with the errors of each slot.
 
-        `values` are all scores, name → scope → percentage; those in `BY_SCOPE` are listed by scope,
-        the others without. Slots that occur in no state are omitted.
+        `values` are all scores, name → scope → percentage; scores in `BY_SCOPE` are listed by
+        scope, other scores without a scope. Slots that occur in no state are omitted.
         """
         prefix = f"{self.prefix}."
         own = {n.removeprefix(prefix): v for n, v in values.items() if n.startswith(prefix)}

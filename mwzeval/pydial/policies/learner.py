@@ -67,7 +67,7 @@ class Learner(ActionPolicy, Protocol):
         ...
 
     def end(self) -> None:
-        """Learn from the finished dialogue or from stored ones."""
+        """Learn from the finished dialogue or from stored dialogues."""
         ...
 
     def weights(self) -> Arrays:

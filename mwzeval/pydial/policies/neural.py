@@ -270,7 +270,7 @@ class NeuralPolicy(ABC):
         self._exchanges.append(Exchange(state, mask, action, reward / REWARD_SCALE))
 
     def end(self) -> None:
-        """Learn from the finished dialogue and stored ones."""
+        """Learn from the finished dialogue and from stored dialogues."""
         self._learn(self._kept())
         self.dialogues += 1
         self.begin()

@@ -283,7 +283,7 @@ def say_action(t: Shared, d: Dialogue, action: int) -> None:
 
 
 def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
-    """Ask about the most probable values; missing ones are replaced with others of the ontology."""
+    """Ask about the most probable values; other values of the ontology replace missing values."""
     say(d, c.CONFIRM if values == 1 else c.SELECT)
     best = d.best[slot] if d.best_mass[slot] > 0.0 else c.NO_VALUE
     second = d.second[slot] if d.second_mass[slot] > 0.0 else c.NO_VALUE
