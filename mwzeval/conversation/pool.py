@@ -68,7 +68,7 @@ class RunSetting(Protocol):
 
     @property
     def trusts(self) -> bool:
-        """Whether there is no custom code, so that no separate process is needed."""
+        """Whether there is no custom code, so no separate process is needed."""
 
     def begin(self) -> None:
         """Load and check what the dialogues need, once per process. Raises `MwzevalError`."""

@@ -218,7 +218,7 @@ class Database:
 PER_TICKET = "price"
 OPENING = "openhours"
 NUMERIC = AMOUNTS | OTHER_END.keys() | {OPENING}
-"""Slots whose values are compared as numbers or times of day, so that spelling is irrelevant."""
+"""Slots whose values are compared as numbers or times of day, so spelling is irrelevant."""
 
 _OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
 

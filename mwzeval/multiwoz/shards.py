@@ -103,7 +103,7 @@ def evaluate_shards(
     fails.
     """
     evaluator.incremental()  # raises errors about the options before anything is read
-    # The sources that the first readable batch has.
+    # The first readable batch determines the sources.
     first = (part for shard in shards for part in islice(_parts(evaluator, shard), 1))
     census = next((part.census for part in first), None)
     sources = Sources.of_census(census) if census else Sources(False, False)
@@ -120,7 +120,7 @@ def evaluate_shards(
             raise InputError(problem for problems in bad.values() for problem in problems)
         if merged.repeated:
             raise InputError(_repeated_in(evaluator, good, merged.repeated))
-        # A later turn lacks states or domains of the first batch, so all is scored again.
+        # A later turn lacks states or domains, unlike the first batch: all shards are scored again.
         tried, sources = sources, Sources.of_census(merged.sums.census)
         if sources == tried:
             return _with_skipped(merged.sums.compute(file=file), shards, bad)

@@ -213,7 +213,7 @@ class Policy:
         if venue is None and not (complete and domain in self._venues):
             yield self._say(f"none {domain}")
             return
-        # A user who books although no venue matches means the venue offered before.
+        # If a user books although no venue matches, the booking is for the venue offered before.
         self._venues[domain] = venue or self._venues[domain]
         is_new = constraints != constraints_before
         is_booking = bool(booking) or has("user booking", self._utterance)

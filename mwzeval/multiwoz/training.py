@@ -139,7 +139,7 @@ def generated_ids(
     predicts the next label. Raises `UsageError` for other shapes.
     """
     if isinstance(predictions, tuple | list) and predictions and np.ndim(predictions[0]) > 1:
-        predictions = predictions[0]  # logits or ids; other items are hidden states and the like
+        predictions = predictions[0]  # logits or ids; hidden states and other items are ignored
     array = np.asarray(predictions)
     if array.ndim == 2 and np.issubdtype(array.dtype, np.integer):
         return [[int(token) for token in row] for row in array]

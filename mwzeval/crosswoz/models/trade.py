@@ -283,7 +283,7 @@ class TradeNetwork(nn.Module):
         looks, seen = self.attend(states, encoded, histories)
         is_there = words.unsqueeze(2) == histories.unsqueeze(1)
         copied = looks.masked_fill(~is_there, IMPOSSIBLE).logsumexp(dim=2)
-        # The vocabulary is large, so that padding is excluded.
+        # The vocabulary is large, so padding is excluded.
         real = words != PADDING
         words, states, seen, inputs, copied = (
             each[real] for each in (words, states, seen, inputs, copied)

@@ -209,7 +209,7 @@ class NlgScorer:
         self._turns = {name: turns_of(dialogue, side) for name, dialogue in dialogues.items()}
         sentences: dict[Key, dict[str, None]] = {}
         for turn in (turn for turns in self._turns.values() for turn in turns):
-            # Repeated sentences change no score, so that each is stored once.
+            # Repeated sentences change no score, so each sentence is stored once.
             sentence, _ = delexicalized(turn.utterance, turn.acts)
             sentences.setdefault(key_of(turn.acts), {})[sentence] = None
         self._sentences = sentences

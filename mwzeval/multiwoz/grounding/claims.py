@@ -70,7 +70,7 @@ OF_ONE_VENUE = frozenset({"name", "address", "phone", "postcode", "trainid"})
 """Slots that are compared with the database even if the domain is unknown."""
 
 OF_ANY_VENUE = frozenset({"area", "pricerange", "phone", "postcode", "address"})
-"""Slots that exist in several domains, so that the assigned domain may be wrong."""
+"""Slots that exist in several domains, so the assigned domain may be wrong."""
 
 CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
 """Slots whose values users choose; a statement that no venue has a value is not a claim."""

@@ -207,7 +207,7 @@ class _TurnReader:
             yield mention
 
     def _is_landmark(self, candidate: Candidate, before: int) -> bool:
-        """Return whether a place is a landmark; `before` is the token after the previous one."""
+        """Return whether a place is a landmark; `before` follows the previous landmark."""
         tokens, first = self._tokens, candidate.first
         if in_landmark_phrase(tokens, first, street=candidate.slot == "address"):
             return True

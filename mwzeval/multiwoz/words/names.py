@@ -70,14 +70,14 @@ VALUES = {
     "postcode": None,
     "address": None,
 }
-"""Slots whose values, in the line of a name, show that it is a venue, and the venue's domain."""
+"""Slot whose values in the line of a name show that the name is a venue → the domain, or None."""
 
 
 LONGEST = 2**12
 """Maximum number of characters that are read; longer responses are truncated."""
 
 SHORT_NAME = 2
-"""Number of words in a short name, of which one is distinctive."""
+"""Number of words in a short name; one of these words is distinctive."""
 MISSPELT = 80
 """Minimum similarity at which a single word is read as a misspelled ordinary word."""
 NEARLY = 90
@@ -97,8 +97,8 @@ _IS_TELLING = Cache(
 class _Phrase(NamedTuple):
     """A part of the displayed text that may contain a name.
 
-    `strong`: the layout marks it as a name; `heads`: it begins a line. Its distinctive words begin
-    at `own`, after an article and words of small talk.
+    `strong` is whether the layout marks it as a name, `heads` whether it begins a line. Its
+    distinctive words begin at `own`, after an article and words of small talk.
     """
 
     start: int
@@ -209,7 +209,7 @@ class _Names:
 
     @cached_property
     def _is_titled(self) -> bool:
-        """Whether nearly all words are capitalized, so that case carries no information."""
+        """Whether nearly all words are capitalized, so case carries no information."""
         words = re.findall(r"[^\W\d_]{2,}", self._text)
         capitals = sum(word[0].isupper() for word in words)
         return len(words) >= 8 and capitals > 0.6 * len(words)

@@ -53,7 +53,7 @@ def _number(text: str) -> float:
 
 @lru_cache(maxsize=2**12)
 def amount(text: str) -> float | None:
-    """Return the number in a text (`free` is 0, hours are converted to minutes), None if none."""
+    """Return the number in a text (`free` is 0, hours are converted to minutes), or None."""
     text = text.lower()
     if duration := PATTERNS["duration"].search(text):
         return _minutes(duration)
@@ -120,7 +120,7 @@ def number(text: str) -> str:
 
 
 def _written(form: str) -> Callable[[str], str]:
-    """Return a function that formats the amount in a text; text without amount is lowered."""
+    """Return a function that formats the amount in a text; other text becomes lower case."""
 
     def write(text: str) -> str:
         value = amount(text)

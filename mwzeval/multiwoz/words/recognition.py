@@ -125,7 +125,7 @@ class Recognizer:
                 continue
             if read is None and kind != PLACEHOLDER:
                 read = self._unknown(tokens, index, found)
-                # A candidate found backward may begin before the end of the previous one.
+                # A candidate found backward may begin before the end of the previous candidate.
                 while read is not None and found and found[-1].after > read.first:
                     found.pop()
             if read is not None:

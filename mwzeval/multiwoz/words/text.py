@@ -22,7 +22,7 @@ from mwzeval.multiwoz.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORD_SPELLINGS, Words
 
 LANDMARK = "landmark"
-"""Slot of a place that only describes the location of another one; it is not delexicalized."""
+"""Slot of a place that only describes another place's location; it is not delexicalized."""
 
 
 class Mention(NamedTuple):
@@ -151,12 +151,12 @@ class Tokens:
 
     @cached_property
     def without_capitals(self) -> bool:
-        """Whether the text has no capitals, so that case carries no information."""
+        """Whether the text has no capitals, so case carries no information."""
         return self.text.islower()
 
     @cached_property
     def only_capitals(self) -> bool:
-        """Whether the text has only capitals, so that case carries no information."""
+        """Whether the text has only capitals, so case carries no information."""
         return self.text.isupper()
 
     def is_capital(self, index: int) -> bool:
@@ -164,7 +164,7 @@ class Tokens:
         return self.text[self.start(index)].isupper()
 
     def word(self, index: int) -> str:
-        """Return a word; "" before the first and after the last one."""
+        """Return a word; "" before the first and after the last word."""
         try:
             return self.words[index] if index >= 0 else ""
         except IndexError:
