@@ -135,7 +135,7 @@ def _stem(file: str) -> str:
 def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     """Return system name → the files of its runs, for the systems in a comparison.
 
-    A file is a system, and so is `NAME=RUN,RUN`; a repeated name adds runs.
+    An argument is a file or `NAME=RUN,RUN`; a repeated name adds runs to its system.
 
     Raises:
         UsageError: If a run or a name is given twice.

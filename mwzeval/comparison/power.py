@@ -312,10 +312,10 @@ def power_document(
 ) -> Document:
     """Return the detectable differences, and advice, for one or two pilot runs by name.
 
-    `difference` is the difference to detect, in the unit of the score; with None, the smallest
-    detectable differences are reported. `goals` and `trials` are numbers of items, and of trials
-    per item; the defaults are usual numbers. `in_corpus` is the number of items of the corpus; None
-    if more can be created. `places` are decimals.
+    `difference` is the difference to detect, in the unit of the score; None: the smallest
+    detectable differences. `goals` and `trials` are numbers of items, and of trials per item.
+    `in_corpus` is the number of items in the corpus; None if more can be created. `places` are
+    decimals.
 
     Raises:
         UsageError: For several trials if the pilot has one per item, and for pilots that do

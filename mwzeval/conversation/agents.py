@@ -90,7 +90,7 @@ def is_own_code(name: str) -> bool:
 def imported(name: str) -> Callable[..., Any]:
     """Import and return the class or function with this name.
 
-    Modules in the current folder are found, as with `python -m`; so are those next to a file, as
+    Modules in the current folder are found, as with `python -m`, and modules next to a file, as
     with `python file.py`. Raises `UsageError` if this fails or the object is not callable.
     """
     place, _, attribute = name.rpartition(":")

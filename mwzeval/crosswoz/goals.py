@@ -130,7 +130,7 @@ class GoalGenerator:
         return [self._venue(domain, None, rng) for domain in chosen]
 
     def _nearby(self, venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
-        """Return sub-goals for venues near `venues`; no venue is near one of these in turn."""
+        """Return sub-goals for venues near `venues`; these get no nearby venues of their own."""
         nearby: list[SubGoal] = []
         for source in rng.shuffled(venues):
             for domain in VENUE_DOMAINS:

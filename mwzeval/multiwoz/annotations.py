@@ -253,8 +253,8 @@ class Span(NamedTuple):
 def delexicalize(utterance: str, spans: Iterable[Span]) -> str:
     """Return the normalized response with every span replaced by the placeholder of its slot.
 
-    Spans that overlap the preceding span are ignored, and so are spans with the value
-    "dontcare", because the text then contains no value.
+    Spans that overlap the preceding span are ignored. Spans with the value "dontcare" are also
+    ignored, because their text contains no value.
     """
     pieces = []
     position = 0

@@ -175,7 +175,7 @@ def on_cluster(
 ) -> MergedShards:
     """Return the merged sums of shards, scored by the workers of a Dask cluster.
 
-    Each shard is a task, and so is the merging of eight consecutive shards. If a worker dies,
+    Each shard is a task, and each merge of eight consecutive shards is a task. If a worker dies,
     another worker repeats its tasks; a task only returns sums, so no dialogue is counted twice.
     """
     settings = pickle.dumps(evaluator.unloaded())

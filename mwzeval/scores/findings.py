@@ -227,7 +227,7 @@ def repeated(raw: RepeatedKeys) -> str:
 
 
 def found(value: Any) -> str:
-    """Return `found a number` and the like, for messages about a wrong type."""
+    """Return a phrase such as `found a number`, for messages about a wrong type."""
     names: Iterable[tuple[type | tuple[type, ...], str]] = (
         (bool, "true or false"),
         (str, "text"),

@@ -162,7 +162,7 @@ def database_statistics(tables: Mapping[str, Table]) -> dict[str, dict[str, floa
     """Return Table 3 for attractions, restaurants and hotels, by domain; means are over all venues.
 
     `slots` counts the slots that have a value for any venue. It excludes the metro station, which
-    is a request about the metro, and `services`, each of which is a slot of its own.
+    is a request about the metro, and `services`, because each service is a separate slot.
     """
     found = {}
     for domain in (ATTRACTION, RESTAURANT, HOTEL):

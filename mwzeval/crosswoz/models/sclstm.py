@@ -6,9 +6,9 @@ turn has several acts of a kind, the values of a training sentence are numbered 
 because the wizards' order of several names cannot be learned.
 
 Source: Wen et al., EMNLP 2015, section 3. In addition to the gates of an LSTM, a reading gate
-removes expressed acts from the acts vector. Training penalizes what remains of the vector at the
-end, and large changes. Of the sentences that a beam search finds, the one with the best mean
-log-probability minus the cost of slot errors is returned (section 3.3).
+removes expressed acts from the acts vector. Training penalizes large changes of the vector,
+and acts that remain in it at the end. A beam search finds several sentences; the result is the
+sentence with the highest mean log-probability minus the cost of slot errors (section 3.3).
 """
 
 from __future__ import annotations

@@ -308,8 +308,8 @@ class _Pattern(NamedTuple):
 class TemplateReader:
     """An NLU that matches utterances with the manual templates of both sides.
 
-    It allows text-level simulations without a trained NLU. It understands hardly any utterances
-    except those of its templates (a sentence for each kind of act, with punctuation). Values in
+    It allows text-level simulations without a trained NLU. It understands almost only utterances
+    that consist of its templates (a sentence for each kind of act, with punctuation). Values in
     templates are in lower case; names of the `database` get their own spelling.
     """
 
@@ -345,8 +345,8 @@ class TemplateReader:
     def _parts(self, utterance: str, side: Side) -> Sequence[Readings]:
         """Return the possible readings of each part of an utterance that matches a template.
 
-        Commas and other punctuation occur between sentences and inside them. Of all ways to divide
-        the utterance, the result is the one with the most literal text of templates.
+        Commas and other punctuation occur between sentences and inside them. The utterance is
+        divided so that the matched templates have the most literal text.
         """
         parts = PART.findall(utterance.rstrip(ENDINGS))
         best: list[tuple[int, tuple[Readings, ...]]] = [(0, ())]

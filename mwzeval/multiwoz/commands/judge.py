@@ -41,10 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the scores and write a report if requested; return the exit code.
-
-    Raises `UsageError` if the file has no live dialogues.
-    """
+    """Print the scores; return the exit code. Raises `UsageError` without live dialogues."""
     from mwzeval.conversation.trajectory import is_header
     from mwzeval.files.reading import beginning_value
     from mwzeval.metrics.measure import Resampling

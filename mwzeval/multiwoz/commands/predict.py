@@ -79,9 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the agent and write its predictions; return 1 if dialogues are missing, else 0.
+    """Write an agent's predictions; return 1 if infrastructure errors ended dialogues, else 0.
 
-    Dialogues are missing if they ended because of infrastructure errors.
     Raises `UsageError` for invalid options, `DataError` if the corpus is missing.
     """
     from mwzeval.conversation.protocols import INFRASTRUCTURE

@@ -32,8 +32,7 @@ _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
 Adapted = Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]
 """Yields (dialogue id, turns); a turn is (position in the original, turn in mwzeval's own format).
 
-Dialogues with problems are yielded as completely as possible, so that later checks can find
-further problems.
+Incomplete dialogues are also yielded, so that later checks can find further problems.
 """
 State = dict[str, dict[str, str]]
 

@@ -1,9 +1,8 @@
 """Convert conversations of chat models to turns of predictions: states, bookings and responses.
 
 Calls are checked against the table of functions. Active domains are estimated from the states, as
-for most published systems. They are not taken from the calls of a turn: calls often have several
-domains, the estimate has one, and the same system would gain one or two points of Inform and
-Success because of its format.
+for most published systems. The calls of a turn often have several domains, but the estimate has one
+domain; with the domains of calls, Inform and Success would be one or two points higher.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ BOOKING_PREFIX = "book"
 def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
     """Yield the predictions of conversations; problems are added to `findings`.
 
-    `raw` is dialogue id → messages, or → an object with `messages`; `tools` are the functions that
-    the messages call.
+    `raw` is dialogue id → messages, or → an object with `messages`, which call `tools`.
     """
     expected = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
     if not isinstance(raw, OBJECT):

@@ -2,9 +2,9 @@
 
 A response is read once. At each word, the longest value of the database that begins there is used,
 in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
-recognized by their form, and counts by adjacent words. The domain of an ambiguous value depends on
-the active domains, the state and earlier mentions; so does the choice between slots with the same
-values (times, places, prices, days).
+recognized by their form, and counts by adjacent words. Active domains,
+state and earlier mentions determine the domain of an ambiguous value, and the slot of a value that
+several slots can have (times, places, prices, days).
 """
 
 from __future__ import annotations

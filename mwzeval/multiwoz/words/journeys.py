@@ -1,8 +1,8 @@
 """Assign times and places to the departure or the arrival of a journey.
 
-The table header or the nearest word for leaving or arriving decides. Of two times that are
-separated only by an arrow, a dash or `to`, the first is the departure. Without any evidence, a time
-is read as a departure time and marked as uncertain.
+The table header or the nearest word for leaving or arriving decides. If only an arrow, a dash or
+`to` separates two times, the first time is the departure. Without any evidence, a time is read as a
+departure time and marked as uncertain.
 """
 
 from __future__ import annotations

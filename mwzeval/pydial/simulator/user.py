@@ -170,7 +170,7 @@ def _push_correction(d: Dialogue, said: int) -> None:
 
 
 def hear_inform(t: Shared, d: Dialogue, items: Items, number: int) -> None:
-    """Push the reaction to `inform(name="x",…)`, `inform(name=none,…)` and the like."""
+    """Push the reaction to acts such as `inform(name="x",…)` and `inform(name=none,…)`."""
     offered = excluded = 0
     nothing_matches = must_relax = False
     for at in range(number):
