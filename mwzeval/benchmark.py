@@ -273,8 +273,9 @@ def _problem(entry: Any) -> str:
         return "`info` must be a BenchmarkInfo, and `verbs` must be a mapping"
     if not all(isinstance(verb, OwnVerb) for verb in verbs.values()):
         return "`verbs` must map each name to an OwnVerb"
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        return "`names` must be a sequence of strings"
+    is_sequence = isinstance(names, Sequence) and not isinstance(names, str)
+    if not is_sequence or not names or not all(isinstance(name, str) for name in names):
+        return "`names` must be a sequence of strings that is not empty"
     return "" if info.name == entry.name else f'the benchmark is called "{shorten(str(info.name))}"'
 
 
@@ -349,18 +350,23 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
 
 @contextmanager
-def plugin_errors(benchmark: Benchmark) -> Iterator[None]:
-    """Raise `MwzevalError` for an error in a plug-in's code, with the plug-in and the line."""
+def plugin_errors(benchmark: Benchmark | None) -> Iterator[None]:
+    """Raise `MwzevalError` for an error in a plug-in's code, with the plug-in and the line.
+
+    An `OSError` in the code of mwzeval, such as a full disk, is no error of the plug-in.
+    """
     try:
         yield
-    except (MwzevalError, MemoryError, OSError):
+    except (MwzevalError, MemoryError, BrokenPipeError):
         raise
     except (Exception, SystemExit) as error:
-        if benchmark.info.name in BUILT_IN:
+        if benchmark is None or benchmark.info.name in BUILT_IN:
             raise
         import traceback
 
         *_, frame = traceback.extract_tb(error.__traceback__)
+        if isinstance(error, OSError) and Path(__file__).parent in Path(frame.filename).parents:
+            raise
         raise MwzevalError(
             f"the plug-in {benchmark.info.title} failed at {frame.filename}:{frame.lineno} "
             f"({type(error).__name__}: {shorten(str(error), 200)}): please report it to its "

@@ -22,6 +22,7 @@ from mwzeval.benchmark import (
     OwnVerb,
     benchmark_named,
     benchmark_of,
+    benchmarks,
     family,
     own_verbs,
     plugin_errors,
@@ -167,7 +168,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     for verb, about in verbs.items():
         subparser = subparsers.add_parser(verb, help=about.summary)
         if given is None or verb == asked:  # only the needed modules, because imports are slow
-            _add_arguments(subparser, verb, about.module, words)
+            _add_arguments(subparser, verb, about, words)
     return parser
 
 
@@ -181,11 +182,8 @@ def _listed(verbs: dict[str, OwnVerb]) -> str:
     return "\n".join([*lines, "", "`mwzeval VERB --help` lists the options of a verb."])
 
 
-def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str]) -> None:
-    command = import_module(module)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = command.__doc__
-    run = command.run
+def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[str]) -> None:
+    benchmark, more = None, {}
     if verb in VERBS:
         name = _asked_benchmark(verb, given)
         benchmark = benchmark_named(name)
@@ -201,11 +199,15 @@ def _add_arguments(parser: Parser, verb: str, module: str, given: Sequence[str])
             f"{DEFAULT}); each benchmark has its own options: {verb} --benchmark NAME "
             "--help",
         )
-        run = plugin_errors(benchmark)(partial(run, benchmark=benchmark))
-        with plugin_errors(benchmark):
-            command.add_arguments(parser, benchmark)
-    else:
-        command.add_arguments(parser)
+        more = {"benchmark": benchmark}
+    elif verb not in VERBS_OF_NONE:
+        benchmark = next(owner for owner in benchmarks() if owner.verbs.get(verb) == about)
+    with plugin_errors(benchmark):
+        command = import_module(about.module)
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.description = command.__doc__
+        run = plugin_errors(benchmark)(partial(command.run, **more))
+        command.add_arguments(parser, **more)
     parser.set_defaults(run=run, parser=parser, verb=verb)
 
 

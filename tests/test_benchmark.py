@@ -143,6 +143,16 @@ def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) ->
     assert (known.info.name if known else None) == option
 
 
+def test_responses_that_no_other_benchmark_recognises_are_of_multiwoz(elsewhere: Path) -> None:
+    for turn in ({"response": "ok"}, {"response": "ok", "state": {}}):
+        (elsewhere / "system.json").write_text(json.dumps({"sng0073": [turn]}))
+        assert meant("system.json", E2E) == "multiwoz"
+        assert meant(E2E, "system.json") == "crosswoz"
+    for turns in (WORDS, STATE):
+        (elsewhere / "system.json").write_text(json.dumps({"2303": turns}))
+        assert meant("system.json") == "crosswoz"
+
+
 def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: Path) -> None:
     run, packed, odd = "run.jsonl", "run.jsonl.gz", "odd.jsonl"
     for name, benchmark in ((run, "pydial"), (packed, "dstc7"), (odd, "chess")):

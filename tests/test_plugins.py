@@ -57,6 +57,8 @@ UNUSABLE = {
         "verbs",
     ),
     "numbers as names": ("bad", CLASS + "    names = (1, 2)\n", "names"),
+    "no names": ("bad", CLASS + "    names = ()\n", "names"),
+    "a text as names": ("bad", CLASS + "    names = 'bad'\n", "names"),
     "other information": ("bad", CLASS + "    info = 'bad'\n", "AttributeError"),
     "other version": ("bad", CLASS.replace("= 1,", "= 2,"), "version 2"),
     "other name": ("worse", CLASS, '"bad"'),
@@ -121,6 +123,43 @@ def test_an_error_in_a_plugin_names_it_and_breaks_no_other_benchmark(
         assert ("Bad" in error and "the cause" in error) == (method != "recognises"), error
         assert main(["bad-verb"]) == 7
         assert main(["evaluate", GOOD, "-q"]) == 0
+
+
+@pytest.mark.parametrize("returned", ["'hello'", "Shelf('t', 'n', None, {})"])
+def test_files_of_another_shape_are_skipped(
+    returned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shelf = f"    def shelf(self, data):\n        return {returned}\n"
+    code = "from mwzeval.benchmark import Shelf\n" + CLASS + shelf
+    with installed(install(tmp_path / f"shelf_{len(returned)}", "bad", code)):
+        for command in ("data status multiwoz", "doctor"):
+            assert main(command.split()) == 0
+            error = capsys.readouterr().err
+            assert "Bad" in error
+            assert "`shelf`" in error
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        (None, "ModuleNotFoundError"),
+        ("def add_arguments(parser):\n    pass\n", "run"),
+        (VERB.replace("return 7", "raise KeyError('the cause')"), "the cause"),
+        (VERB.replace("return 7", "open('nowhere')"), "nowhere"),
+    ],
+)
+def test_an_error_in_the_own_verb_of_a_plugin_names_it(
+    code: str | None, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = f"verb_{sum(map(ord, cause))}"
+    bad = install(tmp_path / f"with_{module}", "bad", CLASS.replace("bad_verb", module))
+    if code is not None:
+        (bad / f"{module}.py").write_text(code)
+    with installed(bad):
+        assert main(["bad-verb"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the plug-in Bad" in line
+    assert cause in line
 
 
 def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import argparse
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, plugin_errors
@@ -70,14 +71,28 @@ def shelves(data: str | None) -> Iterator[Shelf]:
     for benchmark in benchmarks():
         try:
             with plugin_errors(benchmark):
-                shelf = benchmark.shelf(data)
+                shelf: Any = benchmark.shelf(data)
+            if shelf is not None and not _is_shelf(shelf):
+                raise MwzevalError(
+                    f"the plug-in {benchmark.info.title} is wrong: `shelf` must return None or a "
+                    "Shelf with a DataRoot and a mapping from corpora to tuples of patterns"
+                )
         except MwzevalError as error:
             if benchmark.info.name in BUILT_IN:
                 raise
             tell(f"warning: {error}")
             continue
-        if shelf:
+        if shelf is not None:
             yield shelf
+
+
+def _is_shelf(shelf: Any) -> bool:
+    return (
+        isinstance(shelf, Shelf)
+        and isinstance(shelf.root, DataRoot)
+        and isinstance(shelf.corpora, Mapping)
+        and all(isinstance(patterns, tuple) for patterns in shelf.corpora.values())
+    )
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:

@@ -132,7 +132,7 @@ def _predict(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.baselines.ranker import Baseline, predict
     from mwzeval.dstc7.tracks import track_from
 
-    track = track_from(arguments.track, arguments.output)
+    track = track_from(arguments.track, arguments.output, is_output=True)
     baseline = Baseline(
         arguments.baseline,
         arguments.model,

@@ -191,10 +191,10 @@ def track_of_file(file: str) -> Track | None:
         return None
 
 
-def track_from(name: str | None, file: str) -> Track:
+def track_from(name: str | None, file: str, *, is_output: bool = False) -> Track:
     """Return the track called `name` or, without it, the track in the submission's file name.
 
-    Raises `UsageError` if neither names a track, `InputError` if the file does not exist.
+    Raises `UsageError` if neither names a track, `InputError` if an input file does not exist.
     """
     named = track_of_file(file)
     if name is not None:
@@ -203,11 +203,12 @@ def track_from(name: str | None, file: str) -> Track:
         return named if named is not None and is_same else asked
     if named is not None:
         return named
-    if file != STANDARD_INPUT and not is_url(file) and not Path(file).is_file():
+    is_local = file != STANDARD_INPUT and not is_url(file)
+    if is_local and not is_output and not Path(file).is_file():
         reason = "it is a folder" if Path(file).is_dir() else "there is no such file"
         raise InputError([Problem("unreadable", f"cannot be read: {reason}", file=file)])
     raise UsageError(
         f"{shorten(file)}: the name does not state the dataset and subtask, as in "
-        f"{Track('ubuntu', 1).file_name}: name the track with --benchmark, one of "
-        f"{', '.join(TRACK_NAMES)} (--track of `mwzeval dstc7`)"
+        f"{Track('ubuntu', 1).file_name}: name the track with "
+        f"{'--track' if is_output else '--benchmark'}, one of {', '.join(TRACK_NAMES)}"
     )

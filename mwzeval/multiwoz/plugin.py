@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf, recognised
 from mwzeval.multiwoz import HEADLINE, NAME, TITLE
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
     from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.sheets import Document
-
-_FIELDS = frozenset({"response", "active_domains"})
 
 
 class MultiWoz(Benchmark):
@@ -82,10 +80,15 @@ class MultiWoz(Benchmark):
     }
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value looks like predictions; only its first turn is checked."""
+        """Return whether a JSON value looks like predictions; only its first turn is checked.
+
+        Responses without active domains are also part of the predictions for other benchmarks.
+        """
         turns = next(iter(raw.values()), None) if isinstance(raw, dict) else None
         first = turns[0] if isinstance(turns, list) and turns else None
-        return isinstance(first, dict) and first.keys() >= _FIELDS
+        if not isinstance(first, dict) or "response" not in first:
+            return False
+        return "active_domains" in first or not recognised(raw, but=NAME, external=True)
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add options for metrics, reading predictions, and comparison data."""

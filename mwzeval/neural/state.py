@@ -75,7 +75,8 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         raise refused(
             path,
             f"not a safetensors file written by mwzeval's training ({why}). Pickles and PyTorch "
-            "archives, which can run code, are not opened",
+            "archives, which can run code, are not opened. If training wrote this file, it is "
+            "damaged: delete its folder and train again",
         ) from None
     if found != (FORMAT, kind) or found[0] is True:
         raise refused(path, f"expected a {kind} of format {FORMAT}, found {found[1]} {found[0]}")

@@ -197,6 +197,7 @@ def test_a_candidate_that_is_listed_twice_is_ranked_once(tmp_path: Path) -> None
         ("bm25", {"none_score": 0.5}, ADVISING_3, "subtask 4"),
         ("bm25", {"dev": "dev.json", "none_score": 0.5}, UBUNTU_4, "both"),
         (RANDOM, {"none_score": 1.0}, UBUNTU_4, "random"),
+        *(("bm25", {"none_score": float(x)}, UBUNTU_4, "finite") for x in ("nan", "1e400")),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(

@@ -240,6 +240,9 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
         write_arrays(tmp_path / CHECKPOINT_FILE, KIND, changed, described)
         with pytest.raises(InputError, match=CHECKPOINT_FILE):
             trained(tmp_path)
+    (tmp_path / CHECKPOINT_FILE).write_bytes(b"cut")
+    with pytest.raises(InputError, match="delete its folder"):
+        trained(tmp_path)
 
 
 WRONG: list[tuple[str, object]] = [

@@ -322,6 +322,8 @@ def predict(
             raise UsageError(f"{track.name} always has a right answer: NONE is for subtask 4")
         if dev is not None and none_score is not None:
             raise UsageError("give the score of NONE or tune it on dev, not both")
+        if none_score is not None and not math.isfinite(none_score):
+            raise UsageError(f"the score of NONE must be a finite number, not {none_score}")
 
     candidates = None if pool is None else read_pool(pool)
     queries = list(baseline.queries(dialogues))

@@ -200,7 +200,7 @@ class Conversation:
                 close = did_you_mean(name, known) or f" (known: {', '.join(known)}; {own})"
                 message = f'unknown function "{shorten(name)}"{close}'
                 place.error("unknown-function", message, call.name_path)
-        arguments = _decoded(call, place)
+        arguments = decoded_arguments(call, place)
         if tool is None or arguments is None or tool.function is None:
             return None
         given = _arguments(tool, tool.function, arguments, call, place)
@@ -232,7 +232,7 @@ class Conversation:
         record["result"] = {"error": result.value} if result.is_error else result.value
 
 
-def _decoded(call: ToolCall, place: Place) -> Any:
+def decoded_arguments(call: ToolCall, place: Place) -> Any:
     """Return the arguments of a call, parsed if they are JSON text; None if they are no object."""
     raw, path = call.arguments, call.arguments_path
     if isinstance(raw, str):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from mwzeval.conversation.messages import Turn, turns_of
+from mwzeval.conversation.messages import NOWHERE, Turn, turns_of
 from mwzeval.conversation.protocols import USER_STOP
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
@@ -28,6 +28,7 @@ from mwzeval.multiwoz.convlab.evaluator import (
 from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.formats.functions import Tools
+from mwzeval.multiwoz.formats.messages import decoded_arguments
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.grounding.claims import Claim
 from mwzeval.multiwoz.grounding.scores import (
@@ -64,7 +65,7 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
 )
-from mwzeval.scores.findings import LIST, Findings
+from mwzeval.scores.findings import LIST, OBJECT, Findings
 from mwzeval.scores.score import WHOLE
 
 COMPLETE = "complete"
@@ -164,8 +165,14 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
     def check(
         dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Report calls of unknown functions, whose results and bookings are ignored."""
+        """Report the calls that the judge ignores, with their results and bookings."""
         for name, dialogue in dialogues.items():
+            for entries in (message.raw.get("tool_calls") for message in dialogue.talk):
+                for entry in entries if isinstance(entries, LIST) else ():
+                    function = entry.get("function") if isinstance(entry, OBJECT) else None
+                    if not isinstance(function, OBJECT):
+                        text = "an entry of tool_calls has no function and is ignored"
+                        findings.warning("call-without-function", text, dialogue=name)
             for call in (call for message in dialogue.talk for call in message.calls):
                 called = str(call.name)
                 if called not in tools.by_name:
@@ -175,6 +182,12 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
                         f"functions{did_you_mean(called, tools.by_name)}"
                     )
                     findings.warning("unknown-function", text, dialogue=name)
+                elif decoded_arguments(call, NOWHERE) is None:
+                    text = (
+                        f'calls of the function "{shorten(called)}" whose arguments are not a '
+                        "JSON object are ignored"
+                    )
+                    findings.warning("arguments-not-json", text, dialogue=name)
 
     def row(dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         found = judgement(dialogue, goal)

@@ -28,7 +28,7 @@ from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
 from mwzeval.multiwoz.corpus import corpus_root, database_files
 from mwzeval.multiwoz.goals.goal import Records
-from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
+from mwzeval.multiwoz.goals.selection import RunGoals, parse_goal_source, select_goals
 
 Level = Literal["words", "acts"]
 WORDS: Level = "words"
@@ -149,7 +149,8 @@ class LiveOptions:
         yield in_acts and any(map(is_endpoint, sides)), f"models talk in {WORDS}: leave out --level"
 
     def check_names(self) -> None:
-        """Raise `UsageError` for an unknown agent or user, before any file is read."""
+        """Raise `UsageError` for an unknown agent, user or goals, before any file is read."""
+        parse_goal_source(self.goals)
         in_words = self.level == WORDS
         agents = [agent for agent, levels in AGENTS.items() if self.level in levels]
         users = [AGENDA, HUMAN] if in_words else [AGENDA]

@@ -298,6 +298,28 @@ def test_functions_of_ones_own_are_named() -> None:
     assert "|tools:" in known["meta"]["signatures"]["success"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({"function": None}, "call-without-function"),
+        *(
+            ({"function": {"name": "book_restaurant", "arguments": raw}}, "arguments-not-json")
+            for raw in ('{"type": ', "[]", 5, None)
+        ),
+    ],
+)
+def test_calls_that_are_ignored_are_reported(changed: dict[str, Any], kind: str) -> None:
+    calling = line("smp0022")
+    for message in calling["messages"]:
+        for call in message.get("tool_calls", ()):
+            call |= changed
+    plain = report(write(Path("own.jsonl"), [calling]))
+    assert plain["success"]["success"]["total"] == 0
+    (warning,) = plain["meta"]["warnings"]
+    assert (warning["kind"], warning["dialogue"]) == (kind, "smp0022")
+    assert warning["count"] > 1
+
+
 def test_an_agent_that_fails_at_once_has_lost() -> None:
     failed = line("smp0022", messages=[], turns=1, end="agent_error", problem="no key")
     plain = report(write(Path("x.jsonl"), [line("smp0021"), failed]))
