@@ -71,7 +71,7 @@ BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
 MOVED = {
     "--all": "use --worst N to list N instead of 10",
-    "--batch": "`run --compiled` plays the dialogues of a job by compiled code",
+    "--batch": "`run --compiled` uses compiled code to play the dialogues of a job",
     "--ceiling": "`mwzeval ceiling FILE` prints the scores of the gold data next to those of FILE",
     "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
     "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",

@@ -31,7 +31,7 @@ PURPOSES = {
     "frames": "to_frame(): reports as pandas data frames",
     "inspect": "inspect eval mwzeval/multiwoz",
     "mcp": "tools-serve; live --serve-tools",
-    "neural": "training and trained models of CrossWOZ, DSTC7 and PyDial",
+    "neural": "model training and trained models for CrossWOZ, DSTC7 and PyDial",
     "offline": "PyDial's data sets in Minari's format",
     "plot": "mwzeval plot; learning curves of PyDial",
     "retrieval": "TF-IDF and BM25 baselines of DSTC7",

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "-q",
         "--quiet",
         action="store_true",
-        help="print only the scores: no progress bar, no summary of how the dialogues ended",
+        help="print no progress bar, and how the dialogues ended only if something went wrong",
     )
 
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     with TemporaryDirectory() as folder:
         output = arguments.output or str(Path(folder, "run.jsonl"))
         ended = run_as_asked(arguments, setting, output)
-        for line in () if arguments.quiet else str(ended).splitlines():
+        for line in str(ended).splitlines() if ended.problems or not arguments.quiet else ():
             tell(line)
         if arguments.output is not None:
             arguments.interrupted = (

@@ -240,7 +240,7 @@ TIMES = ("mean", "p50", "p95")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The usage of one side's model by dialogue; `price` is None if it is unknown."""
+    """The token usage of one side's model in each dialogue; `price` is None if it is unknown."""
 
     side: str
     usages: Mapping[str, Usage]

@@ -167,6 +167,8 @@ def _readable(name: str, damage: str = "") -> Iterator[None]:
         yield
     except (MwzevalError, MemoryError):
         raise
+    except IsADirectoryError:
+        raise unreadable(name, "it is a folder; name the files in it") from None
     except Exception as error:
         reason = getattr(error, "strerror", None) or damage or str(error) or type(error).__name__
         raise unreadable(name, reason) from None

@@ -355,8 +355,9 @@ class Evaluator:
         """Return the scorer, and the dialogues under ids of the fold, without unfilled slots."""
         dialogues, corpus = filled(dialogues, self.unfilled), self.corpus
         if corpus == AUTO:
-            of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
-            corpus = SAMPLE if of_sample else DEFAULT_CORPUS
+            # Most of the ids decide, so that a single wrong id is reported as such.
+            of_sample = sum(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
+            corpus = SAMPLE if 2 * of_sample > len(dialogues) else DEFAULT_CORPUS
         scorer = self.scorer(corpus)
         dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
         check_fit(dialogues, scorer.gold, findings)

@@ -48,7 +48,7 @@ def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(validated:
     }
     _, text = validated(predictions)
     turns = sum(map(len, predictions.values()))
-    lines = [line for line in text.splitlines() if "not used" in line]
+    lines = [line for line in text.splitlines() if any(f'"{key}"' in line for key in keys)]
     assert len(lines) == len(keys)
     for line, (key, meant) in zip(lines, keys.items(), strict=True):
         assert f'"{key}"' in line

@@ -1,4 +1,5 @@
-"""The outcome of an act-level dialogue, by ConvLab-2's public evaluator and by corrected rules.
+"""The outcome of an act-level dialogue according to ConvLab-2's public evaluator, and according to
+corrected rules.
 
 The public evaluator uses the goal and the acts of both sides. It judges a value of the system by
 its form, a booking by the first record referred to, and success also by the user's final goal.
