@@ -385,18 +385,20 @@ def advice(other: Benchmark, read_as: str) -> str:
 def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
     """Return the benchmark, other than `but`, that recognizes the beginning of a file.
 
-    For a folder, its first file decides. This file may be up to two folders deeper (a task of a run
-    has a folder for each policy, which has a folder for each seed). Unreadable files give None.
+    For a folder, the first file of each level is tried, up to three folders deeper: the tests of a
+    run are in TASK/POLICY/seed-N. Unreadable files give None.
     """
     from mwzeval.files.reading import beginning_value
 
     place = Path(file)
+    levels = ("*/" * depth + "*.json*" for depth in range(4))
     try:
-        if place.is_dir():
-            first = (min(place.glob(f"{up}*.json*"), default=None) for up in ("", "*/", "*/*/"))
-            place = next((inner for inner in first if inner), place)
-        if not place.is_file():
-            return None
-        return recognised(beginning_value(str(place)), but=but, external=True)
+        firsts = (min(place.glob(level), default=place) for level in levels)
+        for first in firsts if place.is_dir() else [place]:
+            if first.is_file():
+                found = recognised(beginning_value(str(first)), but=but, external=True)
+                if found is not None:
+                    return found
     except (MwzevalError, OSError, ValueError):
-        return None
+        pass
+    return None

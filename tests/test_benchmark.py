@@ -84,6 +84,10 @@ def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path)
     seed.mkdir(parents=True)
     (elsewhere / "mine.json").rename(seed / "test-000100.jsonl")
     assert meant(str(seed.parent)) == meant(str(seed.parent.parent)) == "pydial"
+    (elsewhere / "run.json").write_text('{"format": 4, "tests": 2}')
+    assert meant(str(elsewhere)) == "pydial", "the first file of a run has its settings"
+    (elsewhere / "runs").mkdir()
+    (elsewhere / "task").rename(elsewhere / "runs" / "task")
     assert meant(str(elsewhere)) == "multiwoz", "deeper ones are of something else"
 
 

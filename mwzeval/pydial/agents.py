@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, shorten
 from mwzeval.files.writing import named_where_unwritable
 from mwzeval.libraries import required
 from mwzeval.pydial.decision_process import Mask, Vector
 from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.envs import domain_and_task
+from mwzeval.pydial.envs import domain_and_task, is_whole
 from mwzeval.pydial.episode_files import write_episodes
 from mwzeval.pydial.episodes import Episode, TaskRunner
 from mwzeval.pydial.log import EVERY, Outcome, means_of
@@ -39,8 +39,8 @@ The mask is True for allowed actions.
 class _AgentPolicy:
     agent: Agent
 
-    def act(self, state: Vector, mask: Mask, rng: Rng, training: bool = False) -> int:
-        return int(self.agent(state, mask))
+    def act(self, state: Vector, mask: Mask, rng: Rng, training: bool = False) -> Any:
+        return self.agent(state, mask)  # `DecisionProcess.step` checks the action
 
 
 def play_tests(
@@ -67,10 +67,10 @@ def play_tests(
     Raises `UsageError` for unknown names and invalid numbers or actions, `DataError` and
     `InputError` for a domain, `MwzevalError` if the file cannot be written, and agent errors.
     """
-    if seed < 0 or dialogues < 1:
+    if not is_whole(seed, 0) or not is_whole(dialogues, 1):
         raise UsageError(
-            f"a seed is 0 or more, and a test needs at least one dialogue, not {seed} and "
-            f"{dialogues}"
+            "a seed is a number from 0, and the number of dialogues is 1 or more, not "
+            f"{shorten(repr(seed))} and {shorten(repr(dialogues))}"
         )
     domain, task = domain_and_task(task, domain=domain, data=data)
     who = goodbye_of(goodbye, legacy=legacy)
@@ -78,7 +78,7 @@ def play_tests(
     tested = _AgentPolicy(agent)
     episodes = [runner.test(tested, seed, index) for index in range(dialogues)]
     if file is not None:
-        about = {"task": task.name, "seed": seed, "legacy": legacy}
+        about = {"task": task.name, "seed": int(seed), "legacy": legacy}
         if policy is not None:
             about["policy"] = policy
         with named_where_unwritable(file):

@@ -17,7 +17,7 @@ from mwzeval.neural.state import model_content, read_arrays, refused
 from mwzeval.pydial.policies.learner import Arrays, DivergedError, Learner
 
 KIND = "pydial-policy"
-ADVICE = "Use another file, or train the policy again (`mwzeval pydial run`)"
+ADVICE = ". Use another file, or train the policy again (`mwzeval pydial run`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[O
         raise InputError(
             Problem(
                 "other-checkpoint",
-                f"a policy with {key} {theirs[key]}, expected {ours[key]}. {ADVICE}",
+                f"a policy with {key} {theirs[key]}, expected {ours[key]}{ADVICE}",
                 file=str(path),
             )
             for key in ours
@@ -84,8 +84,8 @@ def diverging(path: str | Path) -> Iterator[None]:
     try:
         yield
     except DivergedError as error:
-        raise InputError([Problem("diverged", f"{error}. {ADVICE}", file=str(path))]) from None
+        raise InputError([Problem("diverged", f"{error}{ADVICE}", file=str(path))]) from None
 
 
 def _refused(path: str | Path, reason: str) -> InputError:
-    return refused(path, f"{shorten(reason, 200)}. {ADVICE}")
+    return refused(path, f"{shorten(reason, 200)}{ADVICE}")

@@ -159,6 +159,7 @@ TURN = '{"system": "hello()", "user": "bye()", "heard": [["bye()", 0.9]]}'
 SURROGATE = "\\ud"
 """The first characters of an escaped surrogate in JSON."""
 ITEM = re.compile(r"(?P<task>[^/]+)/(?P<seed>\d{1,18})/(?P<dialogue>\d{1,18})")
+REMEDY = ". Remove it, and repeat the `mwzeval pydial` command that wrote it"
 FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 
 
@@ -419,7 +420,6 @@ class _Reader:
 
         The dialogues of a test of a run are numbered from 0; the run settings give their number.
         """
-        remedy = ". Remove it, and repeat the `mwzeval pydial` command that wrote it"
         lacks = []
         for numbers in self._numbers.values() if of_run else ():
             due = len(numbers) if self._tests is None else self._tests
@@ -433,7 +433,7 @@ class _Reader:
             counted = f"the {self._counted} that its first line says"
             lacks.append(f"{total} dialogues instead of {counted}")
         for lack in lacks:
-            message = f"{lack}: the file was cut or changed{remedy * of_run}"
+            message = f"{lack}: the file was cut or changed{REMEDY * of_run}"
             self._findings.error("incomplete", message)
 
     def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:

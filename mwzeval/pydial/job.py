@@ -9,28 +9,29 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from mwzeval.errors import InputError, Problem
-from mwzeval.files.reading import read_json
+from mwzeval.errors import DataError, DependencyError, InputError, Problem
+from mwzeval.files.reading import read_bytes, read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
-from mwzeval.pydial.checkpoints import Origin, checkpoint_content, read_checkpoint
+from mwzeval.pydial.checkpoints import Origin, checkpoint_content, load_weights, read_checkpoint
 from mwzeval.pydial.domain import OwnFiles, load_domain
 from mwzeval.pydial.episode_files import RunSettings, episodes_text, read_episodes
 from mwzeval.pydial.episodes import Episode, TaskRunner
-from mwzeval.pydial.log import EVERY, TrainingLog, log_text
+from mwzeval.pydial.log import EVERY, TrainingLog, log_text, read_rows
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, DivergedError, Learner
 from mwzeval.pydial.policies.neural import NeuralPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
-from mwzeval.pydial.tasks import Goodbye, task_named
+from mwzeval.pydial.tasks import Goodbye, task_named, tasks_of
 
 
 @contextmanager
@@ -139,23 +140,48 @@ class Job:
         """The settings that all tests of a run share."""
         return RunSettings(self.tests, self.legacy, self.goodbye)
 
+    def results(self, output: str | Path) -> list[Path]:
+        """Return the tests and models of the job."""
+        places = [self.test_file, self.model_file] if self.preset.learns else [self.test_file]
+        return [place(output, at) for place in places for at in self.tested_at]
+
     def is_done(self, output: str | Path) -> bool:
-        """Return whether all tests and models of the job exist and are complete."""
-        files = [self.test_file(output, at) for at in self.tested_at]
-        if self.preset.learns:
-            files += [self.model_file(output, at) for at in self.tested_at]
-        return all(file.exists() and not self.problems_in(file) for file in files)
+        """Return whether all tests and models of the job exist, and no file is damaged."""
+        return all(map(Path.exists, self.results(output))) and not self.damage(output)
+
+    def damage(self, output: str | Path) -> list[Problem]:
+        """Return the first problem of each damaged file of the job, except `TIMES`."""
+        folder = self.folder(output)
+        files = [*self.results(output), folder / TRAINING, folder / METRICS]
+        there = filter(Path.exists, files)
+        return [problem for file in there for problem in self.problems_in(file)[:1]]
 
     def problems_in(self, file: Path) -> tuple[Problem, ...]:
-        """Return the problems of a test or model file."""
+        """Return the problems of a file of the job."""
         try:
-            if file.name.startswith("test-"):
+            if file.name == METRICS:
+                read_rows(read_bytes(file), file)
+            elif file.name == TRAINING:
+                settings = replace(self.settings, tests=None)
+                read_episodes(file, self.task, self.seed, settings=settings)
+            elif file.name.startswith("test-"):
                 read_episodes(file, self.task, self.seed, settings=self.settings)
             else:
-                read_checkpoint(file, self.origin)
+                _, weights = read_checkpoint(file, self.origin)
+                first = tasks_of(task_named(self.task).domain)[0]
+                alike = replace(self, task=first, seed=0, checkpoints=(), compiled=False)
+                # The client of a cluster may have neither the data nor PyTorch.
+                with suppress(DataError, DependencyError):
+                    load_weights(file, _receiver(alike), weights)
         except InputError as error:
             return error.problems
         return ()
+
+
+@cache
+def _receiver(job: Job) -> Learner:
+    """Return a policy to check weights; in all tasks of a domain, they have the same shapes."""
+    return job.learner(runner_of(job))
 
 
 def runner_of(job: Job) -> TaskRunner:
@@ -292,6 +318,6 @@ def read_times(folder: Path) -> JobTimes:
         if not all(seconds >= 0 for column in times for seconds in column.values()):
             raise ValueError("negative seconds")
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        message = "expected the CPU seconds of a job; the file can be deleted"
+        message = "expected the CPU seconds of a job"
         raise InputError([Problem("times", message, file=str(file))]) from None
     return JobTimes(*times)

@@ -41,16 +41,16 @@ def log_text(rows: Iterable[Row]) -> str:
     return stream.getvalue()
 
 
-def read_rows(raw: bytes, file: str | Path) -> list[Row]:
-    """Return the rows of a log file. Raises `InputError` for a file with other content."""
+def read_rows(raw: bytes, file: str | Path, advice: str = "") -> list[Row]:
+    """Return the rows of a log file. Raises `InputError`, with `advice`, for other content."""
     try:
         text = raw.decode("utf-8")
         found = [tuple(row) for row in csv.reader(StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
-        message = f"not a CSV file in UTF-8 ({error})"
+        message = f"not a CSV file in UTF-8 ({error}){advice}"
         raise InputError([Problem("other-file", message, file=str(file))]) from None
     if found[:1] != [COLUMNS] or any(len(row) != len(COLUMNS) for row in found):
-        message = f"expected the columns {','.join(COLUMNS)}: name another file"
+        message = f"expected the columns {','.join(COLUMNS)}{advice}"
         raise InputError([Problem("other-file", message, file=str(file))])
     return [(run, step, name, value) for run, step, name, value in found[1:]]
 
@@ -75,7 +75,8 @@ class LogFile:
                 raw = stream.read()
                 whole = raw[: raw.rfind(b"\n") + 1]  # drops the incomplete row of a killed process
                 if raw:
-                    self._written = {row[:3] for row in read_rows(whole, file)}
+                    rows = read_rows(whole, file, ": name another file")
+                    self._written = {row[:3] for row in rows}
                     stream.truncate(len(whole))
                 else:
                     stream.write(log_text([]).encode())

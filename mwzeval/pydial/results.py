@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
 
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.episode_files import (
     TESTS,
     RunSettings,
@@ -165,8 +165,10 @@ def read_results(
                     of_seed[place.seed] = read_episodes(
                         file, task, place.seed, settings=settings, findings=findings
                     )
-                    with findings.collecting():
+                    try:
                         times.setdefault((task, policy), {})[place.seed] = read_times(file.parent)
+                    except InputError as error:  # the scores do not need the times
+                        findings.extend(replace(p, severity="warning") for p in error.problems)
     if not episodes:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {output}")

@@ -29,8 +29,9 @@ from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.output import counting, tell
 from mwzeval.pydial.arguments import MOST_SEEDS
+from mwzeval.pydial.checkpoints import ADVICE
 from mwzeval.pydial.domain import OwnFiles, load_domain
-from mwzeval.pydial.episode_files import SETTINGS, RunSettings, location_of
+from mwzeval.pydial.episode_files import REMEDY, SETTINGS, RunSettings, location_of
 from mwzeval.pydial.episodes import check_seeds
 from mwzeval.pydial.job import METRICS, Files, Job, files_of, runner_of, write_files
 from mwzeval.pydial.log import EVERY, LogFile, read_rows
@@ -95,7 +96,9 @@ def run(
         if job.is_done(folder):
             done.append(job)
         else:
-            _report_damage(job, folder)
+            for problem in job.damage(folder):
+                cause = str(problem).removesuffix(REMEDY).removesuffix(ADVICE)
+                tell(f"{cause}. {job.name} is trained and tested again")
             todo.append(_with_tests_there(job, folder))
     if client is None:
         _compile(todo)
@@ -105,14 +108,12 @@ def run(
         _make(folder)
         write_atomically(folder / SETTINGS, json.dumps(settings, indent=1) + "\n")
     if progress:
-        tell(_plan_text(jobs, len(done), folder))
-    with counting(sum(job.work for job in jobs), "dialogues", shown=progress) as on_progress:
-        on_progress(sum(job.work for job in done))
+        tell(_plan_text(done, todo, folder))
+    with counting(sum(job.work for job in todo), "dialogues", shown=progress) as on_progress:
         for job in done:
             metrics = job.folder(folder) / METRICS
             if log_file is not None and metrics.exists():
-                with problems_kept(problems):
-                    log_file.add(read_rows(metrics.read_bytes(), metrics))
+                log_file.add(read_rows(metrics.read_bytes(), metrics))
         for job, files in _files(todo, processes, client, log_every, on_progress, problems):
             write_files(job, folder, files)
             if log_file is not None:
@@ -120,13 +121,6 @@ def run(
     if problems:
         raise InputError(problems)
     return jobs
-
-
-def _report_damage(job: Job, folder: Path) -> None:
-    files = job.folder(folder)
-    for file in (*files.glob("test-*.jsonl"), *files.glob("model-*.safetensors")):
-        for problem in job.problems_in(file)[:1]:
-            tell(f"{problem}. {job.name} is trained and tested again")
 
 
 def _compile(jobs: Sequence[Job]) -> None:
@@ -137,8 +131,9 @@ def _compile(jobs: Sequence[Job]) -> None:
 
 
 def _with_tests_there(job: Job, folder: Path) -> Job:
-    """Return a job whose checkpoints include existing tests, so that all tests are rewritten."""
-    places = map(location_of, job.folder(folder).glob("test-*.jsonl"))
+    """Return a job whose checkpoints include complete tests, so that all tests are rewritten."""
+    tests = job.folder(folder).glob("test-*.jsonl")
+    places = (location_of(file) for file in tests if not job.problems_in(file))
     there = {place.dialogues for place in places if place is not None} - {0}
     return replace(job, checkpoints=tuple(sorted({*job.checkpoints, *there})))
 
@@ -288,13 +283,14 @@ def planned(
     )
 
 
-def _plan_text(jobs: Sequence[Job], done: int, folder: Path) -> str:
-    """Return the numbers of jobs and dialogues in a run, and the number of jobs already done."""
+def _plan_text(done: Sequence[Job], todo: Sequence[Job], folder: Path) -> str:
+    """Return the number of jobs in a run, how many are done, and the dialogues of the others."""
+    jobs = [*done, *todo]
     sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
     text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "
     text += f"(tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
-    text += f"{sum(job.work for job in jobs):,} dialogues"
-    return text + f"; {done:,} jobs are already done in {folder}" * (done > 0)
+    text += f"{len(done):,} already done in {folder}, " * bool(done)
+    return text + f"{sum(job.work for job in todo):,} dialogues" + " to play" * bool(done)
 
 
 def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
@@ -324,9 +320,13 @@ def _make(folder: Path) -> None:
 
 
 def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Raise `InputError` if the folder contains a run with other settings."""
+    """Raise `InputError` if the folder contains a run with other or unknown settings."""
     place = folder / SETTINGS
     if not place.exists():
+        tests = map(location_of, folder.glob("*/*/seed-*/test-*.jsonl"))
+        if any(test is not None and test.policy in PRESETS for test in tests):
+            message = f"the folder has tests, but no {SETTINGS}: restore it, or use another folder"
+            raise InputError([Problem("other-run", message, file=str(folder))])
         return
     found = read_json(place)
     if not isinstance(found, dict):

@@ -116,8 +116,10 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
     """Return who ends dialogues in environments without masks; None selects the default.
 
     The default is the policy with `legacy`, as in the program of 2018, and the user otherwise.
-    Raises `UsageError` for anything else.
+    Raises `UsageError` for anything else, and if `legacy` is not a bool.
     """
+    if not isinstance(legacy, bool):
+        raise UsageError(f"legacy must be True or False, not {shorten(repr(legacy))}")
     if said is None:
         return "policy" if legacy else "user"
     for known in GOODBYES:

@@ -22,7 +22,7 @@ from mwzeval.pydial.checkpoints import (
 )
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import rng_of
-from mwzeval.pydial.job import Job, run_job
+from mwzeval.pydial.job import METRICS, TRAINING, Job, run_job
 from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
 from mwzeval.pydial.policies.learner import Learner
 from mwzeval.pydial.policies.presets import PRESETS
@@ -200,18 +200,28 @@ def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Pa
 def test_jobs_with_damaged_files_are_done_again(
     processes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run([TASK], ["gp-sarsa"], tmp_path, dialogues=[3], seeds=3, tests=2, processes=0)
-    jobs = [Job(TASK, "gp-sarsa", seed, (3,), tests=2) for seed in range(3)]
-    damaged = [jobs[0].test_file(tmp_path, 3), jobs[1].model_file(tmp_path, 3)]
+    run([TASK], ["gp-sarsa"], tmp_path, dialogues=[3], seeds=7, tests=2, processes=0)
+    jobs = [Job(TASK, "gp-sarsa", seed, (3,), tests=2) for seed in range(7)]
+    damaged = [jobs[0].test_file(tmp_path, 3), *(job.model_file(tmp_path, 3) for job in jobs[1:4])]
+    damaged += [jobs[4].folder(tmp_path) / TRAINING, jobs[5].folder(tmp_path) / METRICS]
     whole = [file.read_bytes() for file in damaged]
-    for file, content in zip(damaged, whole, strict=True):
-        file.write_bytes(content[:-40])
-    assert [job.is_done(tmp_path) for job in jobs] == [False, False, True]
+    origin, weights = read_checkpoint(damaged[2])
+    wide = {**weights, "points": np.zeros((len(weights["points"]), 7))}
+    infinite = {**weights, "means": np.full_like(weights["means"], np.nan)}
+    other = [
+        checkpoint_content(replace(origin, seed=n), 3, w) for n, w in ((2, wide), (3, infinite))
+    ]
+    contents = [whole[0][:-40], whole[1][:-40], *other, whole[4][:-40], b"step,value"]
+    for file, content in zip(damaged, contents, strict=True):
+        file.write_bytes(content)
+    assert [job.is_done(tmp_path) for job in jobs] == [False] * 6 + [True]
     command = ["pydial", "run", "--tasks", TASK, "--policies", "gp-sarsa", "--dialogues", "3"]
-    command += ["--seeds", "3", "--tests", "2", "--processes", str(processes), "-o", str(tmp_path)]
+    command += ["--seeds", "7", "--tests", "2", "--processes", str(processes), "-o", str(tmp_path)]
     assert main(command) == 0
     printed = capsys.readouterr().err
     assert all(str(file) in printed for file in damaged)
+    assert printed.count(" is trained and tested again") == len(damaged)
+    assert not any(advice in printed for advice in ("Remove it", "another file"))
     assert [file.read_bytes() for file in damaged] == whole
     assert main(command) == 0
     assert "again" not in capsys.readouterr().err

@@ -236,6 +236,7 @@ def test_an_exchange_can_be_read() -> None:
         ({"task": "Demo-CR-2", "goodbye": "user", "level": "act"}, "goodbye"),
         ({"task": "Demo-CR-1", "render_mode": "video"}, '"video"'),
         ({"task": 3}, "3"),
+        *(({"task": "Demo-CR-1", "legacy": legacy}, "legacy") for legacy in ("x", "no", None)),
         ({"task": "Demo-CR-1", "domain": "CR"}, "'CR'"),
         ({"task": "Demo-CR-1", "confusion_seed": None}, "confusion_seed"),
     ],

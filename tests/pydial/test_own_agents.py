@@ -60,17 +60,18 @@ def test_in_the_folder_of_a_run_and_in_a_domain_of_ones_own(tmp_path: Path) -> N
 def test_what_is_senseless_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "tests.jsonl"
     for action, how, told in (
-        (99, {}, "99"),
-        (0, {"seed": -1}, "seed"),
-        (0, {"dialogues": 0}, "dialogue"),
+        *((action, {}, "action") for action in (99, None, "x", "1", np.nan, np.array([1]), 1.7)),
+        *((0, {"seed": seed}, "seed") for seed in (-1, "a", 0.0)),
+        *((0, {"dialogues": dialogues}, "dialogue") for dialogues in (0, "x", 2.5)),
+        *((0, {"legacy": legacy}, "legacy") for legacy in ("x", "no", 1)),
         (0, {"goodbye": "nobody"}, "goodbye"),
     ):
 
-        def agent(observation: Any, mask: Any, action: int = action) -> int:
+        def agent(observation: Any, mask: Any, action: Any = action) -> Any:
             return action
 
         with pytest.raises(UsageError, match=told):
-            play_tests(agent, "Demo-CR-1", file=file, **how)
+            play_tests(agent, "Demo-CR-1", file=file, **how)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="Demo-CR-1"):
         play_tests(lambda observation, mask: 0, "Demo-CR-11")
     assert not file.exists()

@@ -21,8 +21,10 @@ from mwzeval.pydial.arguments import POLICIES
 from mwzeval.pydial.episode_files import read_episodes
 from mwzeval.pydial.job import TIMES, Job, JobTimes, read_times, run_job
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results import read_results
 from mwzeval.pydial.retest import plan_of_run
 from mwzeval.pydial.run import planned, run
+from mwzeval.scores.findings import Findings
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -92,6 +94,11 @@ def test_damaged_times_are_told(damaged: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_times(tmp_path)
     assert [problem.kind for problem in error.value.problems] == ["times"]
+    (job,) = run([TASK], ["random"], tmp_path, seeds=1, tests=2, processes=0)
+    (job.folder(tmp_path) / TIMES).write_text(damaged, encoding="utf-8")
+    findings = Findings()
+    assert read_results(tmp_path, findings=findings).times == {}
+    assert [problem.kind for problem in findings.problems] == ["times"]
 
 
 @pytest.mark.parametrize(
@@ -273,6 +280,37 @@ def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> 
     with pytest.raises(InputError, match="goodbye"):
         run([TASK], ["gp-sarsa"], tmp_path, **settings, goodbye="policy")  # type: ignore[arg-type]
     assert files(tmp_path) == before
+
+
+def test_tests_without_the_settings_of_their_run_are_left_alone(tmp_path: Path) -> None:
+    settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
+    run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
+    (tmp_path / "run.json").unlink()
+    before = files(tmp_path)
+    for goodbye in (None, "policy"):
+        with pytest.raises(InputError, match=r"no run\.json: restore it"):
+            run([TASK], ["gp-sarsa"], tmp_path, **settings, goodbye=goodbye)  # type: ignore[arg-type]
+    assert files(tmp_path) == before
+
+
+def test_only_complete_tests_are_further_checkpoints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def go(*dialogues: int) -> None:
+        run([TASK], ["gp-sarsa"], tmp_path, dialogues=dialogues, seeds=1, tests=2, processes=0,
+            progress=True)  # fmt: skip
+
+    go(3)
+    folder = tmp_path / TASK / "gp-sarsa" / "seed-0"
+    for name in ("test-010000.jsonl", f"test-{'9' * 23}.jsonl"):
+        (folder / name).touch()
+    capsys.readouterr()
+    go(5)
+    # The test after 3 dialogues is complete; the empty ones are not and are left alone.
+    assert "1 job (tasks × policies × seeds: 1 × 1 × 1), 9 dialogues" in capsys.readouterr().err
+    assert {3, 5} == set(read_times(folder).tests)
+    go(3, 5)
+    assert f"1 already done in {tmp_path}, 0 dialogues" in capsys.readouterr().err
 
 
 def test_a_run_of_other_users_is_left_alone(tmp_path: Path) -> None:

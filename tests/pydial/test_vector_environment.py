@@ -144,6 +144,7 @@ def test_odd_seeds_and_options_of_reset_are_refused(how: dict[str, Any]) -> None
     [
         *(({"num_envs": number}, "number of env") for number in (0, "3", None, 2.5, True)),
         ({"confusion_seed": "3"}, "confusion_seed"),
+        ({"legacy": "no"}, "legacy"),
         ({"autoreset_mode": "now"}, "now"),
         ({"render_mode": "human"}, "human"),
     ],
