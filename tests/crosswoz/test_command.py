@@ -166,7 +166,7 @@ def test_a_system_of_ones_own_takes_part(
         (("--level", "text", "--nlu", "bert"), "bert"),
         (("--templates", "x.zip"), "--level text"),
         (("--resume",), "output"),
-        (("--limit", "0"), "exchange"),
+        (("--limit", "0"), "limit"),
     ],
 )
 def test_bad_use_is_told(arguments: Sequence[str], datum: str) -> None:

@@ -94,7 +94,7 @@ def test_a_venue_without_a_name_is_refused(domain: str, name: object, tmp_path: 
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        (b'[\n"\xff"]', "line 2, byte 2 "),
+        (b'[\n"\xff"]', "line 2, byte 2"),
         (b'[\n"a" "b"]', "line 2, column 5"),
         (b"[\n" + b"9" * 5000 + b"]", "digits"),
         (b"[" * 10**5, "nested too deeply"),

@@ -222,7 +222,7 @@ def test_an_exchange_can_be_read() -> None:
     assert environment.unwrapped.render() == ""
     environment.reset(seed=1)
     text = environment.render()
-    for word in ("exchange 1", "system   hello()", "user     ", "heard    ", "method   "):
+    for word in ("turn 1", "system   hello()", "user     ", "heard    ", "method   "):
         assert word in text
     assert gymnasium.make(DEMO_NAME).unwrapped.render() is None
 

@@ -42,7 +42,7 @@ def test_lists_and_expressions_are_those_that_are_used() -> None:
 def test_a_broken_row_is_named(tmp_path: Path, row: str) -> None:
     table = tmp_path / "spellings.tsv"
     table.write_text(f"# slot, value, spellings\n\narea\teast\teast, eastern\n{row}\n")
-    with pytest.raises(DataError, match=r"spellings\.tsv, line 4: not 3 columns"):
+    with pytest.raises(DataError, match=r"spellings\.tsv, line 4: .*3 columns"):
         list(table_rows(table, 3))
 
 
