@@ -89,7 +89,7 @@ def run(
     noted = {key: value for key, value in asdict(jobs[0].settings).items() if value is not None}
     problems: list[Problem] = []
     done: list[Job] = []
-    todo: list[Job] = []
+    pending: list[Job] = []
     settings = {"format": FORMAT, **noted}
     _check_settings(folder, settings)
     for job in jobs:
@@ -99,22 +99,22 @@ def run(
             for problem in job.damage(folder):
                 cause = str(problem).removesuffix(REMEDY).removesuffix(ADVICE)
                 tell(f"{cause}. {job.name} is trained and tested again")
-            todo.append(_with_tests_there(job, folder))
+            pending.append(_with_tests_there(job, folder))
     if client is None:
-        _compile(todo)
+        _compile(pending)
     if log_file is not None:
-        log_file.check_new(*(job.name for job in todo if not job.folder(folder).exists()))
+        log_file.check_new(*(job.name for job in pending if not job.folder(folder).exists()))
     if not (folder / SETTINGS).exists():
         _make(folder)
         write_atomically(folder / SETTINGS, json.dumps(settings, indent=1) + "\n")
     if progress:
-        tell(_plan_text(done, todo, folder))
-    with counting(sum(job.work for job in todo), "dialogues", shown=progress) as on_progress:
+        tell(_plan_text(done, pending, folder))
+    with counting(sum(job.work for job in pending), "dialogues", shown=progress) as on_progress:
         for job in done:
             metrics = job.folder(folder) / METRICS
             if log_file is not None and metrics.exists():
                 log_file.add(read_rows(metrics.read_bytes(), metrics))
-        for job, files in _files(todo, processes, client, log_every, on_progress, problems):
+        for job, files in _files(pending, processes, client, log_every, on_progress, problems):
             write_files(job, folder, files)
             if log_file is not None:
                 log_file.add(read_rows(str(files[METRICS]).encode(), METRICS))
@@ -283,14 +283,14 @@ def planned(
     )
 
 
-def _plan_text(done: Sequence[Job], todo: Sequence[Job], folder: Path) -> str:
+def _plan_text(done: Sequence[Job], pending: Sequence[Job], folder: Path) -> str:
     """Return the number of jobs in a run, how many are done, and the dialogues of the others."""
-    jobs = [*done, *todo]
+    jobs = [*done, *pending]
     sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
     text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "
     text += f"(tasks × policies × seeds: {' × '.join(map(str, sizes))}), "
     text += f"{len(done):,} already done in {folder}, " * bool(done)
-    return text + f"{sum(job.work for job in todo):,} dialogues" + " to play" * bool(done)
+    return text + f"{sum(job.work for job in pending):,} dialogues" + " to play" * bool(done)
 
 
 def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
