@@ -43,6 +43,7 @@ from mwzeval.multiwoz.acts import (
     goal_slot,
     user_act,
 )
+from mwzeval.multiwoz.database import FUZZY_COLUMNS, FUZZY_THRESHOLD, partial_ratio
 from mwzeval.multiwoz.goals.goal import (
     ORDERING,
     DomainGoal,
@@ -550,7 +551,8 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
 def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
     """Return whether a value satisfies a constraint, or does not contradict it.
 
-    Times of trains are limits. Names, types and times are compared after normalization.
+    Times of trains are limits. Names, types and times are compared after normalization. Foods and
+    stations are compared as in the database: modern european food is european.
     """
     value, constraint = value.strip().lower(), constraint.strip().lower()
     if value == constraint or value in UNINFORMATIVE or constraint in UNINFORMATIVE:
@@ -563,4 +565,6 @@ def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
         return not name_forms(value, domain).isdisjoint(name_forms(constraint, domain))
     if domain == "train" and slot in ("arriveBy", "leaveAt"):
         return time_fits(slot, value, constraint) is not False
+    if slot != "name" and column in FUZZY_COLUMNS.get(domain, ()):
+        return partial_ratio(value, constraint) >= FUZZY_THRESHOLD
     return False

@@ -184,7 +184,7 @@ class _TurnReader:
                 yield Mention(start, end, text, "type", "taxi", values[0])
                 continue
             written = slot not in CLAIMS_ONLY
-            slot = self._slot(slot, first, after)
+            slot = self._slot(slot, first, after, text)
             if slot in SPELLED:
                 values = [SPELLED[slot](text if text.isascii() else lowered(text))]
             if slot in ("name", "address") and self._is_landmark(candidate, landmark):
@@ -267,7 +267,7 @@ class _TurnReader:
         start, end = candidate[:2]
         return Mention(start, end, text, slot, domain, spelling, venues, sure, written)
 
-    def _slot(self, slot: str, first: int, after: int) -> str:
+    def _slot(self, slot: str, first: int, after: int, text: str) -> str:
         """Return the slot of a candidate, which may depend on the context of its tokens."""
         active, words = self._context.active, self._tokens.words
         if slot in ("place", "station"):
@@ -278,7 +278,7 @@ class _TurnReader:
                 return "openhours"
             return way or ("booktime" if "restaurant" in active else "leaveat")
         if slot == "price":
-            return self._price(first, after)
+            return self._price(first, after, text)
         if (
             slot == "day"
             and "train" not in active
@@ -287,8 +287,11 @@ class _TurnReader:
             return "bookday"
         return SLOT_OF.get(slot, slot)
 
-    def _price(self, first: int, after: int) -> str:
-        """Return `roomprice`, `entrancefee` or `price` for a price, based on adjacent words."""
+    def _price(self, first: int, after: int, text: str) -> str:
+        """Return `roomprice`, `entrancefee` or `price` for a price, based on adjacent words.
+
+        Without such words, a ticket price is not read as a fee in a dialogue that has a train.
+        """
         words = self._tokens.words
         earlier = dropwhile(
             WORDS["price signs"].__contains__, words[max(0, first - 8) : first][::-1]
@@ -315,7 +318,15 @@ class _TurnReader:
             if word in ("train", "fare", "journey", "ride"):
                 return "price"
         of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
-        return "entrancefee" if of_visit else "price"
+        has_train = named == "train" or "train" in self._context.state
+        is_visit = of_visit and not (has_train and self._is_ticket_price(text))
+        return "entrancefee" if is_visit else "price"
+
+    def _is_ticket_price(self, text: str) -> bool:
+        """Return whether a train, but no attraction, has this price."""
+        venues = self._context.gazetteer.venues
+        price = SPELLED["price"](text if text.isascii() else lowered(text))
+        return bool(venues("price", price)) and not venues("entrancefee", price)
 
 
 def _is_opening(earlier: Sequence[str]) -> bool:

@@ -118,6 +118,25 @@ def test_a_value_of_several_domains_is_that_of_the_active_one() -> None:
         assert (mention.domain, mention.venues) == (domain, venues)
 
 
+def test_the_price_of_a_train_is_not_the_fee_of_an_attraction() -> None:
+    states: tuple[State, ...] = ({}, {"train": {"day": "monday"}})
+    slots = {
+        said: [found(said, "attraction", state=state)[-1].slot for state in states]
+        for said in (
+            "The price is 10.10 pounds.",
+            "Take TR1234, the price is 10.10 pounds.",
+            "The price is 2.50 pounds.",
+            "The price is 99.99 pounds.",
+            "The entrance fee is 10.10 pounds.",
+        )
+    }
+    assert list(slots.values()) == [
+        ["entrancefee", "price"],
+        ["price", "price"],
+        *[["entrancefee", "entrancefee"]] * 3,
+    ]
+
+
 def test_a_value_is_that_of_what_was_just_named() -> None:
     (name, address) = found("Wexcombe is on Weir Street .", "restaurant")
     assert (name.domain, address.domain, address.value) == ("hotel", "hotel", "weir street")
