@@ -150,8 +150,8 @@ NOTHING = [
     (says(None, tool_calls=CALL), "find_hotel"),
     (says("Assistant: How can I help?"), "agent"),
     (says("[DONE]"), "[DONE]"),
-    (says(7), "text"),
-    (lambda body: (400, {}, {"error": {"message": CONTEXT}}), "longer"),
+    (says(7), "string"),
+    (lambda body: (400, {}, {"error": {"message": CONTEXT}}), "exceeds"),
 ]
 
 
@@ -165,7 +165,7 @@ def test_what_is_no_turn_is_the_fault_of_the_user(
     assert problem in line["problem"]
     assert line["turns"] == 0
     # What nobody heard was paid for, too.
-    assert [message["usage"]["in"] for message in line["messages"]] == [7] * (problem != "longer")
+    assert [message["usage"]["in"] for message in line["messages"]] == [7] * (problem != "exceeds")
 
 
 @pytest.mark.parametrize(
