@@ -261,8 +261,9 @@ def test_files_that_are_damaged_or_missing_end_the_run_and_are_no_failure_of_a_s
     model.write_bytes(checkpoint_content(origin, 2, huge))
     with np.errstate(all="ignore"):
         assert live(str(model), "Demo-CR-1:2") == 1
+        assert str(model) in capsys.readouterr().err
         assert main(["pydial", "retest", "run", "--users", "agenda"]) == 2
-    assert capsys.readouterr().err.count(str(model)) == 2
+        assert str(model) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("agent", "problem"), [("Wordy", "at most 32 slots"), ("Clearing", "rng")])
