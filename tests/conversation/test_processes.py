@@ -90,7 +90,7 @@ def test_an_agent_that_floods_the_dialogue_fails(tmp_path: Path) -> None:
     setting = toy(spoken, goals=goals_of(["flood calls"]))
     found = lines(held(setting, tmp_path / "run.jsonl"))
     assert found["flood calls"]["end"] == "agent_error"
-    assert "wrong" in found["flood calls"]["problem"]
+    assert "invalid" in found["flood calls"]["problem"]
 
 
 def test_agents_cannot_change_the_record_and_text_of_a_class_of_its_own_is_text(
