@@ -204,11 +204,10 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     """
     from mwzeval.files.writing import check_writable
 
-    given = {option: getattr(arguments, option, None) for option in OUTPUTS}
     outputs = {
         option: path
-        for option, path in given.items()
-        if isinstance(path, str) and path not in STANDARD_OUTPUT
+        for option in OUTPUTS
+        if isinstance(path := getattr(arguments, option, None), str) and path not in STANDARD_OUTPUT
     }
     written: dict[Identity, str] = {}
     for option, path in outputs.items():

@@ -282,12 +282,12 @@ def _problem(entry: Any) -> str:
 @cache
 def _usable() -> Mapping[str, Benchmark]:
     """Return the usable plug-ins by name; print a line on standard error for each unusable one."""
-    from mwzeval.output import tell
+    from mwzeval.output import notify
 
     usable = {}
     for plugin in plugins():
         if plugin.problem:
-            tell(f"warning: {plugin.distribution} {plugin.version} is skipped: {plugin.problem}")
+            notify(f"warning: {plugin.distribution} {plugin.version} is skipped: {plugin.problem}")
         else:
             usable[plugin.name] = _loaded(plugin.value)
     return usable

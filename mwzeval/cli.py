@@ -29,7 +29,7 @@ from mwzeval.benchmark import (
 )
 from mwzeval.errors import MwzevalError, did_you_mean, printable, shorten
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.output import prepare_streams, warnings_told
+from mwzeval.output import prepare_streams, warnings_as_lines
 from mwzeval.version import __version__
 
 GROUPS = {
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from mwzeval.arguments import check_outputs  # not needed by `--help`, which exits above
 
         check_outputs(parsed)
-        with warnings_told():
+        with warnings_as_lines():
             code: int = parsed.run(parsed)
         sys.stdout.flush()
     except MwzevalError as error:
@@ -145,7 +145,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     Without `given`, it has the arguments of all verbs for the default benchmark. Raises
     `UsageError` for an unknown benchmark.
     """
-    verbs = {v: OwnVerb(what, f"mwzeval.commands.{v}", of) for v, (what, of) in VERBS.items()}
+    verbs = {v: OwnVerb(what, f"mwzeval.commands.{v}", group) for v, (what, group) in VERBS.items()}
     verbs |= own_verbs()
     verbs |= {verb: OwnVerb(*about, "files") for verb, about in VERBS_OF_NONE.items()}
     words = list(given or ())

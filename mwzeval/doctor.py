@@ -91,17 +91,16 @@ def _packages() -> Iterator[dict[str, str]]:
         requirements = [Requirement(line) for line in requires("mwzeval") or []]
     except PackageNotFoundError:  # a checkout that is not installed
         return
+    optional = [
+        (requirement, requirement.marker)
+        for requirement in requirements
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""})
+    ]
     for extra, purpose in PURPOSES.items():
         found: list[str] = []
         missing: list[str] = []
-        for requirement in requirements:
-            marker = requirement.marker
-            # A requirement without an extra is always needed.
-            if (
-                not marker
-                or marker.evaluate({"extra": ""})
-                or not marker.evaluate({"extra": extra})
-            ):
+        for requirement, marker in optional:
+            if not marker.evaluate({"extra": extra}):
                 continue
             name = canonicalize_name(requirement.name)
             try:

@@ -6,8 +6,7 @@ Each message states the error, its location, the allowed values, and the remedy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -127,15 +126,6 @@ class MwzevalWarning(UserWarning):
     """A warning about a result; the command line prints it as a line."""
 
 
-@contextmanager
-def problems_kept(problems: list[Problem]) -> Iterator[None]:
-    """Append the problems of an `InputError` to `problems` instead of raising it."""
-    try:
-        yield
-    except InputError as error:
-        problems += error.problems
-
-
 def shorten(text: str, limit: int = 60) -> str:
     """Return `text` for one line of a message: printable, with at most `limit` characters."""
     visible = printable(text[:limit])
@@ -158,6 +148,12 @@ def printable(text: str, keep: str = "") -> str:
 def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
     """Return `text` with `escape(character)` for each unprintable one that is not in `keep`."""
     return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in keep else escape(m[0]), text)
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first names, at most `most`, and the number of the others: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import STANDARD_OUTPUT
 from mwzeval.errors import CHOSEN, InputError, Problem, printable
-from mwzeval.output import tell, warnings_behind, write_output, write_result
+from mwzeval.output import notify, warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer
@@ -109,7 +109,7 @@ def finish(
             write_result(show(), arguments.format)
     _append_step_summary(document, failed, quiet=arguments.quiet)
     for line in failed:
-        tell(f"failed: {line}")
+        notify(f"failed: {line}")
     return FAILED if failed else 0
 
 
@@ -127,4 +127,4 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
             stream.write(f"{text}\n")
     except (OSError, ValueError) as error:
         if not quiet:
-            tell(f"warning: {STEP_SUMMARY} was not written: {error}")
+            notify(f"warning: {STEP_SUMMARY} was not written: {error}")

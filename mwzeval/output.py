@@ -12,7 +12,15 @@ from dataclasses import replace
 from io import TextIOWrapper
 from typing import Any, TypeVar
 
-from mwzeval.errors import SHOWN_PROBLEMS, MwzevalWarning, Problem, counted, printable, shorten
+from mwzeval.errors import (
+    SHOWN_PROBLEMS,
+    MwzevalWarning,
+    Problem,
+    counted,
+    printable,
+    shorten,
+    some_of,
+)
 
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: it writes unencodable characters as JSON escapes."""
@@ -33,7 +41,7 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=ESCAPING)
 
 
-def tell(message: str) -> None:
+def notify(message: str) -> None:
     """Print a one-line message to standard error; a full disk or a closed pipe discards it."""
     tqdm: Any = sys.modules.get("tqdm")  # progress bars must move aside
     try:
@@ -50,11 +58,11 @@ def warnings_behind(*of_files: Iterable[Problem], can_be_validated: bool = True)
     finally:
         sys.stdout.flush()  # On a terminal the warnings follow the result.
         for line in warning_lines(of_files, can_be_validated=can_be_validated):
-            tell(line)
+            notify(line)
 
 
 @contextmanager
-def warnings_told() -> Iterator[None]:
+def warnings_as_lines() -> Iterator[None]:
     """Print each `MwzevalWarning` once, on one line without its location in the code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
@@ -65,7 +73,7 @@ def warnings_told() -> Iterator[None]:
                 show(message, category, *where, **more)
             elif str(message) not in told:
                 told.add(str(message))
-                tell(f"warning: {message}")
+                notify(f"warning: {message}")
 
         warnings.simplefilter("always", MwzevalWarning)
         warnings.showwarning = line
@@ -95,10 +103,9 @@ def warning_lines(
         file_names = files.setdefault(f"{replace(first, file=None)}{times}", {})
         file_names |= {} if first.file is None else {first.file: None}
     lines = []
-    for told, names in files.items():
-        more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
-        named = f"{', '.join([*names][:NAMED_FILES])}{more}: " if names else ""
-        lines.append(f"warning: {named}{told}")
+    for text, names in files.items():
+        place = f"{some_of([*names], NAMED_FILES)}: " if names else ""
+        lines.append(f"warning: {place}{text}")
     if len(lines) > SHOWN_PROBLEMS:
         lines[SHOWN_PROBLEMS:] = [f"… and {len(lines) - SHOWN_PROBLEMS} more warnings"]
     if len(kinds) < sum(map(len, kinds.values())):
@@ -164,7 +171,7 @@ def write_output(path: str, content: str | bytes, about: str = "", *, quiet: boo
     write_atomically(path, content)
     if not quiet:
         sys.stdout.flush()  # On a terminal the line follows the result.
-        tell(f"wrote {shorten(path, 300)}{about}" + " (replaced)" * is_replaced)
+        notify(f"wrote {shorten(path, 300)}{about}" + " (replaced)" * is_replaced)
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

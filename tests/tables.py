@@ -1,10 +1,13 @@
-"""Small tables for the tests of statistics."""
+"""Small tables and named scores for tests."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.scores.score import WHOLE, Score, by_place
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import Sums
 
@@ -17,3 +20,8 @@ def table_of(**columns: NDArray[np.float64]) -> Table:
 
 def ratio(sums: Sums) -> NDArray[np.float64]:
     return sums["right"] / sums["all"]
+
+
+def named(scores: Iterable[Score], name: str, scope: str = WHOLE) -> Score:
+    """Return one score by its name."""
+    return by_place(scores)[name, scope]

@@ -20,7 +20,7 @@ from mwzeval.output import (
     PROGRESS_VARIABLE,
     counting,
     followed,
-    tell,
+    notify,
     warning_lines,
     warnings_behind,
     write_result,
@@ -248,7 +248,7 @@ def test_a_terminal_has_a_bar_until_the_work_is_done(terminal: pytest.MonkeyPatc
     with counting(4, "files") as update:
         update(3)
         assert list(followed("ab", "dialogues")) == ["a", "b"]
-        tell("downloaded")
+        notify("downloaded")
     lines = stream.getvalue().replace("\n", "\r").split("\r")
     assert any("3/4" in line and "files" in line for line in lines)
     assert any("0/2" in line and "dialogues" in line for line in lines)

@@ -34,7 +34,7 @@ from mwzeval.commands.systems import (
 )
 from mwzeval.errors import Problem, UsageError, conditions
 from mwzeval.files.reading import shortest_ends
-from mwzeval.output import tell, warnings_behind, write_output, write_result
+from mwzeval.output import notify, warnings_behind, write_output, write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     given = Counter(run for runs in systems.values() for run in runs)
     for file in given:
         if given[file] > 1:
-            tell(f"warning: {file} is given more than once")
+            notify(f"warning: {file} is given more than once")
     files = list(given)
     warnings: dict[str, Sequence[Problem]]
     options: dict[str, Any]

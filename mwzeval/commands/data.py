@@ -18,7 +18,7 @@ from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, plugin_errors
 from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
-from mwzeval.output import tell
+from mwzeval.output import notify
 
 ACTIONS = {
     "status": "list the files and whether they are present",
@@ -80,7 +80,7 @@ def shelves(data: str | None) -> Iterator[Shelf]:
         except MwzevalError as error:
             if benchmark.info.name in BUILT_IN:
                 raise
-            tell(f"warning: {error}")
+            notify(f"warning: {error}")
             continue
         if shelf is not None:
             yield shelf

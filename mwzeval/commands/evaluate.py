@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     system, *baselines = score_files([*files, *below], arguments, benchmark, scorer).values()
     worse: list[str] = []
     for baseline in baselines:
-        worse += map(str, worse_than(system.scored_table, baseline.scored_table, resampling))
+        worse += worse_than(system.scored_table, baseline.scored_table, resampling)
     report = system.report(resampling if arguments.ci else None)
     show = None
     if arguments.format == PAGE:

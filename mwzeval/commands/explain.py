@@ -18,7 +18,7 @@ from mwzeval.benchmark import Benchmark
 from mwzeval.commands.systems import common_units_of, score_files, trials_named
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_result
-from mwzeval.scores import explanation as of_units
+from mwzeval.scores import explanation as explaining
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import Words
 from mwzeval.scores.sheets import output_look
@@ -78,22 +78,21 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         kept = set(units)
         explained = {}
         for name, system in systems.items():
-            every = map(system.explain, units) if ids else system.explain_all()
+            explanations = map(system.explain, units) if ids else system.explain_all()
             measures = () if as_json else system.scored_table.measures
             labels = {m.name: m.label for m in measures if not m.name.isalpha()}
-            of_system = (each for each in every if each.unit in kept)
-            explained[name] = of_units.labelled(of_system, labels)
-        explanations = next(iter(explained.values()))
+            common = (explanation for explanation in explanations if explanation.unit in kept)
+            explained[name] = explaining.labelled(common, labels)
+        chosen = next(iter(explained.values()))
         if arguments.against is not None:
-            found = _lost_to_other(explained, arguments, words, scorer.reasons)
+            found = _compared_failures(explained, arguments, words, scorer.reasons)
         elif not ids:
-            found = _reasons(explanations, arguments, words, scorer.reasons)
+            found = _reasons(chosen, arguments, words, scorer.reasons)
         elif as_json:
-            found = plain(explanations[0] if units == ids else explanations)
+            found = plain(chosen[0] if units == ids else chosen)
         else:
             goal, look = words.goal.capitalize(), output_look()
-            shown = (of_units.explanation_text(each, goal=goal, look=look) for each in explanations)
-            found = "\n".join(shown)
+            found = "\n".join(explaining.explanation_text(e, goal=goal, look=look) for e in chosen)
         write_result(to_json(found) if as_json else found, "text")
     return 0
 
@@ -112,21 +111,21 @@ def _reasons(
             "there is nothing to explain"
         )
     failed = [explanation for explanation in explanations if explanation.reasons]
-    chosen = of_units.with_reason(arguments.reason, failed, kinds)
+    chosen = explaining.with_reason(arguments.reason, failed, kinds)
     if arguments.worst:
-        chosen = of_units.worst_first(chosen)[: arguments.worst]
+        chosen = explaining.worst_first(chosen)[: arguments.worst]
     if arguments.reason or (arguments.worst and (chosen or as_json)):
         keys = ("unit", "outcomes", "reasons")
-        records = [{key: plain(getattr(each, key)) for key in keys} for each in chosen]
-        return records if as_json else of_units.listing_text(chosen, output_look())
+        records = [{key: plain(getattr(unit, key)) for key in keys} for unit in chosen]
+        return records if as_json else explaining.listing_text(chosen, output_look())
     if not as_json:
-        return of_units.histogram_text(explanations, kinds, output_look())
-    counts = of_units.count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
+        return explaining.histogram_text(explanations, kinds, output_look())
+    counts = explaining.count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
     reasons = [{"code": code, "scope": scope, units: n} for (code, scope), n in counts.items()]
     return {units: len(explanations), "lost": len(failed), "reasons": reasons}
 
 
-def _lost_to_other(
+def _compared_failures(
     explained: Mapping[str, Sequence[Explanation]],
     arguments: argparse.Namespace,
     words: Words,
@@ -135,17 +134,17 @@ def _lost_to_other(
     as_json = arguments.format == "json"
     (first, mine), (second, theirs) = explained.items()
     others = {explanation.unit: explanation for explanation in theirs}
-    counts = of_units.count_outcomes((each, others[each.unit]) for each in mine)
-    chosen = of_units.worst_first(of_units.with_reason(arguments.reason, mine, kinds))
-    found = of_units.lost_to_other((each, others[each.unit]) for each in chosen)
-    worst = list(dict.fromkeys(lost.unit for lost in found))
+    counts = explaining.count_outcomes((own, others[own.unit]) for own in mine)
+    chosen = explaining.worst_first(explaining.with_reason(arguments.reason, mine, kinds))
+    found = explaining.compared_failures((own, others[own.unit]) for own in chosen)
+    worst = list(dict.fromkeys(failure.unit for failure in found))
     shown = set(worst[: arguments.worst or (None if as_json else AGAINST)])
-    found = [lost for lost in found if lost.unit in shown]
+    found = [failure for failure in found if failure.unit in shown]
     if as_json:
         record = {"systems": [first, second], words.units: len(mine), "outcomes": plain(counts)}
         return {**record, "lost": plain(found)}
     common = f"{len(mine)} {words.unit if len(mine) == 1 else words.units}"
-    text = of_units.against_text((first, second), common, counts, found, output_look())
+    text = explaining.against_text((first, second), common, counts, found, output_look())
     if arguments.worst or len(shown) == len(worst):
         return text
     more = f"{len(worst) - len(shown)} more {words.units}: --worst {len(worst)} lists all"

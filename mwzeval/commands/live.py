@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from mwzeval.arguments import add_format
 from mwzeval.benchmark import Benchmark
 from mwzeval.outcome import FAILED
-from mwzeval.output import tell, warnings_behind, write_result
+from mwzeval.output import notify, warnings_behind, write_result
 
 LIVE = "live"
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         output = arguments.output or str(Path(folder, "run.jsonl"))
         ended = run_as_asked(arguments, setting, output)
         for line in str(ended).splitlines() if ended.problems or not arguments.quiet else ():
-            tell(line)
+            notify(line)
         if arguments.output is not None:
             arguments.interrupted = (
                 f"the dialogues are complete: `mwzeval evaluate {output}` scores them"
@@ -86,6 +86,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 document = scorer.document(report) or summary(report)
                 write_result(printed(document, arguments.format), arguments.format)
     if ended.problem:
-        tell(f"failed: {ended.problem}")
+        notify(f"failed: {ended.problem}")
         return FAILED
     return 0

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from mwzeval.benchmark import Benchmark, benchmark_named
 from mwzeval.commands.live import LIVE
 from mwzeval.errors import UsageError
-from mwzeval.output import tell
+from mwzeval.output import notify
 
 HUMAN = "human"
 
@@ -87,5 +87,5 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     goal = benchmark.info.words.goal.capitalize()
     print(f"\n{explanation_text(explanation, goal=goal, look=output_look())}", end="")
     if arguments.output:
-        tell(f"wrote {arguments.output}")
+        notify(f"wrote {arguments.output}")
     return 0

@@ -30,7 +30,7 @@ from mwzeval.scores.sheets import (
     to_html,
     to_text,
 )
-from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, across_runs
+from mwzeval.statistics.runs import FEWEST_RUNS, HIERARCHICAL, standard_deviation
 from mwzeval.statistics.tests import Place, WinsTiesLosses
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class ComparedSystem:
     @property
     def sd(self) -> float | None:
         """The standard deviation over the runs; None for a single run."""
-        return across_runs(self.runs).standard_deviation if len(self.runs) > 1 else None
+        return standard_deviation(self.runs) if len(self.runs) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.comparison.comparison import WITHOUT_DIRECTION
@@ -25,22 +24,6 @@ Gate: TypeAlias = tuple[str, float]
 """The name of a score, and its limit."""
 
 BASELINE, INPUT = "baseline", "input"
-
-
-@dataclass(frozen=True, slots=True)
-class Worse:
-    """A score that is significantly worse than the baseline's, with its corrected p value."""
-
-    name: str
-    value: float
-    baseline: float
-    p_value: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name} is {self.value:.6g}, significantly worse than the baseline's "
-            f"{self.baseline:.6g} (p = {self.p_value:.3g})"
-        )
 
 
 def parse_gates(text: str) -> tuple[Gate, ...]:
@@ -76,14 +59,14 @@ def failures(
     """
     known = {s.name if s.scope == WHOLE else f"{s.name}.{s.scope}": s for s in scores}
     lines = []
-    for asked, limit in gates:
-        name = aliases.get(asked, asked.removesuffix(f".{WHOLE}"))
+    for gate, limit in gates:
+        name = aliases.get(gate, gate.removesuffix(f".{WHOLE}"))
         if name not in known:
             scored = ", ".join(name for name in known if name.rpartition(".")[0] not in known)
             usual = [alias for alias, meant in aliases.items() if meant in known]
-            close = did_you_mean(asked, [*known, *usual])
+            close = did_you_mean(gate, [*known, *usual])
             raise UsageError(
-                f'--fail-under: there is no score "{shorten(asked)}"{close} (available: '
+                f'--fail-under: there is no score "{shorten(gate)}"{close} (available: '
                 f"{scored}; other scores need their metric's option)"
             )
         value, is_ceiling = known[name].value, known[name].lower_is_better
@@ -93,10 +76,9 @@ def failures(
     return lines
 
 
-def worse_than(
-    system: ScoredTable, baseline: ScoredTable, resampling: Resampling
-) -> tuple[Worse, ...]:
-    """Return the scores of the whole input that are significantly worse than the baseline's.
+def worse_than(system: ScoredTable, baseline: ScoredTable, resampling: Resampling) -> list[str]:
+    """Return a line for each score of the whole input that is significantly worse than the
+    baseline's.
 
     The significance level is `LEVEL`, after Holm's correction over all tested scores. Scores of
     richness are not tested.
@@ -133,11 +115,12 @@ def worse_than(
             f"--fail-below: fewer than {FEWEST_RUNS} seeds cannot be tested; test more seeds"
         )
     adjusted = holm([p_value for _, p_value in tested])
-    return tuple(
-        Worse(measure.name, measure.of(INPUT).value, measure.of(BASELINE).value, p_value)
+    return [
+        f"{measure.name} is {measure.of(INPUT).value:.6g}, significantly worse than the baseline's "
+        f"{measure.of(BASELINE).value:.6g} (p = {p_value:.3g})"
         for (measure, _), p_value in zip(tested, adjusted, strict=True)
         if p_value <= LEVEL and [best.system for best in measure.best] == [BASELINE]
-    )
+    ]
 
 
 def _directed(scored: ScoredTable) -> ScoredTable:

@@ -24,7 +24,7 @@ import numpy as np
 
 from mwzeval.comparison.comparison import Comparison
 from mwzeval.comparison.item_formats import CUT, Columns, Rows, read_rows
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, some_of
 from mwzeval.metrics.measure import Measure, ScoredTable, mean, of_items, percentage
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Signature
@@ -201,8 +201,7 @@ def _named(name: str, names: Sequence[str]) -> str | None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    return f"{', '.join(map(_quoted, names[:SHOWN_COLUMNS])) or 'none'}{more}"
+    return some_of([*map(_quoted, names)], SHOWN_COLUMNS) or "none"
 
 
 def _quoted(name: str) -> str:

@@ -220,11 +220,11 @@ def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Mea
         and (measure.cases is None or measure.cases in scored.trial_rows.columns)
         and (measure.block == 1 or scored.trials is None)
     }
-    asked = (*usual, *known) if name is None else (name,)
-    for score in asked:
+    names = (*usual, *known) if name is None else (name,)
+    for score in names:
         if score in known:
             return known[score]
-    what = f'"{shorten(asked[0])}" for single trials{did_you_mean(asked[0], known)}'
+    what = f'"{shorten(names[0])}" for single trials{did_you_mean(names[0], known)}'
     raise UsageError(f"no score {what} (there are: {', '.join(known) or 'none'})")
 
 
@@ -342,8 +342,8 @@ def power_document(
     first = next(iter(pilots.values()))
     decimals = first.places if places is None else places
 
-    def detects(spread: Spread, number: int, of_each: float) -> str:
-        return f"{test.errors * spread.standard_error(number, of_each):.{decimals}f} points"
+    def detects(spread: Spread, number: int, n_trials: float) -> str:
+        return f"{test.errors * spread.standard_error(number, n_trials):.{decimals}f} points"
 
     def advised(spread: Spread) -> str:
         if difference is None:
@@ -372,17 +372,17 @@ def power_document(
         title += f", and power (%) at {difference:g} points"
     designs: list[dict[str, Any]] = []
     cells = []
-    for number, of_each in product(items, trials):
-        row, chances = [f"{number} × {of_each}", str(number * of_each)], []
+    for number, n_trials in product(items, trials):
+        row, powers = [f"{number} × {n_trials}", str(number * n_trials)], []
         for name, spread in spreads.items():
-            error = spread.standard_error(number, of_each)
+            error = spread.standard_error(number, n_trials)
             smallest = test.errors * error
             power = None if difference is None else test.power_of(difference, error)
-            design = {"items": number, "trials": of_each, "assumption": name}
+            design = {"items": number, "trials": n_trials, "assumption": name}
             designs.append({**design, "smallest_difference": smallest, "power": power})
             row.append(f"{smallest:.{decimals}f}")
-            chances += [] if power is None else [f"{100 * power:.0f}"]
-        cells.append([*row, *chances])
+            powers += [] if power is None else [f"{100 * power:.0f}"]
+        cells.append([*row, *powers])
     if difference is None:
         largest = plural(max(items), "item"), plural(max(trials), "trial")
         advice = f"{largest[0]} with {largest[1]} each detect "

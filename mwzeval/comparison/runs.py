@@ -9,7 +9,7 @@ pseudo-value, which for a rate is the outcome itself), and the variance of these
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from mwzeval.comparison.systems import check_alike
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, observed
 from mwzeval.scores.report import COUNTS, SCHEMA, grouped, scored_data
-from mwzeval.scores.score import WHOLE, Score, Words
+from mwzeval.scores.score import WHOLE, Score, Words, by_place
 from mwzeval.scores.sheets import Cell, Document, Sheet, sheet
 from mwzeval.scores.table import Table
-from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
+from mwzeval.statistics.runs import VarianceComponents, standard_deviation, variance_components
 
 NESTED = ("values", "variances")
 """Keys of records that only JSON has."""
@@ -38,18 +38,22 @@ class Across(Score):
     """
 
     values: tuple[float, ...]
-    over: AcrossRuns
     components: VarianceComponents | None
 
     @property
-    def shares(self) -> tuple[float, float, float] | None:
+    def sd(self) -> float:
+        """The standard deviation over the runs."""
+        return standard_deviation(self.values)
+
+    @property
+    def shares(self) -> tuple[float, ...] | None:
         """The shares of the variance of one run's score due to the run, the units and the rest."""
         if self.components is None:
             return None
-        of = self.components
-        parts = (of.run, of.unit / self.n, of.residual / self.n)
+        run, *others = astuple(self.components)
+        parts = (run, *(part / self.n for part in others))
         total = sum(parts)
-        return (parts[0] / total, parts[1] / total, parts[2] / total) if total else None
+        return tuple(part / total for part in parts) if total else None
 
     def standard_error(self, runs: float = 1, units: float = 1) -> float | None:
         """Return the standard error of the mean for this multiple of the runs and units."""
@@ -72,22 +76,21 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     aligned = [replace(run, table=run.table.select(first.table.units)) for run in runs.values()]
     tables = [run.table for run in aligned]
     measures = [{measure.key: measure for measure in run.measures} for run in aligned]
-    scores = [{(score.name, score.scope): score for score in run.scores()} for run in aligned]
+    scores = [by_place(run.scores()) for run in aligned]
     found = []
     for measure in first.measures:
         values = tuple(of_run[measure.key].value for of_run in scores)
-        over = across_runs(values)
-        components = None
-        if measure.known is None and measure.block == 1:
-            components = _components([of_run[measure.key] for of_run in measures], tables)
+        components = _components([of_run[measure.key] for of_run in measures], tables)
         score = {f.name: getattr(scores[0][measure.key], f.name) for f in fields(Score)}
-        score["value"] = over.mean
-        found.append(Across(**score, values=values, over=over, components=components))
+        score["value"] = float(np.mean(values))
+        found.append(Across(**score, values=values, components=components))
     return tuple(found)
 
 
 def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponents | None:
     cases = of_runs[0].cases
+    if of_runs[0].known is not None or of_runs[0].block > 1:
+        return None
     if cases is not None:
         first, *others = (table.column(cases) > 0 for table in tables)
         if not all(np.array_equal(first, other) for other in others):
@@ -173,7 +176,7 @@ def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
 
 
 def _mean(score: Across) -> str:
-    return f"{score.over.mean:.{score.places}f} ± {score.over.standard_deviation:.{score.places}f}"
+    return f"{score.value:.{score.places}f} ± {score.sd:.{score.places}f}"
 
 
 def _range(score: Across) -> str:
@@ -198,11 +201,11 @@ def _record(score: Across) -> dict[str, Any]:
     return {
         "score": score.name,
         "scope": score.scope,
-        "mean": score.over.mean,
-        "sd": score.over.standard_deviation,
+        "mean": score.value,
+        "sd": score.sd,
         "min": min(score.values),
         "max": max(score.values),
-        "runs": score.over.n,
+        "runs": len(score.values),
         "n": score.n,
         **dict(zip(names, score.shares or (None, None, None), strict=True)),
         "standard_error": score.standard_error(),

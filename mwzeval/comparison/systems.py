@@ -187,10 +187,10 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
     (first, scored), *others = runs.items()
     everything = dict.fromkeys(name for run in runs.values() for name in run.table.units)
     problems = []
-    for file, of in runs.items():
-        there = set(of.table.units)
-        if lacking := [name for name in everything if name not in there]:
-            some = ", ".join(f'"{shorten(name)}"' for name in lacking[:3])
+    for file, run in runs.items():
+        if lacking := everything.keys() - set(run.table.units):
+            first_three = [name for name in everything if name in lacking][:3]
+            some = ", ".join(f'"{shorten(name)}"' for name in first_three)
             message = (
                 f"lacks {len(lacking)} of the {len(everything)} {unit}s of other runs "
                 f"({some}{', …' * (len(lacking) > 3)}); all runs need the same {unit}s"
@@ -206,24 +206,23 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
             problems.append(Problem("different-goals", message, file=file))
     if problems:
         raise InputError(problems)
-    signatures = signatures_of(scored)
+    mine = signatures_of(scored)
     for name, other in others:
-        of_other = signatures_of(other)
-        found = [
+        theirs = signatures_of(other)
+        differences = [
             f"only one of {first} and {name} has {score} ({scope})"
-            for score, scope in sorted(signatures.keys() ^ of_other.keys())
-        ]
-        # Runs have the same units, so their amounts must also be equal.
-        found += [
+            for score, scope in sorted(mine.keys() ^ theirs.keys())
+        ] or [
+            # Runs have the same units, so their amounts must also be equal.
             f"for {key[0]}, {what} is {dict(signature.choices).get(what)} in {first} and "
-            f"{dict(of_other[key].choices).get(what)} in {name}"
-            for key, signature in signatures.items()
-            if key in of_other
-            for what in signature.differences(of_other[key])
+            f"{dict(theirs[key].choices).get(what)} in {name}"
+            for key, signature in mine.items()
+            for what in signature.differences(theirs[key])
         ]
-        if found:
+        if differences:
             raise UsageError(
-                f"these are not runs of one system: {found[0]}; runs may differ only in their seed"
+                f"these are not runs of one system: {differences[0]}; runs may differ only in "
+                "their seed"
             )
 
 
@@ -436,23 +435,15 @@ def _tested(
 ) -> tuple[str | None, tuple[ComparedSystem, ...], dict[Pair, float]]:
     """Return the test of a score, the systems with its results, and the p values of pairs."""
     baseline = rows.baseline
-    pairs = [(later, earlier) for earlier, later in combinations(rows.runs, 2)]
-    if measure.scope != WHOLE:
-        pairs = [pair for pair in pairs if pair[1] == baseline]
-    resampled = rows.resampled(measure) if rows.several and (pairs or intervals) else {}
+    pairs = [
+        (later, earlier)
+        for earlier, later in combinations(rows.runs, 2)
+        if measure.scope == WHOLE or earlier == baseline
+    ]
     values = {entry.system: entry.value for entry in systems}
-    test: str | None = None
-    tests: dict[Pair, Tested] = {}
-    if resampled:
-        test = HIERARCHICAL
-        for pair in pairs:
-            system, other = (resampled[name] for name in pair)
-            tests[pair] = _test_runs(system, other, rows.how.confidence)
-    elif measure.of_types:
-        tests = rows.test_types(measure, values)
-    elif pairs:
-        test = RANDOMIZATION if measure.outcome is None else MCNEMAR
-        tests = rows.test_units(measure, pairs)
+    tests = {pair: rows.test(measure, pair, values) for pair in pairs}
+    exact = RANDOMIZATION if measure.outcome is None else MCNEMAR
+    test = HIERARCHICAL if rows.several else exact
     # Descriptions (including scores of types) and scores of few seeds are not tested.
     is_tested = not measure.is_description and not 1 < (systems[0].seeds or 0) < FEWEST_RUNS
     p_values = {pair: p for pair, (_, _, p) in tests.items() if is_tested and p is not None}
@@ -461,14 +452,14 @@ def _tested(
     places: dict[str, Place] = {}
     corrected = holm(list(p_values.values())) if measure.scope == WHOLE else ()
     over_pairs = dict(zip(p_values, corrected, strict=False))
+    sign = -1 if measure.lower_is_better else 1
     if over_pairs and not measure.name.startswith(WITHOUT_DIRECTION):
-        sign = -1 if measure.lower_is_better else 1
         goodness = {name: sign * value for name, value in values.items()}
         places = ranks(goodness, [pair for pair, p in over_pairs.items() if p <= level])
 
     by_unit = {}
     if pairs and measure.block == 1 and not measure.is_description:
-        by_unit = {name: rows.by_unit(measure, name) for name in rows.runs}
+        by_unit = {name: sign * rows.by_unit(measure, name) for name in rows.runs}
     entries = []
     for entry in systems:
         name, difference, own = entry.system, None, None
@@ -476,19 +467,16 @@ def _tested(
             counts = None
             if by_unit:  # skip units that lack an own score in either
                 defined = np.isfinite(by_unit[name]) & np.isfinite(by_unit[baseline])
-                of_both = (by_unit[system][defined] for system in (name, baseline))
-                counts = wins_ties_losses(*of_both, tolerance=ROUNDING)
+                both = (by_unit[system][defined] for system in (name, baseline))
+                counts = wins_ties_losses(*both, tolerance=ROUNDING)
             value, interval, _ = tests[name, baseline]
-            p_value = against.get(name)
             is_least = test != MCNEMAR and against.get(name, 1) <= 1 / (1 + rows.how.samples)
-            if counts and measure.lower_is_better:
-                counts = counts.reversed()
-            adjusted_p = adjusted.get(name)
-            difference = Difference(value, interval, p_value, adjusted_p, counts, is_least)
+            p_value, corrected_p = against.get(name), adjusted.get(name)
+            difference = Difference(value, interval, p_value, corrected_p, counts, is_least)
         if intervals and len(entry.runs) == 1:
             own = rows.own_scores[name][measure.key].interval
-        elif intervals and np.isfinite(resampled[name].of_units).any():
-            own = resampled[name].interval(rows.how.confidence)
+        elif intervals:
+            own = rows.resampled(measure)[name].interval(rows.how.confidence)
         entries.append(replace(entry, difference=difference, place=places.get(name), interval=own))
     return test if p_values else None, tuple(entries), over_pairs
 
@@ -537,6 +525,7 @@ class _Rows:
         self.baseline = next(iter(runs))
         self.several = any(len(of_system) > 1 for of_system in runs.values())
         self._drawn: dict[tuple[Draw, int], dict[str, list[DrawnSums]]] = {}
+        self._resampled: dict[Key, dict[str, ResampledRuns]] = {}
 
     def drawn(self, draw: Draw, block: int) -> dict[str, list[DrawnSums]]:
         """Return the draws of each run, in blocks of neighboring rows."""
@@ -564,7 +553,7 @@ class _Rows:
         runs, how = self.runs[system], self.how
         measures = [measure for measure in runs[0].measures if measure.of_types]
         counts = [run.count_types() for run in runs]
-        values = np.array([[evaluate(m.of, of.sums()).item() for m in measures] for of in counts])
+        values = np.array([[evaluate(m.of, own.sums()).item() for m in measures] for own in counts])
         units = counts[0].units
         deviations = np.zeros((len(units), len(measures)))
         if len(units) > 1:
@@ -598,58 +587,44 @@ class _Rows:
     def resampled(self, measure: Measure) -> dict[str, ResampledRuns]:
         """Return the score of each system, on resampled units and of resampled runs."""
         if measure.of_types:
-            return {name: of_types[measure.key] for name, of_types in self.resampled_types.items()}
-        found = {}
+            return {name: scores[measure.key] for name, scores in self.resampled_types.items()}
+        found = self._resampled.setdefault(measure.key, {})
         sums = self.drawn(resampled_sums, measure.block)
-        for name, runs in self.runs.items():
+        for name, runs in () if found else self.runs.items():
             values = [float(evaluate(measure.of, observed(run.table))[0]) for run in runs]
             samples = np.mean([evaluate(measure.of, drawn.samples) for drawn in sums[name]], axis=0)
             found[name] = ResampledRuns.of(values, samples, system=name, seed=self.how.seed)
         return found
 
-    def test_types(self, measure: Measure, values: Mapping[str, float]) -> dict[Pair, Tested]:
-        """Return the differences of scores of types from the baseline, which are not tested."""
-        tests: dict[Pair, Tested] = {}
-        for name in list(self.runs)[1:]:
-            interval = None
-            if self.jackknives[name]:
-                mine, theirs = (self.jackknives[n][measure.key] for n in (name, self.baseline))
+    def test(self, measure: Measure, pair: Pair, values: Mapping[str, float]) -> Tested:
+        """Test the difference of a pair of systems; `values` are the scores of all systems.
+
+        If no system has several runs, only differences from the baseline have intervals.
+        """
+        system, other = pair
+        interval = None
+        if measure.of_types and not self.several:
+            if other == self.baseline and self.jackknives[other]:
+                mine, theirs = (self.jackknives[name][measure.key] for name in pair)
                 interval = (mine - theirs).interval(self.how.confidence)
                 interval = interval if np.isfinite(interval.low) else None
-            tests[name, self.baseline] = values[name] - values[self.baseline], interval, None
-        return tests
-
-    def test_units(self, measure: Measure, pairs: Sequence[Pair]) -> dict[Pair, Tested]:
-        """Test pairs of systems with one run each; pairs with the baseline have intervals."""
-        tests: dict[Pair, Tested] = {}
-        sums = {name: of[0] for name, of in self.drawn(resampled_sums, measure.block).items()}
-        samples = {name: evaluate(measure.of, of.samples) for name, of in sums.items()}
-        for system, other in pairs:
-            interval = None
-            if other == self.baseline:
-                with np.errstate(invalid="ignore"):
-                    differences = samples[system] - samples[other]
-                interval = percentile_interval(differences, self.how.confidence, "paired-bootstrap")
-            if measure.outcome is not None:
-                tables = [self.runs[name][0].table for name in (system, other)]
-                mine, theirs = (table.column(measure.outcome) for table in tables)
-                if measure.cases is not None:
-                    # Both systems have the same cases; otherwise `_as_tested` removed the outcomes.
-                    cases = tables[0].column(measure.cases) > 0
-                    mine, theirs = mine[cases], theirs[cases]
-                value = measure.scale * float(mine.mean() - theirs.mean())
-                tests[system, other] = value, interval, mcnemar(mine, theirs)
-            else:
-                given = self.drawn(given_sums, measure.block)
-                swapped = swapped_differences(measure.of, given[system][0], given[other][0])
-                tests[system, other] = swapped.observed, interval, swapped.p_value()
-        return tests
-
-
-def _test_runs(system: ResampledRuns, baseline: ResampledRuns, confidence: float) -> Tested:
-    """Test two systems, at least one with several runs; no interval if no sample has a value."""
-    if not np.isfinite(system.of_units - baseline.of_units).any():
-        return system.value - baseline.value, None, 1.0
-    test = system - baseline
-    interval = percentile_interval(test.samples, confidence, HIERARCHICAL)
-    return test.observed, interval, test.p_value()
+            return values[system] - values[other], interval, None
+        if self.several or other == self.baseline:
+            first, second = (self.resampled(measure)[name] for name in pair)
+            difference = first - second
+            method = HIERARCHICAL if self.several else "paired-bootstrap"
+            interval = percentile_interval(difference.samples, self.how.confidence, method)
+            if self.several:
+                return difference.observed, interval, difference.p_value()
+        if measure.outcome is None:
+            given = self.drawn(given_sums, measure.block)
+            swapped = swapped_differences(measure.of, given[system][0], given[other][0])
+            return swapped.observed, interval, swapped.p_value()
+        tables = [self.runs[name][0].table for name in pair]
+        outcomes = [table.column(measure.outcome) for table in tables]
+        if measure.cases is not None:
+            # Both systems have the same cases; otherwise `_as_tested` removed the outcomes.
+            cases = tables[0].column(measure.cases) > 0
+            outcomes = [column[cases] for column in outcomes]
+        value = measure.scale * float(outcomes[0].mean() - outcomes[1].mean())
+        return value, interval, mcnemar(*outcomes)

@@ -52,7 +52,7 @@ from mwzeval.conversation.protocols import (
 )
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError, did_you_mean, printable, shorten
-from mwzeval.output import tell
+from mwzeval.output import notify
 
 if TYPE_CHECKING:
     from mwzeval.conversation.mcp import AgentServer
@@ -119,7 +119,7 @@ def _watched(place: str) -> Iterator[None]:
     is_late = False
 
     def report() -> None:
-        tell(
+        notify(
             f"still importing {place} after {NOTICE_SECONDS:g} seconds (press Ctrl-C to stop, or "
             f"set a limit in seconds with {IMPORT_LIMIT})"
         )

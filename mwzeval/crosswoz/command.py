@@ -30,7 +30,7 @@ from mwzeval.crosswoz.scoring.baselines import BASELINES, baseline_file
 from mwzeval.crosswoz.speakers import add_conversation, add_templates, setting_of
 from mwzeval.crosswoz.systems.templates import mine_templates, write_templates
 from mwzeval.errors import UsageError, printable
-from mwzeval.output import tell, write_result
+from mwzeval.output import notify, write_result
 from mwzeval.text import to_json
 
 
@@ -141,7 +141,7 @@ def _simulate(arguments: Namespace) -> None:
     )
     print(to_json(summary.to_json()) if arguments.json else summary.to_text(), end="")
     if arguments.output:
-        tell(f"wrote {arguments.output}")
+        notify(f"wrote {arguments.output}")
 
 
 def _add_baseline(parser: ArgumentParser) -> None:

@@ -28,7 +28,7 @@ from mwzeval.crosswoz.training import (
     write_note,
 )
 from mwzeval.errors import UsageError
-from mwzeval.output import tell, write_output
+from mwzeval.output import notify, write_output
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.models.sclstm import WatchSide
@@ -145,7 +145,7 @@ class Training(NamedTuple):
         print(self.header, flush=True)
         self.train(arguments, fold, dialogues, settings, show)
         write_note(arguments.output, arguments.revision, seen)
-        tell(f"wrote {arguments.output}")
+        notify(f"wrote {arguments.output}")
 
 
 def _train_policy(

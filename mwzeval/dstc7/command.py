@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.arguments import InputFile, add_files, file_of
 from mwzeval.errors import UsageError
 from mwzeval.libraries import required
-from mwzeval.output import tell, write_output, write_result
+from mwzeval.output import notify, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.query import Knowledge
@@ -151,7 +151,7 @@ def _predict(arguments: argparse.Namespace) -> None:
         choices=arguments.choices,
     )
     tuned = "" if done.threshold is None else f", NONE with the score {done.threshold.score:.6g}"
-    tell(f"wrote {arguments.output}: {done.examples} examples{tuned}")
+    notify(f"wrote {arguments.output}: {done.examples} examples{tuned}")
 
 
 def _train(arguments: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import Checksums, cache_directory, checksums_of, remembered_checksums
 from mwzeval.files.reading import SIZE_VARIABLE, size_limit
-from mwzeval.output import counting, tell
+from mwzeval.output import counting, notify
 
 DATA_VARIABLE = "MWZEVAL_DATA"
 OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
@@ -297,7 +297,7 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
         found = checksums_of(received)
         if not file.is_verifiable:
             about = f"its checksums are not listed; sha256 {found.sha256}"
-            tell(f"{file.local} cannot be verified: {about}")
+            notify(f"{file.local} cannot be verified: {about}")
         if not file.has(found):
             size = received.stat().st_size
             received.unlink()
@@ -308,7 +308,7 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
         received.replace(output_file)
 
     pooch.get_logger().setLevel("WARNING")  # this module prints messages itself
-    tell(f"downloading {file.local} from {file.url}")
+    notify(f"downloading {file.local} from {file.url}")
     try:
         if file.sha256 is None:
             place.unlink(missing_ok=True)  # pooch would accept a damaged file

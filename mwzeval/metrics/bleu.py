@@ -228,12 +228,12 @@ def _bleu(system_length: float, reference_length: float, *counts: float) -> floa
         penalty = math.exp(1 - reference_length / system_length) if system_length > 0 else 0.0
     smoothing = 1.0
     logarithms = [_LOG_OF_ZERO] * MAX_NGRAM_ORDER
-    for index, (found, of) in enumerate(zip(correct, total, strict=True)):
-        if not of:
+    for index, (found, size) in enumerate(zip(correct, total, strict=True)):
+        if not size:
             break
         if not found:
             smoothing *= 2
-        precision = 100 * found / of if found else 100 / (smoothing * of)
+        precision = 100 * found / size if found else 100 / (smoothing * size)
         logarithms[index] = math.log(precision)
     return penalty * math.exp(sum(logarithms) / MAX_NGRAM_ORDER)
 

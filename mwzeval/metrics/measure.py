@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.types import TypeCounts
-from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature, by_place
+from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import (
     SAMPLES,
@@ -186,10 +186,8 @@ def _resampled_interval(
     if measure.outcome is not None and measure.cases is not None:
         return wilson(float(sums[measure.outcome][0]), n, confidence).scaled(measure.scale)
     samples = evaluate(measure.of, drawn(measure.block).samples)
-    if not np.isfinite(samples).any():
-        return None
     interval = percentile_interval(samples, confidence, "bootstrap")
-    if interval.low < interval.high:
+    if interval is None or interval.low < interval.high:
         return interval
     # All units have the same score: resamples do not vary, but other units may.
     if measure.unit != PERCENT or interval.low not in (0, measure.scale):
@@ -267,30 +265,21 @@ def _mean_value(column: str, sums: Sums) -> NDArray[np.float64]:
 
 def percentage(*parts: str, of: str) -> ScoreFunction:
     """Return the sum of some columns in percent of the column `of`, as a score function."""
-    return partial(_percentage, parts, of)
-
-
-def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.float64]:
-    return np.asarray(100 * sum(sums[part] for part in parts) / sums[whole])
+    return partial(_share, 100, parts, of)
 
 
 def mean(part: str, *, of: str) -> ScoreFunction:
     """Return the sum of a column divided by that of the column `of`, as a score function."""
-    return partial(_mean, part, of)
+    return partial(_share, 1, (part,), of)
 
 
-def _mean(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
-    return np.asarray(sums[part] / sums[whole])
+def _share(scale: int, parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(scale * sum(sums[part] for part in parts) / sums[whole])
 
 
 def observed(table: Table) -> Sums:
     """Return the column sums in the form that score functions accept, arrays of shape (1,)."""
     return dict(zip(table.columns, table.values.sum(axis=0)[:, np.newaxis], strict=True))
-
-
-def named(scores: Sequence[Score], name: str, scope: str = WHOLE) -> Score:
-    """Return one score. Raises `KeyError` if it does not exist."""
-    return by_place(scores)[name, scope]
 
 
 def ratio(numerator: str, denominator: str, sums: Sums) -> NDArray[np.float64]:
@@ -338,33 +327,33 @@ def of_items(
     `ScoredTable.trials` has the rows of trials. If no item has a second trial, only the names of
     the units change. Scores of types (distinct words) have no rows.
     """
-    of = Trials.of(scored.table, item_of)
-    if len(of.names) == len(of.items):
-        return replace(scored, table=replace(scored.table, units=of.items))
-    table = of.by_item()
+    trials = Trials.of(scored.table, item_of)
+    if len(trials.names) == len(trials.items):
+        return replace(scored, table=replace(scored.table, units=trials.items))
+    table = trials.by_item()
     measures = [
-        replace(m, outcome=None, signature=m.signature.extended({"trials": of.usual}))
+        replace(m, outcome=None, signature=m.signature.extended({"trials": trials.usual}))
         for m in scored.measures
     ]
     for m in scored.measures:
         if (m.name, m.scope) == (outcome, WHOLE) and m.outcome is not None:
-            table = table.beside(_outcomes(of, m.outcome, m.cases))
-            measures += _measures(m, of.usual)
-    return ScoredTable(table, tuple(measures), trials=of)
+            table = table.beside(_outcomes(trials, m.outcome, m.cases))
+            measures += _measures(m, trials.usual)
+    return ScoredTable(table, tuple(measures), trials=trials)
 
 
-def _outcomes(of: Trials, outcome: str, cases: str | None) -> Table:
-    totals = of.totals()
-    numbers = of.counts if cases is None else totals.column(cases).astype(np.int64)
-    won = totals.column(outcome).astype(np.int64)
+def _outcomes(trials: Trials, outcome: str, cases: str | None) -> Table:
+    totals, usual = trials.totals(), trials.usual
+    numbers = trials.counts if cases is None else totals.column(cases).astype(np.int64)
+    successes = totals.column(outcome).astype(np.int64)
     rows: list[tuple[str, dict[str, float]]] = []
-    for item, c, n in zip(of.names, won.tolist(), numbers.tolist(), strict=True):
-        row: dict[str, float] = {FLIPS: some_differ(c, n, of.usual)} if n >= of.usual else {}
-        for k in range(1, min(of.usual, n) + 1):
+    for item, c, n in zip(trials.names, successes.tolist(), numbers.tolist(), strict=True):
+        row: dict[str, float] = {FLIPS: some_differ(c, n, usual)} if n >= usual else {}
+        for k in range(1, min(usual, n) + 1):
             row |= {_pass(k): all_succeed(c, n, k), _items(k): 1}
         rows.append((item, row))
-    each_k = range(1, of.usual + 1)
-    return Table.from_rows((*map(_pass, each_k), *map(_items, each_k), FLIPS), rows)
+    ks = range(1, usual + 1)
+    return Table.from_rows((*map(_pass, ks), *map(_items, ks), FLIPS), rows)
 
 
 def _measures(measure: Measure, trials: int) -> Iterator[Measure]:

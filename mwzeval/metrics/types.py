@@ -186,7 +186,7 @@ def _sums_of(words: Numbers, bigrams: Numbers, heads: Numbers, present: Sequence
         "words": words.sum(axis=1).astype(np.float64),
         "n_log_n": n_log_n[words].sum(axis=1),
         "surprise": surprise.sum(axis=1),
-        **{f"distinct_{n}": of.astype(np.float64) for n, of in zip(ORDERS, present, strict=True)},
+        **{f"distinct_{n}": p.astype(np.float64) for n, p in zip(ORDERS, present, strict=True)},
     }
 
 

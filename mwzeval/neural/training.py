@@ -218,7 +218,7 @@ class _Run:
             optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         if learner.longest_gradient is not None:
-            weights = [weight for of in learner.optimizers for weight in trained_by(of)]
+            weights = [weight for adam in learner.optimizers for weight in trained_by(adam)]
             torch.nn.utils.clip_grad_norm_(weights, learner.longest_gradient)
         for optimizer in learner.optimizers:
             optimizer.step()

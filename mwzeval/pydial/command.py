@@ -24,7 +24,7 @@ from typing import Any
 
 from mwzeval.arguments import InputFile, add_files, add_format, file_of, files_of
 from mwzeval.errors import UsageError
-from mwzeval.output import tell, warnings_behind, write_output, write_result
+from mwzeval.output import notify, warnings_behind, write_output, write_result
 from mwzeval.pydial.arguments import add_domain, add_plan, names, numbers, plan_of, seeds_named
 from mwzeval.pydial.tasks import USERS
 
@@ -115,7 +115,7 @@ def _play(arguments: argparse.Namespace) -> int:
     )
     if played is not None and arguments.output is not None:
         added_to(arguments.output, played.trajectory)
-        tell(f"wrote {arguments.output}")
+        notify(f"wrote {arguments.output}")
     return 0
 
 
@@ -172,7 +172,7 @@ def _run(arguments: argparse.Namespace) -> int:
             how["processes"] = arguments.processes
         jobs = run_benchmark(**plan_of(arguments), **how, progress=True)
     policies = "1 policy" if len(jobs) == 1 else f"{len(jobs)} policies"
-    tell(f"wrote {arguments.output}: {policies} trained and tested")
+    notify(f"wrote {arguments.output}: {policies} trained and tested")
     return 0
 
 
@@ -431,7 +431,7 @@ def _record(arguments: argparse.Namespace) -> int:
     check_new(arguments.output, behaviours)
     for behaviour in behaviours:
         folder = write_dataset(arguments.output, behaviour, seed, arguments.dialogues)
-        tell(f"wrote {folder}: {arguments.dialogues} dialogues")
+        notify(f"wrote {folder}: {arguments.dialogues} dialogues")
     return 0
 
 

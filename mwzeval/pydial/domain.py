@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, unknown
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, some_of, unknown
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.reading import RepeatedKeys, check_size, read_json
 from mwzeval.pydial.acts import DONTCARE, NONE
@@ -303,9 +303,8 @@ def checked_rows(
         problems.append(Problem(KIND, "there are no entities", file=file))
     repeated = [n for n, count in Counter(row[NAME].lower() for row in good).items() if count > 1]
     if repeated:
-        shown = ", ".join(f'"{shorten(name)}"' for name in sorted(repeated)[:5])
-        more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
-        message = f"names repeated (looked up, the first row counts): {shown}{more}"
+        shown = some_of([f'"{shorten(name)}"' for name in sorted(repeated)], 5)
+        message = f"names repeated (looked up, the first row counts): {shown}"
         problems.append(Problem(KIND, message, "warning", file=file, count=len(repeated)))
     if ontology is not None:
         problems += _unlisted(good, ontology, file)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, Protocol, SupportsFloat
 
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
-from mwzeval.output import tell
+from mwzeval.output import notify
 
 COLUMNS = ("run", "step", "name", "value")
 FORMER = ("csv:", "tensorboard:", "wandb:", "mlflow:")
@@ -108,7 +108,7 @@ class LogFile:
             self._written.update(row[:3] for row in new)
         except OSError as error:
             self._failed = True
-            tell(f"{self._path} can no longer be written ({error.strerror}); training continues")
+            notify(f"{self._path} can no longer be written ({error.strerror}); training continues")
 
 
 class Played(Protocol):

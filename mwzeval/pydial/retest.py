@@ -22,13 +22,11 @@ from mwzeval.conversation.runs import RunSummary
 from mwzeval.errors import (
     InputError,
     MwzevalError,
-    Problem,
     UsageError,
-    problems_kept,
     shorten,
     unknown,
 )
-from mwzeval.output import tell
+from mwzeval.output import notify
 from mwzeval.pydial.checkpoints import diverging, load_weights, read_checkpoint
 from mwzeval.pydial.episode_files import (
     TESTS,
@@ -116,7 +114,7 @@ def retest(
     if lacking:
         after = jobs[0].checkpoints[-1]
         named = shorten(", ".join(lacking), 200)
-        tell(f"{len(lacking)} policies have no model after {after} dialogues: {named}")
+        notify(f"{len(lacking)} policies have no model after {after} dialogues: {named}")
     planned = [
         (job, condition)
         for job in jobs
@@ -126,16 +124,16 @@ def retest(
     if not planned:
         raise UsageError(f"{output} has no policies to test under these conditions")
     found: dict[tuple[str, str, str, str | None], dict[int, Sequence[Episode]]] = {}
-    problems: list[Problem] = []
+    findings = Findings()
     for job, (tested, user) in dict.fromkeys(planned):
-        with problems_kept(problems):
+        with findings.collecting():
             if user is None or live is None:
                 episodes = played_in(job, tested, output, tests, own)
             else:
                 episodes = _live_tests(job, tested, user, Path(output), tests, live)
             found.setdefault((job.policy, job.task, tested, user), {})[job.seed] = episodes
-    if problems:
-        raise InputError(list(dict.fromkeys(problems)))
+    if findings.errors:
+        raise InputError(dict.fromkeys(findings.errors))
     return tuple(
         Retest(*key, tests_of_seeds((key[1], key[0], 0), of_seed)) for key, of_seed in found.items()
     )
@@ -236,7 +234,7 @@ def _live_tests(
     findings = Findings()
     text = Path(file).read_text(encoding="utf-8")
     if failed := text.count(f'"end":"{USER_ERROR}"'):
-        tell(f"{failed} of {tests} dialogues ended with an error of the user: {file}")
+        notify(f"{failed} of {tests} dialogues ended with an error of the user: {file}")
     records, _ = check_records(read_texts(file, Selection()), file, Selection(), findings)
     findings.check()
     return tuple(record.episode for record in records)

@@ -22,12 +22,11 @@ from mwzeval.errors import (
     MwzevalError,
     Problem,
     UsageError,
-    problems_kept,
     shorten,
 )
 from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
-from mwzeval.output import counting, tell
+from mwzeval.output import counting, notify
 from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.checkpoints import ADVICE
 from mwzeval.pydial.domain import OwnFiles, load_domain
@@ -37,6 +36,7 @@ from mwzeval.pydial.job import METRICS, Files, Job, files_of, runner_of, write_f
 from mwzeval.pydial.log import EVERY, LogFile, read_rows
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
+from mwzeval.scores.findings import Findings
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
@@ -87,7 +87,7 @@ def run(
         _make(folder)
     log_file = None if log is None else LogFile(log)
     noted = {key: value for key, value in asdict(jobs[0].settings).items() if value is not None}
-    problems: list[Problem] = []
+    findings = Findings()
     done: list[Job] = []
     pending: list[Job] = []
     settings = {"format": FORMAT, **noted}
@@ -98,7 +98,7 @@ def run(
         else:
             for problem in job.damage(folder):
                 cause = str(problem).removesuffix(REMEDY).removesuffix(ADVICE)
-                tell(f"{cause}. {job.name} is trained and tested again")
+                notify(f"{cause}. {job.name} is trained and tested again")
             pending.append(_with_tests_there(job, folder))
     if client is None:
         _compile(pending)
@@ -108,18 +108,17 @@ def run(
         _make(folder)
         write_atomically(folder / SETTINGS, json.dumps(settings, indent=1) + "\n")
     if progress:
-        tell(_plan_text(done, pending, folder))
+        notify(_plan_text(done, pending, folder))
     with counting(sum(job.work for job in pending), "dialogues", shown=progress) as on_progress:
         for job in done:
             metrics = job.folder(folder) / METRICS
             if log_file is not None and metrics.exists():
                 log_file.add(read_rows(metrics.read_bytes(), metrics))
-        for job, files in _files(pending, processes, client, log_every, on_progress, problems):
+        for job, files in _files(pending, processes, client, log_every, on_progress, findings):
             write_files(job, folder, files)
             if log_file is not None:
                 log_file.add(read_rows(str(files[METRICS]).encode(), METRICS))
-    if problems:
-        raise InputError(problems)
+    findings.check()
     return jobs
 
 
@@ -144,12 +143,12 @@ def _files(
     client: Any,
     log_every: int,
     on_progress: OnProgress,
-    problems: list[Problem],
+    findings: Findings,
 ) -> Iterator[tuple[Job, Files]]:
-    """Yield each finished job and its files; errors in input files are added to `problems`."""
+    """Yield each finished job and its files; errors in input files are added to `findings`."""
     if client is None and processes == 0:
         for job in jobs:
-            with problems_kept(problems):
+            with findings.collecting():
                 yield job, files_of(job, on_progress, log_every)
         return
     at_once = min(processes or processors(), max(len(jobs), 1))
@@ -166,7 +165,7 @@ def _files(
                 try:
                     yield job, future.result()
                 except InputError as error:
-                    problems += error.problems
+                    findings.extend(error.problems)
                 except MwzevalError:
                     raise
                 except Exception as error:

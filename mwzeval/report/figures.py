@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
-from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mwzeval.errors import MwzevalWarning, UsageError, shorten, unknown
@@ -355,11 +354,11 @@ def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> b
         n_rows = [len(map_.rows) for map_ in maps]
         panels = list(figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows).flat)
         for unit, lower_is_better in kinds:
-            like = [
-                (heat_map.unit, heat_map.lower_is_better) == (unit, lower_is_better)
-                for heat_map in maps
+            shown = [
+                (axes, map_)
+                for axes, map_ in zip(panels, maps, strict=True)
+                if (map_.unit, map_.lower_is_better) == (unit, lower_is_better)
             ]
-            shown = list(compress(zip(panels, maps, strict=True), like))
             numbers = (number for _, map_ in shown for _, row in map_.rows for number in row)
             ends = whole_range(numbers, unit)
             images = [_draw_map(axes, map_, ends) for axes, map_ in shown]
@@ -422,5 +421,5 @@ def plot_reasons(
     for lines in rows.values():
         lines.sort(key=lambda line: -sum(count for count in line[1] if count > 0))
     columns = [shorten(system.name, SHOWN_NAME) for system in systems]
-    maps = [_HeatMap(title, columns, of, 0, words.units, True) for title, of in rows.items()]
+    maps = [_HeatMap(title, columns, own, 0, words.units, True) for title, own in rows.items()]
     return _plot_maps(maps, format_name=format_name, width=width)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import product
 from typing import NamedTuple, TypeVar
 
 from mwzeval.errors import UsageError, printable, shorten, unknown
@@ -146,7 +146,7 @@ def explanation_of(
     one item per turn. Each becomes a fact of its turn; if the same reason occurs in consecutive
     turns, only the first one becomes a reason of the unit.
     """
-    of_scopes: dict[str, dict[str, bool | None]] = {
+    results: dict[str, dict[str, bool | None]] = {
         scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
     }
     facts: list[list[Fact]] = [[] for _ in turns]
@@ -154,7 +154,7 @@ def explanation_of(
     first = []
     for reason in reasons:
         for scope in {WHOLE, reason.scope}:
-            of_scopes[scope][reason.outcome] = False
+            results[scope][reason.outcome] = False
         if reason.turn is not None:
             label = reason.code.replace(":", " ")
             facts[reason.turn].append(Fact(label, reason.text, reason.scope))
@@ -162,8 +162,8 @@ def explanation_of(
         if reason.turn is None or before is None or reason.turn > before + 1:
             first.append(reason)
         last[reason.scope, reason.code] = reason.turn
-    views = (TurnView(tuple(said), tuple(of)) for said, of in zip(turns, facts, strict=True))
-    return Explanation(unit, of_scopes, (), tuple(views), tuple(first))
+    views = tuple(TurnView(tuple(turn), tuple(own)) for turn, own in zip(turns, facts, strict=True))
+    return Explanation(unit, results, (), views, tuple(first))
 
 
 Key = TypeVar("Key", bound=tuple[str, ...])
@@ -173,8 +173,9 @@ def count_reasons(
     explanations: Iterable[Explanation], keys: Callable[[Reason], Iterable[Key]]
 ) -> dict[Key, int]:
     """Return the number of units with each of the `keys` in their reasons, largest first."""
-    of_units = ({key for reason in of.reasons for key in keys(reason)} for of in explanations)
-    counts = Counter(chain.from_iterable(of_units))
+    counts: Counter[Key] = Counter()
+    for explanation in explanations:
+        counts.update({key for reason in explanation.reasons for key in keys(reason)})
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -215,7 +216,7 @@ class OutcomeCounts(NamedTuple):
     both_won: int
 
 
-class TurnOfOther(NamedTuple):
+class OtherTurn(NamedTuple):
     """The behavior of another system: in a turn (utterances and facts) or in the whole unit (None).
 
     `own` are the utterances of the user and the first system in this turn. `utterances` include the
@@ -228,7 +229,7 @@ class TurnOfOther(NamedTuple):
     own: tuple[Utterance, ...] = ()
 
 
-class LostToOther(NamedTuple):
+class ComparedFailure(NamedTuple):
     """A unit in which a system failed an outcome that another system passed.
 
     `reasons` are those of the outcome, or all if the outcome has none of its own; `instead` is the
@@ -238,7 +239,7 @@ class LostToOther(NamedTuple):
     unit: str
     outcome: str
     reasons: tuple[Reason, ...]
-    instead: tuple[TurnOfOther, ...]
+    instead: tuple[OtherTurn, ...]
 
 
 def with_reason(
@@ -251,60 +252,55 @@ def with_reason(
     """
     if not code:
         return explanations
-    known = {reason.code for explanation in explanations for reason in explanation.reasons}
-    if code not in {*kinds, *known, *(each.partition(":")[0] for each in known)}:
+    chosen = [e for e in explanations if any(code in (r.code, r.kind) for r in e.reasons)]
+    if not chosen and code not in kinds:
+        known = {reason.code for explanation in explanations for reason in explanation.reasons}
         raise UsageError(unknown("reason", code, [*sorted(known), *kinds]))
-    return [
-        explanation
-        for explanation in explanations
-        if any(code in (r.code, r.kind) for r in explanation.reasons)
-    ]
+    return chosen
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
     """Return the units sorted by the number of failed scopes, then of reasons, largest first."""
-    return sorted(
-        explanations,
-        key=lambda explanation: (
-            len({reason.scope for reason in explanation.reasons}),
-            len(explanation.reasons),
-        ),
-        reverse=True,
-    )
+
+    def size(explanation: Explanation) -> tuple[int, int]:
+        return len({reason.scope for reason in explanation.reasons}), len(explanation.reasons)
+
+    return sorted(explanations, key=size, reverse=True)
 
 
 def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
     """Return the explanations with the labels of outcomes instead of their names."""
-    return [
-        replace(
-            explanation,
-            outcomes={
-                scope: {labels.get(name, name): kept for name, kept in named.items()}
-                for scope, named in explanation.outcomes.items()
-            },
-            reasons=tuple(
-                replace(reason, outcome=labels.get(reason.outcome, reason.outcome))
-                for reason in explanation.reasons
-            ),
+    found = []
+    for explanation in explanations:
+        outcomes = {
+            scope: {labels.get(name, name): result for name, result in results.items()}
+            for scope, results in explanation.outcomes.items()
+        }
+        reasons = (
+            replace(r, outcome=labels.get(r.outcome, r.outcome)) for r in explanation.reasons
         )
-        for explanation in explanations
-    ]
+        found.append(replace(explanation, outcomes=outcomes, reasons=tuple(reasons)))
+    return found
 
 
 def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
     """Return the counts of each outcome of whole units that applies to both systems."""
     counts: dict[str, Counter[tuple[bool, bool]]] = {}
     for pair in pairs:
-        for outcome, kept in _outcomes_of(pair).items():
-            counts.setdefault(outcome, Counter())[kept] += 1
+        for outcome, results in _outcomes_of(pair).items():
+            counts.setdefault(outcome, Counter())[results] += 1
     order = (False, True), (True, False), (False, False), (True, True)
-    return [OutcomeCounts(name, *(of[kept] for kept in order)) for name, of in counts.items()]
+    return [OutcomeCounts(name, *map(found.__getitem__, order)) for name, found in counts.items()]
 
 
-def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
+def compared_failures(pairs: Iterable[Pair]) -> list[ComparedFailure]:
     """Return the outcomes that the first system failed and the second passed."""
-    found = ((pair, _outcomes_of(pair)) for pair in pairs)
-    return [_lost(n, *pair) for pair, of in found for n in of if of[n] == (False, True)]
+    return [
+        _compared_failure(outcome, *pair)
+        for pair in pairs
+        for outcome, results in _outcomes_of(pair).items()
+        if results == (False, True)
+    ]
 
 
 def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
@@ -313,21 +309,27 @@ def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
     return {name: (a, b) for name, (a, b) in both.items() if a is not None and b is not None}
 
 
-def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
+def _compared_failure(outcome: str, mine: Explanation, theirs: Explanation) -> ComparedFailure:
     reasons = tuple(reason for reason in mine.reasons if reason.outcome == outcome) or mine.reasons
     goal = tuple(fact for fact in theirs.goal if fact not in mine.goal)
-    instead = [TurnOfOther(None, (), goal)] if goal else []
-    pair = mine, theirs
-    places: dict[int, dict[Fact, None]] = {}
+    instead = [OtherTurn(None, (), goal)] if goal else []
+    facts_of: dict[int, dict[Fact, None]] = {}
     for reason in reasons:
         for turn, facts in _differing(reason, mine, theirs):
-            places.setdefault(turn, {}).update(dict.fromkeys(facts))
-    for turn in sorted(places):
-        said = ([t for view in of.turns[turn : turn + 1] for t in view.utterances] for of in pair)
-        own, other = (tuple(t for t in of if t.speaker in (USER, SYSTEM)) for of in said)
+            facts_of.setdefault(turn, {}).update(dict.fromkeys(facts))
+    for turn, different in sorted(facts_of.items()):
+        own, other = (
+            tuple(
+                text
+                for view in system.turns[turn : turn + 1]
+                for text in view.utterances
+                if text.speaker in (USER, SYSTEM)
+            )
+            for system in (mine, theirs)
+        )
         other = tuple(text for text in other if text.speaker == SYSTEM or text not in own)
-        instead.append(TurnOfOther(turn, other, tuple(places[turn]), own))
-    return LostToOther(mine.unit, outcome, reasons, tuple(instead))
+        instead.append(OtherTurn(turn, other, tuple(different), own))
+    return ComparedFailure(mine.unit, outcome, reasons, tuple(instead))
 
 
 def _differing(
@@ -345,9 +347,9 @@ def _differing(
         return [f for f in facts if reason.scope == WHOLE or f.scope in (reason.scope, None)]
 
     if reason.turn is not None:
-        mine_here, theirs_here = (of.turns[reason.turn : reason.turn + 1] for of in (mine, theirs))
-        before = {fact for turn in mine_here for fact in turn.facts}
-        return [(reason.turn, new(turn, before)) for turn in theirs_here]
+        turns = slice(reason.turn, reason.turn + 1)
+        own = {fact for turn in mine.turns[turns] for fact in turn.facts}
+        return [(reason.turn, new(turn, own)) for turn in theirs.turns[turns]]
     known = {fact for turn in mine.turns for fact in turn.facts}
     found: list[tuple[int, list[Fact]]] = []
     for index, turn in enumerate(theirs.turns):
@@ -364,15 +366,15 @@ WIDTH = 96
 """The maximum number of columns of a line, because longer lines are hard to read."""
 NARROWEST = 30
 """The minimum number of columns of a line, even on narrower terminals: labels alone take 17."""
-LOST = "✗"
-MARKS = {True: "✓", False: LOST, None: "–"}
+FAILED = "✗"
+MARKS = {True: "✓", False: FAILED, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}
 SHOWN_FACTS = 6
 """The number of facts of another system's turn that are shown; JSON has all."""
 LONGEST_CALL = 240
 """The number of characters of a call or its result that are shown; page and JSON have all."""
 UNMET = {
-    None: f"  {LOST} never",
+    None: f"  {FAILED} never",
     CANNOT_BE: f"  {MARKS[None]} could not be met",
     NOT_JUDGED: f"  {MARKS[None]} not judged",
 }
@@ -383,7 +385,7 @@ NOTHING = "·"
 class _Line(NamedTuple):
     """A text that is broken into lines; all lines but the first have the indent `then`.
 
-    A `label` comes before the first line. In the style `LOST`, only that mark is red.
+    A `label` comes before the first line. In the style `FAILED`, only that mark is red.
     """
 
     text: str
@@ -401,8 +403,8 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
     scopes = explanation.outcomes
     rows: list[list[Cell | str]] = []
     for name in dict.fromkeys(name for results in scopes.values() for name in results):
-        won = (results.get(name) for results in scopes.values())
-        rows.append([f"  {name}", *(Cell(MARKS[each], tone=TONES[each]) for each in won)])
+        found = [results.get(name) for results in scopes.values()]
+        rows.append([f"  {name}", *(Cell(MARKS[passed], tone=TONES[passed]) for passed in found)])
     about = (
         "Turns, counted from 0 (facts that are unchanged since the previous turn are not repeated)"
     )
@@ -424,13 +426,13 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
         lines.append(styled(printable(explanation.unit), BOLD, look))
         # Outcomes that failed for the same reason share a line.
         found = reasons_in_turns(explanation.reasons, by_outcome=False)
-        rows = [(LOST, turns, printable(of.scope), printable(of.code)) for of, turns in found]
+        rows = [(FAILED, turns, printable(r.scope), printable(r.code)) for r, turns in found]
         widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
         for cells, (reason, _) in zip(rows, found, strict=True):
             line = "  ".join(("", *map(padded, cells, widths), printable(reason.text)))
             if look.width is not None:
                 line = cut(line, _width(look))
-            lines.append(line.replace(LOST, styled(LOST, RED, look), 1))
+            lines.append(line.replace(FAILED, styled(FAILED, RED, look), 1))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -442,17 +444,17 @@ def histogram_text(
     `meanings` are sentences about kinds of reasons. The total of a reason is the number of units
     that have it in any scope; its share is relative to all failed units.
     """
-    lost = sum(bool(explanation.reasons) for explanation in explanations)
-    heading = f"{lost} of {len(explanations)} failed"
-    if not lost:
+    n_failed = sum(bool(explanation.reasons) for explanation in explanations)
+    heading = f"{n_failed} of {len(explanations)} failed"
+    if not n_failed:
         return f"{heading}\n"
     outcomes = count_reasons(explanations, lambda reason: [(reason.outcome,)])
-    losses = ", ".join(f"{count} in {outcome}" for (outcome,), count in sorted(outcomes.items()))
-    head, *rows = _histogram(explanations, lost)
+    failures = ", ".join(f"{count} in {outcome}" for (outcome,), count in sorted(outcomes.items()))
+    head, *rows = _histogram(explanations, n_failed)
     kinds = dict.fromkeys(row[0].partition(":")[0] for row in rows)
     known = (kind for kind in kinds if kind in meanings)
     about = [_Line(f"{kind}: {meanings[kind]}", then="  ", style=DIM) for kind in known]
-    first = _Line(f"{heading}: {losses}", then="  ", style=BOLD)
+    first = _Line(f"{heading}: {failures}", then="  ", style=BOLD)
     return _text([[first], sheet("", head, rows), about], look)
 
 
@@ -460,7 +462,7 @@ def against_text(
     names: tuple[str, str],
     common: str,
     counts: Sequence[OutcomeCounts],
-    found: Sequence[LostToOther],
+    failures: Sequence[ComparedFailure],
     look: Look = PLAIN,
 ) -> str:
     """Return the outcomes of two systems, and the first one's failures with the other's behavior.
@@ -471,32 +473,32 @@ def against_text(
     first, second = map(printable, names)
     labels = [f"{a} failed, {b} passed" for a, b in ((first, second), (second, first))]
     labels = [f"{common} in common", *labels, "both failed", "both passed"]
-    head, *rows = zip(labels, *(map(str, of) for of in counts), strict=True)
+    head, *rows = zip(labels, *(map(str, numbers) for numbers in counts), strict=True)
     parts: list[Sequence[_Line] | Sheet] = [sheet("", head, rows)]
     shown: set[tuple[str, str]] = set()
-    for of in counts:
-        chosen = [lost for lost in found if lost.outcome == of.outcome]
+    for outcome, number, *_ in counts:
+        chosen = [failure for failure in failures if failure.outcome == outcome]
         if not chosen:
             continue
-        share = str(of.lost) if len(chosen) == of.lost else f"{len(chosen)} of {of.lost}"
-        heading = f"{of.outcome}: {first} failed, {second} passed ({share})"
+        share = str(number) if len(chosen) == number else f"{len(chosen)} of {number}"
+        heading = f"{outcome}: {first} failed, {second} passed ({share})"
         parts.append([_Line(heading, then="  ", style=BOLD)])
         above = []
-        for lost in chosen:
-            needed = {reason.outcome for reason in lost.reasons} - {lost.outcome}
-            if needed and all((lost.unit, outcome) in shown for outcome in needed):
-                above.append(lost.unit)
+        for failure in chosen:
+            needed = {reason.outcome for reason in failure.reasons} - {outcome}
+            if needed and all((failure.unit, name) in shown for name in needed):
+                above.append(failure.unit)
             else:
-                parts.append([*_compared(lost, first, second)])
+                parts.append([*_compared(failure, first, second)])
         if above:
             parts.append([_Line(f"for reasons that are listed above: {', '.join(above)}")])
-        shown |= {(lost.unit, lost.outcome) for lost in chosen}
+        shown |= {(failure.unit, outcome) for failure in chosen}
     return _text(parts, look)
 
 
-def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]]:
+def _histogram(explanations: Sequence[Explanation], n_failed: int) -> list[list[str]]:
     """Return a line per reason, by frequency; kinds with several details have a subtotal."""
-    counts = count_reasons(explanations, lambda of: product((of.kind, of.code), (of.scope, WHOLE)))
+    counts = count_reasons(explanations, lambda r: product((r.kind, r.code), (r.scope, WHOLE)))
     codes: dict[str, list[str]] = {}
     in_scope: Counter[str] = Counter()
     for (code, scope), count in counts.items():
@@ -509,7 +511,7 @@ def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]
 
     def line(name: str, code: str) -> list[str]:
         cells = [str(counts.get((code, scope), NOTHING)) for scope in (*scopes, WHOLE)]
-        return [name, *cells, f"{100 * counts[code, WHOLE] / lost:.1f} %"]
+        return [name, *cells, f"{100 * counts[code, WHOLE] / n_failed:.1f} %"]
 
     lines = [["reason", *scopes, WHOLE, "of failed"]]
     for kind, details in codes.items():
@@ -524,22 +526,22 @@ def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]
 def _turns(explanation: Explanation) -> Iterator[list[_Line]]:
     before: set[Fact] = set()
     for index, turn in enumerate(explanation.turns):
-        lost_here = [reason for reason in explanation.reasons if reason.turn == index]
-        facts = [fact for fact in turn.facts if lost_here or fact not in before]
+        reasons = [reason for reason in explanation.reasons if reason.turn == index]
+        facts = [fact for fact in turn.facts if reasons or fact not in before]
         before = set(turn.facts)
-        style = f"{BOLD};{RED}" if lost_here else BOLD
-        lines = [_Line(f"{LOST if lost_here else ' '} Turn {index}", style=style)]
-        lines += [*_said(turn), *map(_fact, facts)]
+        style = f"{BOLD};{RED}" if reasons else BOLD
+        lines = [_Line(f"{FAILED if reasons else ' '} Turn {index}", style=style)]
+        lines += [*_utterances(turn), *map(_fact, facts)]
         for fact, reached in zip(explanation.goal, explanation.reached or (), strict=False):
             if reached == index:
                 scope = "" if fact.scope is None else f"{fact.scope}, "
                 text = f"{MARKS[True]} {scope}{fact.label}: {fact.value}"
                 lines.append(_Line(text, "  ", style=GREEN))
-        lines += [_loss(f"{LOST} {reason.scope}: {reason.code}") for reason in lost_here]
+        lines += [_failure(f"{FAILED} {reason.scope}: {reason.code}") for reason in reasons]
         yield lines
 
 
-def _said(turn: TurnView) -> Iterator[_Line]:
+def _utterances(turn: TurnView) -> Iterator[_Line]:
     """Yield the utterances of a turn, and the calls before the system's answer."""
     speakers = [utterance.speaker for utterance in turn.utterances]
     answer = speakers.index(SYSTEM) if SYSTEM in speakers else len(speakers)
@@ -562,15 +564,15 @@ def _goal(explanation: Explanation) -> Iterator[_Line]:
 def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
     for reason, turns in reasons_in_turns(reasons):
         at = f" at {turns}" if turns else ""
-        yield _loss(f"{LOST} {reason.scope}, {reason.outcome}: {reason.code}{at}")
+        yield _failure(f"{FAILED} {reason.scope}, {reason.outcome}: {reason.code}{at}")
         yield _Line(reason.text, "      ")
 
 
-def _compared(lost: LostToOther, own: str, other: str) -> Iterator[_Line]:
+def _compared(failure: ComparedFailure, own: str, other: str) -> Iterator[_Line]:
     """Yield a system's failures, the utterances there, and the `other` system's behavior."""
-    yield _Line(lost.unit, style=BOLD)
-    yield from _reasons(lost.reasons)
-    for instead in lost.instead:
+    yield _Line(failure.unit, style=BOLD)
+    yield from _reasons(failure.reasons)
+    for instead in failure.instead:
         where = "" if instead.turn is None else f", turn {instead.turn}"
         for name, utterances in ((own, instead.own), (other, instead.utterances)):
             if utterances or name == other:
@@ -590,8 +592,8 @@ def _entry(label: str, text: str) -> _Line:
     return _Line(text, " " * 17, label=label)
 
 
-def _loss(text: str) -> _Line:
-    return _Line(text, "  ", "      ", LOST)
+def _failure(text: str) -> _Line:
+    return _Line(text, "  ", "      ", FAILED)
 
 
 def _text(parts: Iterable[Sequence[_Line] | Sheet], look: Look) -> str:
@@ -611,8 +613,10 @@ def _broken(line: _Line, look: Look) -> list[str]:
     if line.label is not None:
         first, *others = lines or [""]
         return [f"    {padded(printable(line.label), 12)} {first.lstrip()}".rstrip(), *others]
-    if line.style == LOST:
-        return [text.replace(LOST, styled(LOST, RED, look), 1) for text in lines[:1]] + lines[1:]
+    if line.style == FAILED:
+        return [text.replace(FAILED, styled(FAILED, RED, look), 1) for text in lines[:1]] + lines[
+            1:
+        ]
     return [styled(text, line.style, look) for text in lines]
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from mwzeval.errors import InputError, Problem, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, did_you_mean, shorten, some_of
 from mwzeval.files.reading import RepeatedKeys, json_files, read_json
 
 OBJECT = (dict, Mapping)
@@ -83,10 +83,9 @@ class Findings:
     def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
         """Note the files of a corpus (`places`) whose content is not the published one."""
         if places:
-            more = f" and {len(places) - SHOWN_PLACES} more" if len(places) > SHOWN_PLACES else ""
             self.warning(
                 "other-corpus-files",
-                f"{', '.join(places[:SHOWN_PLACES])}{more}: the content is not the published "
+                f"{some_of(places, SHOWN_PLACES)}: the content is not the published "
                 "one, so scores are only comparable with scores on the same files "
                 f"(corpus:{corpus}@{checksum} in signatures)",
             )

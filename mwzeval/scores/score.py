@@ -190,20 +190,18 @@ def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> 
     first, *others = signatures
     found = {key for other in others for key in first.differences(other, ignoring=may_differ)}
     choices = [dict(signature.choices) for signature in signatures]
-    keys = [key for key in dict.fromkeys(key for of in choices for key in of) if key in found]
     return {
-        key: " and ".join(dict.fromkeys(chosen.get(key, NONE) for chosen in choices))
-        for key in keys
+        key: " and ".join(dict.fromkeys(other.get(key, NONE) for other in choices))
+        for key in dict.fromkeys(key for chosen in choices for key in chosen)
+        if key in found
     }
 
 
 def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:
     """Return sentences about incomparable systems; `groups` maps labels of scores to groups."""
-    labels: dict[str, list[str]] = {}
+    labels: dict[str, dict[str, None]] = {}
     for label, of_score in groups.items():
         if len(of_score) > 1:
-            told = (f"{', '.join(group.systems)} ({group.setting})" for group in of_score)
-            labels.setdefault("; ".join(told), []).append(label)
-    return [
-        f"Not comparable in {', '.join(dict.fromkeys(of))}: {text}." for text, of in labels.items()
-    ]
+            parts = (f"{', '.join(group.systems)} ({group.setting})" for group in of_score)
+            labels.setdefault("; ".join(parts), {})[label] = None
+    return [f"Not comparable in {', '.join(found)}: {text}." for text, found in labels.items()]

@@ -137,21 +137,21 @@ class Differences:
         return (1 + self.samples.size - near) / (1 + self.samples.size)
 
 
-def percentile_interval(values: NDArray[np.float64], confidence: float, method: str) -> Interval:
+def percentile_interval(
+    values: NDArray[np.float64], confidence: float, method: str
+) -> Interval | None:
     """Return the middle `confidence` of the samples of a score, or of a paired difference.
 
-    Samples without a value are excluded and counted in `Interval.undefined`. The interval is about
-    the score on other units of the same kind, not about other training runs of the system. Do not
-    use it for statistics that resampling biases (see `Jackknife`). An interval of differences and
-    their p value may disagree near the significance level.
-
-    Raises:
-        ValueError: If no sample has a value.
+    Returns None if no sample has a value. Samples without a value are excluded and counted in
+    `Interval.undefined`. The interval is about the score on other units of the same kind, not about
+    other training runs of the system. Do not use it for statistics that resampling biases (see
+    `Jackknife`). An interval of differences and their p value may disagree near the significance
+    level.
     """
     tail = (1 - confidence) / 2
     defined = values[np.isfinite(values)]
     if not defined.size:
-        raise ValueError("the score is undefined in every sample, so there is no interval")
+        return None
     low, high = np.quantile(defined, [tail, 1 - tail]).tolist()
     return Interval(low, high, confidence, method, values.size - defined.size)
 

@@ -35,15 +35,6 @@ HIERARCHICAL = "hierarchical-bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
-class AcrossRuns:
-    """The mean of a score over `n` runs, and the standard deviation (n - 1) of one run."""
-
-    mean: float
-    standard_deviation: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class VarianceComponents:
     """Variances, in the squared unit of the outcome, of the model outcome = run + unit + rest.
 
@@ -63,10 +54,9 @@ class VarianceComponents:
         return math.sqrt(self.run / runs + self.unit / units + self.residual / (runs * units))
 
 
-def across_runs(scores: Sequence[float]) -> AcrossRuns:
-    """Return the mean and standard deviation of one score per run; requires at least two runs."""
-    values = np.asarray(scores, dtype=np.float64)
-    return AcrossRuns(float(values.mean()), float(values.std(ddof=1)), len(scores))
+def standard_deviation(scores: Sequence[float]) -> float:
+    """Return the sample standard deviation (n - 1) of a score over at least two runs."""
+    return float(np.std(np.asarray(scores, dtype=np.float64), ddof=1))
 
 
 def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
@@ -139,8 +129,11 @@ class ResampledRuns:
         """The mean over the runs."""
         return float(np.mean(self.values))
 
-    def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Return the interval of the mean, on other units and in other runs of the same kind."""
+    def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
+        """Return the interval of the mean, on other units and in other runs of the same kind.
+
+        None if no sample has a value.
+        """
         samples = self.of_units + _widened(self.of_runs, len(self.values) - 1, self.seed)
         return percentile_interval(samples, confidence, HIERARCHICAL)
 
@@ -155,7 +148,8 @@ class ResampledRuns:
         freedom = len(self.values) + len(baseline.values) - 2
         runs = _widened(self.of_runs - baseline.of_runs, freedom, self.seed)
         # Resampled runs add 0 in expectation, but the mean of their samples may not exist (Cauchy).
-        centre = float(units.samples[np.isfinite(units.samples)].mean())
+        defined = units.samples[np.isfinite(units.samples)]
+        centre = float(defined.sum()) / max(1, defined.size)
         return Differences(units.observed, units.samples + runs, units.tolerance, centre)
 
 

@@ -17,10 +17,6 @@ class WinsTiesLosses:
     ties: int
     losses: int
 
-    def reversed(self) -> WinsTiesLosses:
-        """Return the counts with above and below exchanged, for lower-is-better scores."""
-        return WinsTiesLosses(self.losses, self.ties, self.wins)
-
 
 def wins_ties_losses(
     system: NDArray[np.float64], baseline: NDArray[np.float64], *, tolerance: float = 0.0

@@ -78,7 +78,7 @@ def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) ->
     assert {"richness.msttr", "richness.num_unigrams"} <= without, "they are no means"
     assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
     for found in across({"a": runs["1"], "b": runs["1"]}):
-        assert found.over.standard_deviation == 0
+        assert found.sd == 0
         if found.components and found.shares:
             assert found.shares == pytest.approx((0, 1, 0), abs=1e-9)
     for found in across(runs):

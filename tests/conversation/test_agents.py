@@ -216,12 +216,12 @@ def test_an_import_that_takes_long_is_reported(
 ) -> None:
     told, begun = tmp_path / "told", tmp_path / "begun"
 
-    def tell(message: str) -> None:
+    def notify(message: str) -> None:
         begun.write_text(message, "utf-8")
         begun.rename(told)
 
     monkeypatch.setattr(agents, "NOTICE_SECONDS", 0.01)
-    monkeypatch.setattr(agents, "tell", tell)
+    monkeypatch.setattr(agents, "notify", notify)
     (tmp_path / "slow_agent.py").write_text(WAITING.format(told=str(told)), encoding="utf-8")
     assert imported(f"{tmp_path / 'slow_agent.py'}:agent")([]) == "hello"
     assert "slow_agent.py" in told.read_text("utf-8")

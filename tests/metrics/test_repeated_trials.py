@@ -10,10 +10,11 @@ import pytest
 
 from mwzeval.comparison import compare
 from mwzeval.comparison.comparison import MCNEMAR, RANDOMIZATION
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, of_items, percentage
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, of_items, percentage
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from tests.places import shared
+from tests.tables import named
 
 SUCCESS = Measure(
     "success",

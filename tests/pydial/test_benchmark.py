@@ -13,12 +13,13 @@ import pytest
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
-from mwzeval.metrics.measure import Resampling, named
+from mwzeval.metrics.measure import Resampling
 from mwzeval.pydial.episode_files import Selection
 from mwzeval.pydial.leaderboard import published_document, published_results
 from mwzeval.pydial.results import read_results
 from mwzeval.pydial.run import run
 from mwzeval.pydial.scoring import MEANINGS, evaluate, validate
+from tests.tables import named
 
 TASKS = ["Demo-CR-3", "Demo-CR-6"]
 PYDIAL = ["--benchmark", "pydial"]

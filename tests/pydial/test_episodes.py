@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.metrics.measure import Resampling, ScoredTable, named
+from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.pydial.acts import parse_act
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import KEPT, Episode, play
@@ -21,6 +21,7 @@ from mwzeval.pydial.scoring import evaluate, measures, table_of, validate
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.scores.score import Signature
+from tests.tables import named
 
 SIGNATURE = Signature.of("pydial", {"task": "CR-1"})
 EPISODES = [

@@ -14,11 +14,11 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
     against_text,
+    compared_failures,
     count_outcomes,
     explanation_text,
     histogram_text,
     listing_text,
-    lost_to_other,
 )
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import BOLD, PLAIN, Look
@@ -46,7 +46,7 @@ STYLE = re.compile("\x1b\\[[0-9;]*m")
 def against(look: Look) -> str:
     pairs = [(LOST, WON)]
     return against_text(
-        ("ours", "theirs"), "1 dialogue", count_outcomes(pairs), lost_to_other(pairs), look
+        ("ours", "theirs"), "1 dialogue", count_outcomes(pairs), compared_failures(pairs), look
     )
 
 

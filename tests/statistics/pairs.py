@@ -24,7 +24,9 @@ from mwzeval.statistics.intervals import CONFIDENCE, Jackknife
 
 
 def interval_of(values: NDArray[np.float64]) -> Interval:
-    return percentile_interval(values, CONFIDENCE, "bootstrap")
+    interval = percentile_interval(values, CONFIDENCE, "bootstrap")
+    assert interval is not None
+    return interval
 
 
 def paired(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> Differences:

@@ -16,12 +16,11 @@ from scipy import stats
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import SEED, resampled_sums
 from mwzeval.statistics.runs import (
-    AcrossRuns,
     Aggregate,
     ResampledRuns,
-    across_runs,
     interquartile_mean,
     probability_of_improvement,
+    standard_deviation,
     variance_components,
 )
 from tests.statistics.pairs import interval_of, paired
@@ -77,8 +76,8 @@ def test_too_little_is_an_error() -> None:
             variance_components(outcomes)
 
 
-def test_mean_and_standard_deviation_are_over_runs() -> None:
-    assert across_runs([60, 62, 64]) == AcrossRuns(62, 2, 3)
+def test_standard_deviation_is_that_of_a_sample() -> None:
+    assert standard_deviation([60, 62, 64]) == 2
 
 
 def tables(runs: int, units: int, seed: int, gain: float = 0.0) -> list[Table]:

@@ -14,7 +14,7 @@ from mwzeval.arguments import add_files, file_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.benchmark import add_input_format
 from mwzeval.multiwoz.schema import ALL_DOMAINS
-from mwzeval.output import tell, write_output
+from mwzeval.output import notify, write_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             "Every turn already has active_domains. Overwrite them? [y/N] ", end="", file=sys.stderr
         )
         if not _says_yes():
-            tell("nothing was written")
+            notify("nothing was written")
             return 1
     turns = [turn for turns in completed.values() for turn in turns]
     named = sum(bool(turn["active_domains"]) for turn in turns)

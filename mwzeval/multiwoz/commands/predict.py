@@ -18,7 +18,7 @@ from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_name
-from mwzeval.output import tell, warnings_behind
+from mwzeval.output import notify, warnings_behind
 
 RUN_ENDING = ".run.jsonl"
 """Suffix of the file with the messages, which is in the same folder as the predictions."""
@@ -124,23 +124,25 @@ def run(arguments: argparse.Namespace) -> int:
     missing = len(setting.items) - len(predictions)
     if empty or missing or not arguments.quiet:
         for line in str(summary).splitlines():
-            tell(line)
+            notify(line)
     if empty:
-        tell(f"{empty:,} of {len(responses):,} turns have no answer, so their responses are empty")
+        notify(
+            f"{empty:,} of {len(responses):,} turns have no answer, so their responses are empty"
+        )
     if not arguments.quiet:
         usage = Findings()
         sides = Accounts.of(held.dialogues, held.header, prices, usage).sides
         with warnings_behind(usage.warnings, can_be_validated=False):
             for account in sides:
                 if account.side == AGENT:
-                    tell(f"the model: {usage_text(account.total, account.usd(account.total))}")
+                    notify(f"the model: {usage_text(account.total, account.usd(account.total))}")
         if predictions:
-            tell(f"wrote {output}: {len(predictions):,} dialogues, {len(responses):,} turns")
-            tell(f"next: {_next(arguments, fold, responses)}")
+            notify(f"wrote {output}: {len(predictions):,} dialogues, {len(responses):,} turns")
+            notify(f"next: {_next(arguments, fold, responses)}")
     if missing:
         what = f"{missing:,} of {len(setting.items):,} dialogues are missing in the predictions"
         why = f": {summary.problem}" if summary.is_stopped else ""
-        tell(f"failed: {what}; repeat the command to retry only these ({file}){why}")
+        notify(f"failed: {what}; repeat the command to retry only these ({file}){why}")
         return 1
     return 0
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_data
-from mwzeval.output import tell
+from mwzeval.output import notify
 
 if TYPE_CHECKING:
     from mwzeval.conversation.mcp import Sessions
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def tools(session: str) -> Tools:
         """Return the tools of the live dialogue with the session's name."""
-        tell(f"session {session} begins")
+        notify(f"session {session} begins")
         item, trial = item_and_trial(session)
         return database.of_dialogue(arguments.seed, trial_name(item, trial or 1))
 
@@ -106,13 +106,13 @@ def run(arguments: argparse.Namespace) -> int:
         server = ToolServer(NAME, database.schema, sessions.call, session)
         what = f"{len(database.schema)} functions of {corpus} over MCP"
         if address is None:
-            tell(f"{what}, on standard input and output")
+            notify(f"{what}, on standard input and output")
             serve_stdio(server, lambda: _left(sessions, server.failure))
         else:
             http = HttpServer(
                 server, address, allowed_hosts=arguments.allowed_host, default=arguments.session
             )
-            tell(f"{what}, at {http.url}; press Ctrl-C to stop")
+            notify(f"{what}, at {http.url}; press Ctrl-C to stop")
             with suppress(KeyboardInterrupt):
                 http.serve()
         return _left(sessions, server.failure)
@@ -120,8 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _left(sessions: Sessions, failure: Exception | None) -> int:
     """Print a summary of the calls and the reason why the server stopped; return the exit code."""
-    tell(str(sessions))
+    notify(str(sessions))
     if failure is None:
         return 0
-    tell(f"error: {failure}")
+    notify(f"error: {failure}")
     return CANNOT_GO_ON

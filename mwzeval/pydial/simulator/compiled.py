@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mwzeval.libraries import required
-from mwzeval.output import tell
+from mwzeval.output import notify
 from mwzeval.pydial.simulator import (
     channel,
     codes,
@@ -165,7 +165,7 @@ class _Compiling(_events.Listener):  # type: ignore[misc]
         """Print a message for the first entry point."""
         if not _told and event.data["dispatcher"] in _watched:
             _told.append(True)
-            tell(
+            notify(
                 "numba compiles the simulation of dialogues; this takes about a minute and "
                 "is cached"
             )

@@ -20,8 +20,9 @@ from mwzeval.comparison.item_formats import Columns, is_log
 from mwzeval.comparison.items import read_items
 from mwzeval.errors import InputError
 from mwzeval.files.reading import read_zip
-from mwzeval.metrics.measure import ScoredTable, named
+from mwzeval.metrics.measure import ScoredTable
 from tests.places import shared
+from tests.tables import named
 
 LOGS = Path(__file__).with_name("inspect_logs")
 with_inspect = pytest.mark.skipif(sys.version_info < (3, 11), reason="inspect_ai needs Python 3.11")

@@ -16,8 +16,9 @@ from mwzeval.cli import main
 from mwzeval.comparison.item_formats import Columns
 from mwzeval.comparison.items import read_items
 from mwzeval.errors import InputError, Problem
-from mwzeval.metrics.measure import ScoredTable, named
+from mwzeval.metrics.measure import ScoredTable
 from tests.places import ROOT
+from tests.tables import named
 from tests.work import calls
 
 

@@ -151,11 +151,11 @@ def check_simulator(seeds: int) -> None:
             # Four standard errors of the difference of two means: theirs is over 30 seeds.
             tolerance = 4 * 100 * run["sd"] * (1 / seeds + 1 / 30) ** 0.5
             found = scores[f"sim.{name}", ours]
-            assert found.over.mean == pytest.approx(100 * run["mean"], abs=tolerance), (name, ours)
-    joint, f1 = scores["sim.joint", "total"].over, scores["sim.f1", "total"].over
-    assert joint.mean == pytest.approx(44.3, abs=0.5)
-    assert f1.mean == pytest.approx(78.2, abs=0.2)
-    assert 0 < joint.standard_deviation < 1.5
+            assert found.value == pytest.approx(100 * run["mean"], abs=tolerance), (name, ours)
+    joint, f1 = scores["sim.joint", "total"], scores["sim.f1", "total"]
+    assert joint.value == pytest.approx(44.3, abs=0.5)
+    assert f1.value == pytest.approx(78.2, abs=0.2)
+    assert 0 < joint.sd < 1.5
 
 
 def test_the_simulator_scores_as_in_the_golden_runs() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.stats import norm, ttest_ind
 
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
-from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.acts import MOST_ACTS, Act, Draws
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import CorrectedEvaluator, PublicEvaluator, judged
@@ -25,6 +24,7 @@ from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import select_goals
 from tests.multiwoz.convlab.records import SYSTEM_ACTS, USER_CALLS, hold_dialogue, scored
 from tests.places import read_json, shared
+from tests.tables import named
 
 HOTEL = {"domain_ordering": ["hotel"], "hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}
 

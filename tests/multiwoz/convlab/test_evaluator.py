@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.acts import Act
 from mwzeval.multiwoz.convlab.evaluator import (
     CorrectedEvaluator,
@@ -19,6 +18,7 @@ from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.scoring.informed import inform_row
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden, real_database, scored
+from tests.tables import named
 
 DATABASE = ActDatabase(
     {

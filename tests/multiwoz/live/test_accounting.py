@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mwzeval.cli import main
 from mwzeval.conversation.usage import read_prices
 from mwzeval.files.reading import read_json
-from mwzeval.metrics.measure import Resampling, named
+from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS
 from mwzeval.multiwoz.live.report import LiveScorer
 from mwzeval.scores.score import WHOLE
@@ -26,6 +26,7 @@ from tests.examples import examples
 from tests.multiwoz.live.written_runs import HEADER, USED, line, scored, values, write
 from tests.places import ROOT
 from tests.report.pages import readable
+from tests.tables import named
 
 HEAD = {
     **HEADER,

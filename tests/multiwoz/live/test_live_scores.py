@@ -8,7 +8,6 @@ import pytest
 
 from mwzeval.conversation.messages import read_messages
 from mwzeval.errors import InputError
-from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import COLUMNS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
@@ -22,6 +21,7 @@ from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.live.test_judgement import LANTERN, judged, said
 from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, sample_goals, scored, values
 from tests.places import shared
+from tests.tables import named
 
 
 def test_sums_of_rows_are_what_counting_gives() -> None:
