@@ -67,8 +67,8 @@ class MultiWoz(Benchmark):
             (
                 "judge",
                 "agents",
-                "score live dialogues with other settings: ConvLab-2's rules, prices, user "
-                "mistakes",
+                "score live dialogues with other prices, with the user's mistakes, or by the rules "
+                "of ConvLab-2",
             ),
             (
                 "shards",

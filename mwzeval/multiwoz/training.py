@@ -77,7 +77,7 @@ def compute_metrics(
         if len(predicted) != len(rows):
             raise UsageError(
                 f"got {len(predicted)} predictions for {len(rows)} examples: compute_metrics "
-                "belongs to another evaluation data set"
+                "was created for another evaluation data set"
             )
         dialogues: dict[str, list[TurnDict]] = {name: [{}] * len(of) for name, of in turns.items()}
         texts = decoded_responses(tokenizer, predicted)

@@ -479,7 +479,7 @@ def goal_in_words(goal: Goal) -> str:
 
 
 AGENDA = "agenda"
-KNOWN = f"{AGENDA}, openai:MODEL, or package.module:Name, file.py:Name"
+KNOWN = f"{AGENDA}, openai:MODEL, package.module:Name or file.py:Name"
 
 
 class RunUsers:

@@ -353,7 +353,7 @@ class SparseTemporalDifference:
             or squares.shape != (np.sum(sizes**2),)
             or not all(np.isfinite(array).all() for array in (points, means, squares))
         ):
-            raise ValueError("the arrays have other shapes than those of this task")
+            raise ValueError("the shapes of the arrays do not match this task")
         self.number = number
         self._means = means
         parts = np.split(squares, np.cumsum(sizes**2)[:-1])
