@@ -68,9 +68,9 @@ System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
 class Difference:
     """A score of a system minus that of the baseline, in the unit of the score.
 
-    `p_value` is two-sided; `adjusted` is its value after Holm's correction over all systems that
+    `p_value` is two-sided; `adjusted` is the p value after Holm's correction over all systems that
     are compared with the baseline; both are None if there is no test. `counts` has the numbers of
-    units on which the system is better or worse; None if a single unit has no such score.
+    units on which the system is better or worse, None if single units do not have the score.
     `is_least` means that the p value is the smallest possible one for the number of samples.
     """
 
@@ -87,9 +87,9 @@ class ComparedSystem:
     """One score of one system; the baseline has no `difference`.
 
     `runs` has the score of each run; `value` is the mean. `cases` is the number of common units
-    that the score is about. `interval` is that of the score itself. A system that is alone in its
-    group has no `place`. `seeds` is the number of resampled seeds if one file has the tests of
-    several seeds; otherwise None.
+    that the score is about. `interval` is about the score, not about a difference. A system that is
+    alone in its group has no `place`. `seeds` is the number of resampled seeds if one file has the
+    tests of several seeds; otherwise None.
     """
 
     system: str
@@ -119,7 +119,8 @@ class ComparedMeasure:
     `test` is the source of the p values: `MCNEMAR`, `RANDOMIZATION` or `HIERARCHICAL`; None if
     there is no test. `signature` has the choices that the systems share; `n` is the number of units
     (or clusters) that are resampled. `pairs` has the p value of each pair of systems after Holm's
-    correction over all pairs, which determines the places; scores of parts have neither.
+    correction over all pairs; these p values determine the places. Scores of parts have no pairs
+    and no places.
     """
 
     name: str
@@ -155,10 +156,9 @@ class ComparedMeasure:
         return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system against the best one, the largest if several
-        tie.
+        """Return the corrected p value of a system against the best one; with ties, the largest.
 
-        None for the best systems themselves, and for scores of parts.
+        Returns None for the best systems and for scores of parts.
         """
         best = self.best
         if not best or entry in best or not self.pairs:
@@ -167,9 +167,9 @@ class ComparedMeasure:
         return max(self.pairs[pair if pair in self.pairs else pair[::-1]] for pair in names)
 
     def direction(self, difference: Difference, level: float | None) -> int:
-        """Return 1 if the system is significantly better than the baseline, -1 if it is worse.
+        """Return 1 if a system is significantly better than the baseline, -1 if it is worse.
 
-        Returns 0 otherwise, and for scores without a direction and for no `level`.
+        Returns 0 in all other cases, for scores without a direction, and without a `level`.
         """
         if level is None or difference.adjusted is None or difference.adjusted > level:
             return 0
@@ -192,9 +192,9 @@ class Comparison:
     """The scores of systems, the baseline first, each with the names of its runs.
 
     A score has an entry in `measures` for each group of comparable systems. `lacking` maps the
-    label of a score to the systems that lack it; `undefined` names the scores without a value on
-    the common units. `amounts` has the amount of scored data of each system, and `conditions` the
-    conditions of its scores (for example gold states).
+    label of a score to the systems without this score; `undefined` names the scores without a value
+    on the common units. `amounts` has the amount of scored data of each system, and `conditions`
+    the conditions of its scores (for example gold states).
     """
 
     systems: tuple[str, ...]
@@ -311,7 +311,8 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 def verdict(comparison: Comparison) -> tuple[str, ...]:
     """Return a sentence for each system: the scores in which it is better or worse.
 
-    Only scores of the whole input with a direction are used; if any are tested, only tested scores.
+    Scores without a direction and scores of parts are ignored. So are scores without a test, unless
+    no score has a test.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure, entry in comparison.entries:
@@ -392,7 +393,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 
 
 def _largest_groups(comparison: Comparison) -> list[Group]:
-    """Return the groups of two or more systems; for equal units, only the largest group."""
+    """Return the groups of two or more systems; of groups with equal units, only the largest."""
     groups: dict[tuple[str, ...], Group] = {}
     for group in comparison.groups:
         known = groups.get(group.units)
@@ -571,7 +572,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 def _record(
     comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem, *, own: bool = False
 ) -> dict[str, Any]:
-    """Return one score of one system in long form; the interval is of the difference, or `own`."""
+    """Return one score of one system in long form, with the interval of the difference or score."""
     difference, place = entry.difference, entry.place
     interval, counts = (difference.interval, difference.counts) if difference else (None, None)
     interval = entry.interval if own else interval
@@ -614,7 +615,7 @@ PAPER_COLUMNS = (
     *("system", "score", "value", "low", "high", "interval", "runs", "sd", "n"),
     *("best", "p_best", "alike", "setting", "signature"),
 )
-"""The columns of the CSV of a table for a paper; its intervals are those of the scores."""
+"""The columns of the CSV of a table for a paper; the intervals are those of the scores."""
 
 
 def paper_document(
@@ -622,10 +623,11 @@ def paper_document(
 ) -> Document:
     """Return one table for a paper: a row per system, a column per score of the whole, a caption.
 
-    The best score of a column is highlighted. A dagger marks scores that do not differ from it
-    significantly, by the test of the score and Holm's correction over all pairs of systems, as for
-    ranks. If systems cannot be compared (for example gold states), each group has its own best.
-    `intervals` is one of `INTERVALS`; the comparison must have intervals of the scores themselves.
+    The best score of a column is highlighted. A dagger marks scores that do not differ
+    significantly from the best, by the test of the score and Holm's correction over all pairs of
+    systems, as for ranks. If some systems cannot be compared (for example because of gold states),
+    each group of comparable systems has its own best score. `intervals` is one of `INTERVALS`; the
+    comparison must have intervals of the scores themselves.
 
     Raises:
         UsageError: If there is no score of the whole input.

@@ -1,4 +1,4 @@
-"""Gates: limits of scores, and tests that no score is significantly worse than a baseline's.
+"""Gates: limits of scores, and tests that no score is significantly worse than for a baseline.
 
 Scores have the same names as in reports; the name of a part follows a dot (`inform.hotel`).
 """
@@ -49,7 +49,7 @@ def failures(
     scores: Iterable[Score],
     aliases: Mapping[str, str],
 ) -> list[str]:
-    """Return a line for each score that exceeds the limit of its gate, or has no value (NaN).
+    """Return a line for each score that fails its gate or has no value (NaN).
 
     The limit is a maximum for scores that are better when lower, and a minimum for all others. For
     several runs, the mean is checked. `aliases` are other names of some scores.
@@ -77,8 +77,7 @@ def failures(
 
 
 def worse_than(system: ScoredTable, baseline: ScoredTable, resampling: Resampling) -> list[str]:
-    """Return a line for each score of the whole input that is significantly worse than the
-    baseline's.
+    """Return a line for each score of the whole input in which a system is significantly worse.
 
     The significance level is `LEVEL`, after Holm's correction over all tested scores. Scores of
     richness are not tested.

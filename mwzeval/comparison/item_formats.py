@@ -1,4 +1,4 @@
-"""Files with scores of items from many programs, read as rows with named values.
+"""Read files with scores of items, written by many programs, as rows with named values.
 
 The content of a file determines its format; its name does not matter:
 
@@ -6,18 +6,18 @@ The content of a file determines its format; its name does not matter:
 * JSON and JSON Lines: a list of objects, an object that contains such a list, or an object with
   the scores of each item: `{"a": 1, "b": [0, 1], "c": {"f1": 0.5}}`, where a list has the trials of
   the item.
-* Logs of inspect_ai, `.eval` (a zip archive) and `.json`. The item is the sample, the trial its
-  epoch, and each scorer a score; a scorer whose values are objects is a score for each key
+* Logs of inspect_ai, `.eval` (a zip archive) and `.json`. The item is the sample, the trial is the
+  epoch, and each scorer is a score; a scorer whose values are objects gives a score for each key
   (`scorer.key`). Letters are converted as in inspect_ai. A NaN is not a score (inspect_ai
   calls it unscored), and a sample that ended in an error has no score.
   Source: https://inspect.aisi.org.uk/eval-logs.html; value_to_float of inspect_ai.scorer.
-* Results of τ-bench, and of τ²-bench: an object with simulations. The item is the task, the score
-  the reward. A simulation that infrastructure ended has no score.
+* Results of τ-bench, and of τ²-bench: an object with simulations. The item is the task, and the
+  score is the reward. A simulation that an infrastructure failure ended has no score.
   Source: sierra-research/tau-bench, tau_bench/types.py; sierra-research/tau2-bench, data_model.
 * Samples of lm-evaluation-harness (`--log_samples`): a line per document and filter. The item is a
-  document; the scores are listed in `metrics` of each line, or in older files all numbers. With
-  several filters each has its own score (`exact_match,strict-match`, its name in the results of the
-  harness). Scores that the harness has only for all documents together are not read.
+  document. `metrics` of each line lists the scores; in older files, all numbers are scores. With
+  several filters, each has its own score (`exact_match,strict-match`, as in the results of the
+  harness). Scores that the harness computes only over all documents are not read.
   Source: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py (logged_samples).
 """
 
@@ -45,7 +45,7 @@ from mwzeval.scores.findings import Findings
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a file to read; None or empty means that they are found by their names.
+    """The columns of a file to read; those that are None or empty are found by their names.
 
     `metric` is the column with the name of the score, for files with one score per row. `lower`
     names the scores that are better when lower.
@@ -85,7 +85,7 @@ def is_log(file: str) -> bool:
 
 
 def read_rows(file: str, findings: Findings) -> Rows:
-    """Return the rows of a file of any known format, and add rows that are not used to `findings`.
+    """Return the rows of a file of any known format; add warnings about unused rows to `findings`.
 
     Raises `InputError` for other files.
     """
@@ -140,7 +140,7 @@ def _other_shape(file: str | None, what: str) -> InputError:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values, with those inside objects under names such as `a.b`."""
+    """Return the values; values inside objects get names such as `a.b`."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, dict):
@@ -198,7 +198,7 @@ CUT = (
     "is cut off in the summaries of the archive: name a shorter column, or write the log as "
     "JSON (inspect log convert --to json)"
 )
-"""Replaces metadata that the summaries of an archive cut after about a thousand characters:
+"""Replaces metadata that the summaries of an archive cut after about a thousand characters, because
 different texts with the same beginning would look equal."""
 
 

@@ -1,12 +1,12 @@
 """Scores of single items of any benchmark, written by other programs, as systems to compare.
 
 A row of a file is a trial of an item. Without a column of trials, the rows of an item are its
-trials in order. A row without a score is a trial that could not be judged, and is ignored for this
+trials in order. If a row lacks a score, the trial could not be judged and is ignored for this
 score.
 
-Scores that are 0 or 1 in all files are rates in percent, as are scores that are 0 or 100 in some of
-them; if items have several trials, the first such score has pass^k. All others keep their unit. A
-score is compared on the items that have it in all files.
+If all values of a score are 0 or 1, or in some files 0 or 100, the score is a rate in percent; if
+items have several trials, pass^k is computed for the first such score. All other scores keep their
+unit. A score is compared on the items that have it in all files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NAMES = {
 """Usual names of columns; case is ignored."""
 
 LOWER = "error wer cer loss perplexity mae mse rmse distance latency seconds time cost tokens turns"
-"""Words in the names of scores that are usually better when lower."""
+"""Words in the names of scores for which lower values are usually better."""
 
 WORDS = {"": None, "na": None, "n/a": None, "null": None, "none": None, "true": 1, "false": 0}
 LARGEST = 1e100
@@ -136,7 +136,7 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
     return ItemScores(scored, clusters or None, warnings)
 
 
-# Which column is which.
+# Roles of columns.
 
 
 def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Columns]:
@@ -183,7 +183,7 @@ def _columns(rows: Rows, asked: Columns, findings: Findings) -> tuple[str, Colum
 
 
 def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in comma-separated lists; the longest `known` names have priority.
+    """Split comma-separated lists into names; the longest `known` names have priority.
 
     lm-evaluation-harness has names with commas: `exact_match,strict-match`.
     """
@@ -194,7 +194,7 @@ def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _named(name: str, names: Sequence[str]) -> str | None:
-    """Return the column of a name; one with the same case has priority."""
+    """Return the column with a name, ignoring case; a column with the same case has priority."""
     if name in names:
         return name
     return next((known for known in names if known.lower() == name.lower()), None)
@@ -208,7 +208,7 @@ def _quoted(name: str) -> str:
     return f'"{shorten(name)}"'
 
 
-# One file.
+# Reading of one file.
 
 
 def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
@@ -267,7 +267,7 @@ def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
 
 
 def _name_in(row: Mapping[str, Any], column: str) -> str:
-    """Return a value as a name. Raises `ValueError` if the value is none."""
+    """Return a value as a name. Raises `ValueError` if the value cannot be a name."""
     value = row.get(column)
     if value == CUT:
         raise ValueError(f"{_quoted(column)} is {value}")
@@ -297,11 +297,11 @@ def _number_in(row: Mapping[str, Any], column: str) -> float | None:
     return None if math.isnan(number) else number
 
 
-# Files that are compared with each other.
+# Checks across files.
 
 
 def _leave_out(files: Sequence[_File], score: str, common: Collection[str]) -> None:
-    """Remove items that lack a score in another file; warn, also if that changes the score.
+    """Remove items that lack a score in another file, and warn, also about a changed score.
 
     The comparison itself excludes items that are not `common` to all files.
 

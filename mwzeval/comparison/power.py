@@ -4,7 +4,7 @@ The model of a trial's score is system + item + system × item + trial. Both sys
 items, so the effect of an item on both cancels in their difference. The variance of the difference
 over G items with T trials by each system is (`between` + `within` / T) / G: `between` is the
 variance between items of the expected difference, and `within` the variance between trials of an
-item. The test is that of the mean difference, two-sided, in the normal approximation; the variances
+item. The test of the mean difference is two-sided and uses the normal approximation; the variances
 are those of the pilot, even if the difference is large.
 
 If items within a cluster are dependent, the model also has a cluster effect, and the variance is
@@ -152,11 +152,11 @@ class TwoSided:
         return NormalDist().cdf(away - needed) + NormalDist().cdf(-away - needed)
 
     def items_needed(self, difference: float, spread: Spread, trials: float) -> int:
-        """Return the number of items with `trials` each that detect a difference (not 0)."""
+        """Return how many items, with `trials` each, are needed to detect a difference (not 0)."""
         return max(2, math.ceil(spread.of_item(trials) * (self.errors / difference) ** 2))
 
     def trials_needed(self, difference: float, spread: Spread, items: int) -> int | None:
-        """Return the number of trials per item that detect a difference (not 0) on `items` items.
+        """Return how many trials per item are needed to detect a difference (not 0) on `items`.
 
         None if no number of trials is enough.
         """
@@ -254,9 +254,9 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
 class Clustering(NamedTuple):
     """The number of clusters, the correlation of items within a cluster, and the design effect.
 
-    `size` is the mean over items of the size of their cluster, `correlation` is the intraclass
-    correlation of the differences on two items of a cluster, and `design_effect` is the number of
-    items relative to independent items; all with one trial per item.
+    `size` is the mean, over items, of the size of the item's cluster. `correlation` is the
+    intraclass correlation of the differences on two items of a cluster. `design_effect` is the
+    required number of items relative to independent items. All three assume one trial per item.
     """
 
     number: int
@@ -271,9 +271,9 @@ def _spreads_of_difference(
 ) -> tuple[dict[str, Spread], Clustering | None]:
     """Return the spread of the difference of two systems, by assumption about the systems.
 
-    For two pilots, it is `PAIRED`, over the items that both have. A single pilot gives only two
-    extremes for the similarity of the systems, both with its variances: `INDEPENDENT`, if difficult
-    items of one are no more difficult for the other, and `ALIKE`, if the other is as similar as a
+    For two pilots, the assumption is `PAIRED`, over the items that both have. A single pilot gives
+    two extremes, both with its variances: `INDEPENDENT` assumes that items that are difficult for
+    one system are no more difficult for the other. `ALIKE` assumes that the other system is like a
     second run of the pilot, which requires items with several trials.
     """
     first, *others = pilots.values()
@@ -312,10 +312,10 @@ def power_document(
 ) -> Document:
     """Return the detectable differences, and advice, for one or two pilot runs by name.
 
-    `difference` is the difference to detect, in the unit of the score; None: the smallest
-    detectable differences. `goals` and `trials` are numbers of items, and of trials per item.
-    `in_corpus` is the number of items in the corpus; None if more can be created. `places` are
-    decimals.
+    `difference` is the difference to detect, in the unit of the score; if it is None, the smallest
+    detectable differences are returned. `goals` and `trials` are numbers of items, and of trials
+    per item. `in_corpus` is the number of items in the corpus; None if more can be created.
+    `places` are decimals.
 
     Raises:
         UsageError: For several trials if the pilot has one per item, and for pilots that do

@@ -1,9 +1,10 @@
 """Several runs of one system with different seeds, and the variance of their scores.
 
-The spread of a score over runs is not about other dialogues, and its interval not about other
-seeds. `Across.components` covers both: a score is the mean of one number per unit (its jackknife
-pseudo-value, which for a rate is the outcome itself), and the variance of these numbers, over runs
-× units, is split between runs, units and the rest.
+The spread of a score over runs does not describe the variance between dialogues, and the interval
+of one run does not describe the variance between seeds. `Across.components` covers both: a score is
+the mean of one number per unit (its jackknife pseudo-value, which for a rate is the outcome
+itself), and the variance of these numbers, over runs × units, is split between runs, units and the
+rest.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ NESTED = ("values", "variances")
 class Across(Score):
     """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
-    `components` are the variances, in the squared unit of the score, of the numbers per unit whose
-    mean is the score. It is None for scores that are no such mean (distinct words, windows of
-    text), and if runs have different cases (dialogues that mention a value of a slot).
+    `components` are variances, in the squared unit of the score, of the numbers per unit whose mean
+    is the score. It is None for scores that are not such a mean (distinct words, windows of text),
+    and if runs have different cases (for example, if a case is a dialogue that mentions a slot).
     """
 
     values: tuple[float, ...]
@@ -56,7 +57,7 @@ class Across(Score):
         return tuple(part / total for part in parts) if total else None
 
     def standard_error(self, runs: float = 1, units: float = 1) -> float | None:
-        """Return the standard error of the mean for this multiple of the runs and units."""
+        """Return the standard error of the mean for these multiples of the runs and units."""
         if self.components is None:
             return None
         return self.components.standard_error(round(runs * len(self.values)), round(units * self.n))

@@ -1,6 +1,6 @@
 """Compare systems on their common units: differences, intervals, tests and ranks.
 
-In each score, only systems whose signatures agree are compared, on their common units and columns.
+For each score, only systems whose signatures agree are compared, on their common units and columns.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
 def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:
     """Return the groups of comparable systems, for each score that all systems have.
 
-    Systems may have chosen different goals if the goal of each unit is known.
+    Systems with different choices of goals are comparable if the goal of each unit is known.
     """
     ignored = (GOALS,) if all(scored.about for scored in systems.values()) else ()
     signed = {name: signatures_of(scored) for name, scored in systems.items()}
@@ -81,9 +81,7 @@ def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group
 
 
 def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
-    """Raise `UsageError` with all differences unless systems are comparable in each score, or in
-    `score`.
-    """
+    """Raise `UsageError` with all differences unless each score, or `score`, can be compared."""
     groups = groups_by_score(systems)
     keys = [key for key in groups if score in (None, key[0])]
     if not keys or any(len(groups[key]) > 1 for key in keys):
@@ -118,8 +116,8 @@ def common_signature(signatures: Sequence[Signature], group: Group) -> Signature
 
 
 def _may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
-    # This is so if signatures state different choices, or if no signature states the choice but the
-    # goals are known.
+    # Goals must agree if signatures state different choices of goals, or if no signature states a
+    # choice but the goals are known.
     signatures = (m.signature for scored in systems.values() for m in scored.measures)
     chosen = {dict(signature.choices).get(GOALS) for signature in signatures}
     are_known = all(scored.about for scored in systems.values())
@@ -255,15 +253,15 @@ def compare(
 ) -> Comparison:
     """Compare each system with the first one, and all pairs for their ranks.
 
-    In each score, only systems whose signatures agree are compared with each other. If there are
-    several such groups, each has its own first system, ranks and common units.
+    For each score, only systems whose signatures agree are compared with each other. If there are
+    several groups of such systems, each has its own first system, ranks and common units.
 
     If a system has several runs, its score is their mean, and intervals and p values of all systems
     come from a hierarchical bootstrap of units and runs. Otherwise, McNemar's exact test is used
     for scores of 0/1 outcomes, and approximate randomization for all others; intervals of
     differences come from a paired bootstrap, or from a jackknife for scores of types. P values are
-    corrected by Holm's method, over the systems for each score, and over all pairs for the ranks.
-    McNemar's test requires that the systems have the same cases; otherwise approximate
+    corrected by Holm's method: for each score over the compared systems, for the ranks over all
+    pairs. McNemar's test requires that the systems have the same cases; otherwise approximate
     randomization is used.
 
     Args:
@@ -271,10 +269,10 @@ def compare(
         resampling: The confidence of intervals, the number of samples and the seed.
         level: Adjusted p values up to this are significant.
         scopes: Whether scores of parts (domains) are also compared, or the names of the parts.
-            They are only compared with the first system, and not ranked.
+            Systems are only compared with the first one in these scores, and not ranked.
         headline: The scores to compare; all of them if no system has a score of the headline.
         intervals: Whether the scores themselves have intervals.
-        unit: The name of a unit in messages.
+        unit: The noun for a unit in messages.
         clusters: The cluster of each unit if units are not independent (such as questions about one
             text). Then whole clusters are resampled and swapped, and outcomes are tested like
             all other scores. Scores remain means over units.
@@ -465,7 +463,7 @@ def _tested(
         name, difference, own = entry.system, None, None
         if name != baseline:
             counts = None
-            if by_unit:  # skip units that lack an own score in either
+            if by_unit:  # skip units that lack a score in either system
                 defined = np.isfinite(by_unit[name]) & np.isfinite(by_unit[baseline])
                 both = (by_unit[system][defined] for system in (name, baseline))
                 counts = wins_ties_losses(*both, tolerance=ROUNDING)
@@ -506,7 +504,7 @@ def _as_tested(
     tables: Sequence[Table],
     clusters: Mapping[str, str] | None,
 ) -> Measure:
-    """Return the measure, without outcomes unless McNemar's test applies to them."""
+    """Return the measure; remove its outcomes if McNemar's test does not apply to them."""
     if clusters is not None:
         return replace(measure, outcome=None, cases=None)
     alike = (m for scored in firsts for m in scored.measures if m.key == measure.key)
@@ -518,7 +516,7 @@ def _as_tested(
 
 
 class _Rows:
-    """The common rows of the runs of each system; the same draws serve all scores."""
+    """The common rows of the runs of each system; all scores use the same draws."""
 
     def __init__(self, runs: Mapping[str, Sequence[ScoredTable]], how: Resampling) -> None:
         self.runs, self.how = runs, how
@@ -585,7 +583,7 @@ class _Rows:
         return np.asarray(np.mean(scores, axis=0))
 
     def resampled(self, measure: Measure) -> dict[str, ResampledRuns]:
-        """Return the score of each system, on resampled units and of resampled runs."""
+        """Return the score of each system on resampled units and with resampled runs."""
         if measure.of_types:
             return {name: scores[measure.key] for name, scores in self.resampled_types.items()}
         found = self._resampled.setdefault(measure.key, {})

@@ -1,7 +1,7 @@
 """The user's cache: checksums of files, and data derived from files.
 
 All cached data can be recomputed. They are recomputed if the cache cannot be read or written, or if
-other users could have written to it. `MWZEVAL_CACHE` names another folder.
+other users could have written to it. `MWZEVAL_CACHE` sets the folder of the cache.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mwzeval.version import __version__
 
 CACHE_VARIABLE = "MWZEVAL_CACHE"
 KEPT_PER_NAME = 3
-"""The number of derived files per name: two data folders can alternate without rebuilding."""
+"""The number of derived files per name: two data folders can alternate without recomputation."""
 
 logger = logging.getLogger("mwzeval")
 
@@ -34,7 +34,7 @@ def cache_directory() -> Path:
     """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache.
 
     Raises:
-        UsageError: If the folder is in the home of an unknown user.
+        UsageError: If the folder is in the home directory of an unknown user (`~name`).
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
@@ -83,7 +83,7 @@ def remembered_checksums(path: Path) -> Checksums:
         status = path.stat()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    # The change time is new even if a program restores the modification time.
+    # A change of the file sets the change time even if a program restores the modification time.
     times = status.st_mtime_ns, status.st_ctime_ns
     key = _sha256_of([os.path.realpath(path), status.st_size, *times, status.st_ino])
     place = cache_directory() / "checksums" / f"{key[:32]}.json.zst"
@@ -102,7 +102,7 @@ def combined_fingerprint(paths: Mapping[str, Path]) -> str:
 def derive(
     name: str, sources: Sequence[Path], revision: int | str, build: Callable[[], Any]
 ) -> Any:
-    """Return the value that `build()` computes from the source files, from the cache if possible.
+    """Return the value that `build()` computes from the sources; use the cache if possible.
 
     The value is always converted to JSON and back. Increase `revision` when `build` changes. `name`
     is the prefix of the file's name. Raises `DataError` if a source cannot be read.

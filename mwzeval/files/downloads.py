@@ -116,7 +116,7 @@ class DataRoot:
         raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the places of files that differ from the published files."""
+        """Return the paths of files that differ from the published files."""
         published = {self.path / file.local: file for file in self.published}
         files = {path: published[path] for path in paths if path in published}
         return tuple(
@@ -190,14 +190,14 @@ class FileState(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether scores from this file differ from scores on the published data."""
+        """Whether scores with this file may differ from scores with the published data."""
         return self.state in ("different", "unlisted")
 
 
 def file_states(
     root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
 ) -> list[FileState]:
-    """Return the state of each file of corpora (name → patterns), without the cache if `reread`."""
+    """Return the state of each file of `corpora` (name → patterns); `reread` bypasses the cache."""
     published = {file.local: file for file in root.published}
     found = (
         path
@@ -252,7 +252,7 @@ def locate(
     if data is None:
         return DataRoot(cache_directory() / name, "cache", published, offline, sample)
     folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path raises for unknown users
-    # An empty name comes from an unset shell variable, not from the current folder. `Path` would
+    # An empty name comes from an unset shell variable and is not the current folder. `Path` would
     # raise an error for a name that is too long.
     if not str(data) or not os.path.isdir(folder):  # noqa: PTH112
         what = "is not a folder" if os.path.isfile(folder) else "does not exist"  # noqa: PTH113
@@ -260,7 +260,7 @@ def locate(
             f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
             f"in the public layout, or leave it out to use {cache_directory() / name}"
         )
-    # A folder with a published file at its place contains only this benchmark, even if it has a
+    # A folder with a published file at its path contains only this benchmark, even if it has a
     # subfolder with the benchmark's name, as some repositories have.
     inner = folder / name
     if inner.is_dir() and not any((folder / file.local).is_file() for file in published):
@@ -356,7 +356,7 @@ def _reason(error: BaseException) -> str:
 class MissingError(DataError):
     """Files of a folder are missing; one message lists them all, with their sources and places.
 
-    `wanted` are places; `files` are the published ones among them; `about` begins the message.
+    `wanted` are the paths; `files` are the published files among them; `about` begins the message.
     """
 
     def __init__(
@@ -377,7 +377,7 @@ class MissingError(DataError):
         super().__init__(f"{about}: {message}" if about else message, *more)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DataError, self.args  # for other processes
+        return DataError, self.args  # makes the error picklable for other processes
 
 
 def all_there(*calls: Callable[[], Any]) -> list[Any]:
@@ -408,5 +408,5 @@ def _advice(folder: Path, files: Sequence[PublicFile], sample: str) -> list[str]
 
 
 def sample_advice(sample: str) -> list[str]:
-    """Return the message line about embedded data that need no files; empty without a sample."""
+    """Return the message line about the embedded sample; empty if there is no sample."""
     return [f"To try the tool without data, use the embedded sample: {sample}"] if sample else []

@@ -36,7 +36,7 @@ DEFAULT_SIZE = 500_000_000
 """Bytes; the largest public file is half as large."""
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 PARTS = 8
-"""The size limit of a line or an item, for files read in pieces, is the limit divided by this."""
+"""In files read in pieces, the size limit of a line or item is the limit divided by this number."""
 MODELS = 16
 """The size limit of a trained model (an uncompressed file) is the limit times this number."""
 
@@ -46,11 +46,11 @@ ZIP_MAGIC = b"PK\x03\x04"
 ZSTD_METHOD = 93
 """The number of zstd in zip archives, which Python before 3.14 cannot read."""
 COMPRESSED_PIECE = 2**10
-"""Bytes that are decompressed at a time: even this many bytes of zstd may expand to 32 MB."""
+"""The number of bytes decompressed at a time; in zstd, even so few may expand to 32 MB."""
 PIECE = 2**16
 
 SENSIBLE_LINE = 2**22
-"""Bytes; in a file with one dialogue per line, the first line is shorter."""
+"""Bytes; in a file with one dialogue per line, the first line should be shorter."""
 
 
 def size_limit() -> int:
@@ -278,7 +278,7 @@ def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """Return the files that match patterns, sorted by name within each pattern.
+    """Return the files that match the patterns, sorted by name within each pattern.
 
     Raises `InputError` for a pattern without any file, `UsageError` for a file that occurs twice.
     """
@@ -335,7 +335,7 @@ def first_line(path: str) -> bytes:
 
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text) of each line that is not blank, with one line in memory.
+    """Yield (number from 1, text) of each line that is not blank; one line is in memory at a time.
 
     Raises `InputError` if the file cannot be read to its end, is empty, or is not UTF-8.
     """
@@ -370,10 +370,10 @@ def _split(content: Iterator[bytes], name: str) -> Iterator[bytes | bytearray]:
 
 
 BYTES_PER_VALUE = 80
-"""The limit divided by this is the maximum number of values of a JSON text; it is about the memory
-of a small value, however short its text is."""
+"""A JSON text may have at most the size limit divided by this number of values. The number is about
+the memory of a small value, however short its text is."""
 FEW_CHARACTERS = 1_000_000
-"""The values of shorter JSON texts are not counted."""
+"""In JSON texts shorter than this, values are not counted."""
 VALUE_BYTES = 2**16
 """The number of bytes that are read to recognize a file: its header, or its first dialogue."""
 
@@ -433,7 +433,7 @@ def parse_data(raw: bytes, path: Path) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         pass
-    try:  # again, slower, for the place of the error
+    try:  # parse again (this is slower) to find the position of the error
         return parse_json(decoded(raw, path), str(path))
     except InputError as error:
         raise DataError(str(error)) from None
@@ -516,11 +516,11 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
 
 CLOSING = {"{": "}", "[": "]"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)
-"""The tokens that can end a value: a string, perhaps cut, or a bracket or comma outside strings."""
+"""The tokens that can end a value: a string, even an incomplete one, or a bracket or comma."""
 
 
 def parse_beginning(text: str) -> Any:
-    """Return the first value of a JSON text that may be cut anywhere, without incomplete parts.
+    """Return the first value of a JSON text that may end anywhere, without incomplete parts.
 
     Brackets that are open at the last comma are closed there. Returns None if it is not JSON.
     """
@@ -567,5 +567,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def beginning_value(path: str) -> Any:
-    """Return the (possibly cut) first JSON value of a file; None if it is not JSON."""
+    """Return the (possibly incomplete) first JSON value of a file; None if it is not JSON."""
     return parse_beginning(beginning(path, VALUE_BYTES).decode("utf-8-sig", "ignore"))

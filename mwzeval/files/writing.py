@@ -67,7 +67,7 @@ def folder_written_atomically(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise `MwzevalError` if it is already known that a file cannot be written there."""
+    """Raise `MwzevalError` if a file clearly cannot be written there."""
     with named_where_unwritable(path):
         if "\0" in str(path):
             raise OSError("a file name must not contain a NUL character")
@@ -77,7 +77,7 @@ def check_writable(path: str | Path) -> None:
         if place.is_dir() or str(path).endswith(os.sep):
             raise OSError("that is a directory")
         if place.is_file():
-            # The superuser could write to every file, but read-only files are respected.
+            # The superuser could overwrite read-only files, but this function refuses them, too.
             if not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
                 raise OSError("the file is read-only: name another file, or use chmod u+w")
         elif not place.exists():

@@ -48,7 +48,7 @@ REMEMBERED = 2**14
 
 @lru_cache(maxsize=REMEMBERED)
 def tokenize(text: str) -> str:
-    """Return the segment as tokens of sacreBLEU, separated by single spaces.
+    """Return the tokens of sacreBLEU in a segment, separated by single spaces.
 
     Results are cached: half of the responses of a typical file are repeats.
     """
@@ -60,8 +60,8 @@ def tokenize(text: str) -> str:
 
 
 _NOT_PLAIN = re.compile(r"[\n&]|<skipped>|[.,][.,]")
-"""Texts that the library treats differently: escapes, line breaks, and consecutive points, where
-its regular expressions match only every second one."""
+"""Texts that the library treats differently: escapes, line breaks, and consecutive points or
+commas, of which its regular expressions match only every second one."""
 _SIGN = re.compile(r"[{-~\[-`!-&(-+:-@/]")
 _POINT = re.compile(r"(?<![0-9])[.,]|[.,](?![0-9])")
 _DASH = re.compile(r"(?<=[0-9])-")
@@ -293,7 +293,7 @@ def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def closest_length_bleu(statistics: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return BLEU-4, 0 to 1, of summed statistics, in the shape of each; 0 without any match."""
+    """Return BLEU-4, 0 to 1, of summed statistics, in their common shape; 0 without any match."""
     system, reference, *counts = statistics
     correct, total = np.stack(counts[:MAX_NGRAM_ORDER]), np.stack(counts[MAX_NGRAM_ORDER:])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,9 +1,9 @@
 """Measures: a score's name, its signature, and its formula from rows.
 
-Every metric has two parts: `columns` and `row(unit)`, the additive numbers of a scored unit, and
-`measures(…)`, the scores as functions of the columns' sums. Values, intervals, comparisons and
-reports use only these two parts, so they do not depend on the metric or the benchmark, and no score
-has a second formula.
+Every metric has two parts: `columns` and `row(unit)` give the additive numbers of a scored unit,
+and `measures(…)` gives the scores as functions of the columns' sums. Values, intervals, comparisons
+and reports use only these two parts, so they do not depend on the metric or the benchmark, and each
+score has exactly one formula.
 """
 
 from __future__ import annotations
@@ -65,14 +65,15 @@ class Measure:
     """A function of column sums, or of sums of types (words, n-grams).
 
     `of` is a function from sums to the score; `cases` is the column with the number of units that
-    the score is about (None: all). If the score is the share of 0/1 outcomes among them, `outcome`
-    is their column and `scale` is the score of a share of 1 (100 for percentages). Higher is better
-    unless `lower_is_better` (or the score has no direction). `block` is the number of neighboring
-    units that are resampled together; `known` is the score of all units if `of` cannot compute it
-    from small inputs. `unit` is the unit of the score for axes of figures. A description
-    (`is_description`: turns, calls, cost, endings) is neither good nor bad by itself: comparisons
-    show its difference without a test or a rank. A score `of_types` (distinct words, entropies) is
-    a function of `TypeCounts.sums`; it is `known`, and a description.
+    the score is about (None: all). If the score is the mean of 0/1 outcomes of these units,
+    `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1 (100 for
+    percentages). Higher is better unless `lower_is_better` (or the score has no direction). `block`
+    is the number of neighboring units that are resampled together; `known` is the score of all
+    units, for scores that `of` cannot compute from few units. `unit` is the unit of the score for
+    axes of figures. Descriptions (`is_description`: turns, calls, cost, endings) have no better
+    direction: comparisons show their differences without a test or a rank. A score `of_types`
+    (distinct words, entropies) is a function of `TypeCounts.sums`; it is `known`, and a
+    description.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -117,7 +118,7 @@ class ScoredTable:
     means over `trials` (see `of_items`).
 
     If the author of the input chose the units (the goals of a live run), `about` has a checksum of
-    the content of each, which shows whether units of two inputs are the same.
+    the content of each unit, which shows whether two inputs have the same unit.
     """
 
     table: Table
@@ -200,8 +201,8 @@ def _resampled_interval(
 RESOLUTION = 10_018_008_000
 """Values are summed as integer multiples of 1/RESOLUTION, so sums do not depend on the order.
 
-It is divisible by 100 and by all numbers up to 16: percentages, and means of up to 16 of them, are
-exact.
+The number is divisible by 100 and by all numbers up to 16, so whole percentages and means of up to
+16 of them are exact.
 """
 
 
@@ -213,12 +214,12 @@ def table_of_means(
     *,
     places: int = 4,
 ) -> ScoredTable:
-    """Return scores that are means of values between 0 and 1, over everything and over scopes.
+    """Return scores that are means of values between 0 and 1, over the whole input and over scopes.
 
     Args:
         values: The values of each unit: scope, name of the score, value.
-        labels: The label of each score by name, in the order of the report.
-        sign: Returns the signature of a score.
+        labels: The label of each score, by the name of the score, in the order of the report.
+        sign: A function that returns the signature of a score.
         scopes: The first scopes in the order of the report; other scopes follow by name.
         places: The number of decimals.
 
@@ -269,7 +270,7 @@ def percentage(*parts: str, of: str) -> ScoreFunction:
 
 
 def mean(part: str, *, of: str) -> ScoreFunction:
-    """Return the sum of a column divided by that of the column `of`, as a score function."""
+    """Return the sum of a column divided by the sum of the column `of`, as a score function."""
     return partial(_share, 1, (part,), of)
 
 
@@ -308,7 +309,7 @@ def quotient(
 
 
 FLIPS = "flips"
-"""The prefix of scores for the share of items whose trials have both outcomes."""
+"""The prefix of scores: the share of items whose trials do not all have the same outcome."""
 
 
 def of_items(
@@ -320,12 +321,13 @@ def of_items(
     """Return the scored trials with one row per item, so that items are the units.
 
     From the 0/1 score called `outcome`, this function adds pass^k for k = 1 … `trials` (the largest
-    number that at least half of the items have) and the share of items that flip. pass^k is about
-    the items with at least k trials (its `n`). All other scores keep their formula; their rows are
-    means over trials, so that each item counts once, and `n` counts items. Intervals resample
-    items; if every trial of every item has the same outcome, they are Wilson's with items as cases.
-    `ScoredTable.trials` has the rows of trials. If no item has a second trial, only the names of
-    the units change. Scores of types (distinct words) have no rows.
+    number that at least half of the items have) and the share of items whose outcomes differ
+    between trials. The `n` of pass^k is the number of items with at least k trials. The formulas of
+    all other scores are unchanged; their rows are means over trials, so each item counts once, and
+    `n` counts items. Intervals resample items; if every trial of every item has the same outcome,
+    they are Wilson intervals over items. `ScoredTable.trials` has the rows of trials. If no item
+    has a second trial, only the names of the units change. Scores of types (distinct words) have no
+    rows.
     """
     trials = Trials.of(scored.table, item_of)
     if len(trials.names) == len(trials.items):

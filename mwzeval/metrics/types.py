@@ -148,7 +148,7 @@ class TypeCounts:
         return _sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
 
     def jackknives(self, scores: Sequence[ScoreFunction]) -> tuple[Jackknife, ...]:
-        """Return each score of all units and with each left out. Requires at least two units."""
+        """Return each score, of all units and without each unit. Requires at least two units."""
         blocks = list(self._left_out())
         everything = self.sums()
         found = []
@@ -158,7 +158,7 @@ class TypeCounts:
         return tuple(found)
 
     def _left_out(self) -> Iterator[Sums]:
-        """Yield the sums without each unit, for some units at a time."""
+        """Yield the sums without each unit, in blocks of units."""
         totals = [ngrams.totals() for ngrams in self.ngrams]
         present = [
             ngrams.distinct_without(of_order, len(self.units))

@@ -44,7 +44,7 @@ SHOWN_NAME = 24
 DASH = "–"
 
 FONT = "DejaVu Sans"
-"""The font that matplotlib includes: Latin, Greek and Cyrillic letters."""
+"""The font included in matplotlib; it has Latin, Greek and Cyrillic letters."""
 OTHER_FONTS = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "PingFang SC"),
     *("Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
@@ -149,7 +149,7 @@ def band_key() -> Any:
 
 
 def whole_range(values: Iterable[float], unit: str) -> tuple[float, float]:
-    """Return the ends of an axis: 0 or below the lowest negative value, and 100 for percentages.
+    """Return the ends of an axis: 0, or less for negative values, and 100 for percentages.
 
     Values that are not finite are ignored; if none is finite, the axis ends at 1.
     """
@@ -172,7 +172,7 @@ def _number(value: float, places: int) -> str:
 
 INCHES_A_LETTER = 0.055
 ROOMY = 2.3
-"""The width in inches that panels need, next to the names, for a third label on their axes."""
+"""The width in inches that a panel needs, in addition to the names, for a third axis label."""
 
 POINT: Mapping[str, Any] = {
     "color": COLOURS[0],
@@ -186,7 +186,7 @@ POINT: Mapping[str, Any] = {
 WHISKER: Mapping[str, Any] = {"color": COLOURS[4], "linewidth": 3}
 
 Limits = tuple[float | None, float | None]
-"""The ends of the axes; None for ends that depend on the unit and the scores."""
+"""The ends of the axes; ends that are None depend on the unit and the scores."""
 
 
 def plot_scores(
@@ -199,9 +199,9 @@ def plot_scores(
 ) -> bytes:
     """Return a figure of scores of the whole input: a panel per score, a row per system.
 
-    Each group of comparable systems has its own panel. Whiskers show intervals. Better is to the
-    right on all axes, which extend from 0, or the first of the `limits`, to the second one. `width`
-    is in inches.
+    Each group of comparable systems has its own panel. Whiskers show intervals. Better scores are
+    farther right on all axes. An axis extends from 0, or the first of the `limits`, to the second
+    limit. `width` is in inches.
 
     Raises:
         UsageError: If no system has a named score, or a score is beyond the limits.
@@ -281,7 +281,7 @@ def _draw_scores(
 
 
 DARK = 0.48
-"""The darker part of the color map's range, where numbers are white."""
+"""The size of the darker part of the color map, in which numbers are white."""
 
 
 class _HeatMap(NamedTuple):
@@ -344,7 +344,7 @@ def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None
 
 
 def _plot_maps(maps: Sequence[_HeatMap], *, format_name: str, width: float) -> bytes:
-    """Return one figure of all maps; maps of equal unit and direction share colors and a bar."""
+    """Return one figure of all maps; maps with the same unit and direction share a color scale."""
     kinds = dict.fromkeys((map_.unit, map_.lower_is_better) for map_ in maps)
     following = [*(map_.columns for map_ in maps[1:]), ()]
     n_labelled = sum(map_.columns != after for map_, after in zip(maps, following, strict=True))
@@ -399,7 +399,7 @@ def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
 def plot_reasons(
     systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return heat maps of failed units: a row per kind of reason, a column per system.
+    """Return heat maps of failed units: a row per failure reason, a column per system.
 
     Raises:
         UsageError: If no unit failed.

@@ -1,8 +1,8 @@
-"""The page of `report`: one HTML file that needs no network.
+"""The HTML page of `mwzeval report`: one file that works offline.
 
-The page is safe to open, whoever wrote the predictions. Jinja2 escapes all texts of the template.
-The explanations are in a block of base64, and the script adds their texts to the document as text
-nodes. A content security policy allows only the page's own script, which is named by its hash.
+The page is safe to open even if the predictions come from an untrusted source. Jinja2 escapes all
+texts of the template. The explanations are in a block of base64, and the script inserts their texts
+as text nodes. A content security policy allows only the page's own script, identified by its hash.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from mwzeval.scores.score import PERCENT, WHOLE, Group, Score, Signature, Words,
 from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
-"""The files of `script/`, in their order in the page, where they form one module."""
+"""The files of `script/`, in the order in which the page joins them into one module."""
 
 COMPRESSION = 6
 """The level of gzip; level 9 takes 50 % more time and reduces the size by 2 %."""
 PLAIN_KEYS = {"said": "as specified", "taken_as": "read as"}
-"""Keys of `meta` whose names could be misread → the words that the page shows instead."""
+"""Maps keys of `meta` whose names could be misread to the words that the page shows instead."""
 FOLDER = Path(__file__).parent / "page"
 
 
@@ -61,11 +61,11 @@ def to_html(
     compared: Comparison | str | None = None,
     headline: Sequence[str] = (),
 ) -> str:
-    """Return the page as HTML text, identical for identical systems; write it as UTF-8.
+    """Return the page as HTML text, identical for identical systems; save it as UTF-8.
 
-    `meanings` maps kinds of reasons to sentences. `compared` is a comparison of the systems, or a
-    sentence that states why there is none; without a comparison, no system is marked as best.
-    `headline` names the scores of the chart. Raises `ValueError` if there is no system.
+    `meanings` maps failure reasons (without detail) to sentences. `compared` is a comparison of the
+    systems, or a sentence that states why there is none; without a comparison, no system is marked
+    as best. `headline` names the scores of the chart. Raises `ValueError` if there is no system.
     """
     if not systems:
         raise ValueError("a page needs at least one system")
@@ -392,7 +392,7 @@ def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]
 def _histograms(
     systems: Sequence[ScoredSystem], kinds: Sequence[Kind]
 ) -> list[tuple[str, str, list[int], list[Kind]]]:
-    """Return the label, setting, places of systems and reasons of each outcome and group."""
+    """Return label, setting, positions of systems, and reasons for each outcome and group."""
     labels = labels_of(systems)
     found = []
     for outcome in dict.fromkeys(kind.outcome for kind in kinds):

@@ -1,8 +1,8 @@
 """Leaderboard tables: published results, optionally with a user's own system.
 
-A table has a row for each system and a column for each figure. A benchmark has a file of published
-figures, the columns, and a list of figures that are not comparable. This module has the common
-parts: the position of a system, the layout of a table, and its long form.
+A table has a row for each system and a column for each figure. A benchmark provides a file of
+published figures, the columns, and a list of figures that are not comparable. This module has the
+parts that all benchmarks share: the position of a system, the layout of a table, its long form.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LeaderboardRow:
     """One system of a table, with its known figures by name.
 
     `source` is the publication of the figures, and `note` describes known errors in them; `similar`
-    names the figures from which the user's own do not differ significantly.
+    names the figures that do not differ significantly from those of the user's own system.
     """
 
     system: str
@@ -79,7 +79,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardTable:
-    """Systems in order: by the figure `ranked_by`, the best first, or in the given order.
+    """Systems sorted by the figure `ranked_by`, the best first, or else in the given order.
 
     `keys` identify the table in records. `heading` is the heading of the names; `transposed` tables
     have a column for each system; `with_sources` adds a column of sources.
@@ -95,7 +95,7 @@ class LeaderboardTable:
     with_sources: bool = False
 
     def with_own(self, own: LeaderboardRow) -> LeaderboardTable:
-        """Return the table with the user's own system below the last one that is at least as good.
+        """Return the table with the user's system below the last system that is at least as good.
 
         If the table is not ranked, the system is added at the end.
         """
@@ -154,8 +154,7 @@ class LeaderboardTable:
 
 
 def rounded(value: float, places: int = 1) -> str:
-    """Return the number rounded to this number of decimals, halves away from 0, as in published
-    tables."""
+    """Return the rounded number as text; halves are rounded away from 0, as in published tables."""
     return str(Decimal(str(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 

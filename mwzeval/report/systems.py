@@ -1,4 +1,4 @@
-"""The data of systems for pages, figures and leaderboards: names, scores, and kinds of reasons."""
+"""The data of systems for pages, figures and leaderboards: names, scores, and failure reasons."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mwzeval.scores.sheets import Sheet
 class ScoredSystem:
     """A system with its scores.
 
-    `meta` describes the input and the settings, with mappings of any depth; a key `note` is a
+    `meta` describes the input and the settings, with mappings of any depth; its key `note` has a
     sentence for the top of the page. `figures` are tables of totals next to the scores, and
-    `references` describes what is scored next to the system, as in a `Report`.
+    `references` describes references that are scored like the system, as in a `Report`.
     """
 
     name: str
@@ -36,7 +36,7 @@ def scored_system(
 ) -> ScoredSystem:
     """Return a system with the data of its report, and with explanations of its items.
 
-    The coverage omits parts of the input that are complete.
+    The coverage lists only the parts of the input that are incomplete.
     """
     coverage = {
         what: count
@@ -64,7 +64,7 @@ def title_of(systems: Sequence[ScoredSystem]) -> str:
 
 
 def headline_of(systems: Sequence[ScoredSystem], headline: Iterable[str]) -> list[str]:
-    """Return the headline scores that any system has; for a group (`bleu.`), the first one."""
+    """Return the headline scores that any system has, and the first score of a group (`bleu.`)."""
     names = labels_of(systems)
     found = ([n for n in names if n == asked or n.startswith(f"{asked}.")] for asked in headline)
     return [matching[0] for matching in found if matching]
@@ -91,10 +91,10 @@ def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of failure reason for an outcome, with the number of its items in each system.
+    """A failure reason of an outcome, and the number of items with this reason in each system.
 
-    `details` are kinds whose code has a detail after a colon. An item with several details counts
-    once for the kind itself.
+    `details` are the same reason with each detail (`code:detail`). An item with several details
+    counts once for the reason itself.
     """
 
     outcome: str
@@ -103,12 +103,12 @@ class Kind:
     details: tuple[Kind, ...] = ()
 
     def occurs_in(self, places: Collection[int]) -> bool:
-        """Return whether it occurs in a system at one of the places."""
+        """Return whether the reason occurs in one of the systems at these positions."""
         return any(self.counts[place] for place in places)
 
 
 def kinds_of(systems: Sequence[ScoredSystem]) -> list[Kind]:
-    """Return all kinds: outcomes in the order of the items' outcomes, frequent codes first."""
+    """Return all reasons, in the order of the items' outcomes, the most frequent codes first."""
     everything = [explanation for system in systems for explanation in system.explanations]
     order = dict.fromkeys(o for e in everything for named in e.outcomes.values() for o in named)
     places = {outcome: place for place, outcome in enumerate(order)}

@@ -42,8 +42,8 @@ class Reason:
     `code` is a kind, optionally with a detail after a colon (`never-gave:phone`); `outcome` is the
     failed outcome (`inform`); `scope` is the part of the unit (a domain); `turn` is the turn of the
     failure, from 0, or None if no single turn caused it; `text` is the reason as a sentence.
-    `evidence` is the label of facts that prove, in a turn of another system, that it passed; an
-    empty label means any fact.
+    `evidence` is the label of the facts that show, in a turn of another system, that the other
+    system passed the outcome; an empty label means any fact.
     """
 
     code: str
@@ -60,7 +60,7 @@ class Reason:
 
 
 MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
-"""Labels of facts about errors in a prediction, or ends of such labels: `user acts, missing`."""
+"""Labels of facts about errors in a prediction; some labels end with them: `user acts, missing`."""
 
 
 class Fact(NamedTuple):
@@ -79,7 +79,7 @@ class Utterance(NamedTuple):
 
 
 class Claim:
-    """Words of a response that a benchmark has judged: from `start` to `end` (characters)."""
+    """A part of a response that a benchmark has judged: the characters from `start` to `end`."""
 
     start: int
     end: int
@@ -110,19 +110,19 @@ class TurnView(NamedTuple):
 
 
 CANNOT_BE = -2
-"""Used instead of a turn: no system could meet this line of the goal, so it is not a failure."""
+"""Replaces a turn if no system could meet this line of the goal, so the line is not a failure."""
 NOT_JUDGED = -3
-"""Used instead of a turn: the system did nothing about this line that can be judged."""
+"""Replaces a turn if the system did nothing by which this line of the goal could be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A unit with its outcomes, `outcomes[scope][name]`, and the reasons of failed outcomes.
+    """A unit, its outcomes as `outcomes[scope][name]`, and the reasons why outcomes failed.
 
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
-    not apply (Success of a domain when Inform has failed). For each line of the `goal`, `reached`
-    has the turn from which on the line is met, None if it is never met, `CANNOT_BE` if no system
-    could meet it, or `NOT_JUDGED` if there is nothing to judge. `reached` is None if unknown.
+    not apply (Success of a domain whose Inform failed). For each line of the `goal`, `reached` has
+    the turn at which the line was met, None if it was never met, `CANNOT_BE` if no system could
+    meet it, or `NOT_JUDGED` if there is nothing to judge. `reached` is None if unknown.
     """
 
     unit: str
@@ -140,11 +140,11 @@ def explanation_of(
     scopes: Iterable[str],
     reasons: Iterable[Reason],
 ) -> Explanation:
-    """Return the explanation of a unit that passes all outcomes except those of the `reasons`.
+    """Return the explanation of a unit that fails only the outcomes of the `reasons`.
 
-    A reason fails its outcome in its own scope and in the whole unit. `reasons` are ordered, with
-    one item per turn. Each becomes a fact of its turn; if the same reason occurs in consecutive
-    turns, only the first one becomes a reason of the unit.
+    A reason fails its outcome in its own scope and in the whole unit. `reasons` are in the order of
+    their turns. Each reason becomes a fact of its turn; if the same reason occurs in consecutive
+    turns, only the first of these turns adds a reason to the unit.
     """
     results: dict[str, dict[str, bool | None]] = {
         scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
@@ -172,7 +172,7 @@ Key = TypeVar("Key", bound=tuple[str, ...])
 def count_reasons(
     explanations: Iterable[Explanation], keys: Callable[[Reason], Iterable[Key]]
 ) -> dict[Key, int]:
-    """Return the number of units with each of the `keys` in their reasons, largest first."""
+    """Return, for each of the `keys` of reasons, the number of units with it, largest first."""
     counts: Counter[Key] = Counter()
     for explanation in explanations:
         counts.update({key for reason in explanation.reasons for key in keys(reason)})
@@ -182,9 +182,9 @@ def count_reasons(
 def reasons_in_turns(
     reasons: Iterable[Reason], *, by_outcome: bool = True
 ) -> list[tuple[Reason, str]]:
-    """Return the reasons that differ in more than their turn, each with its turns: `turns 0–2, 5`.
+    """Merge reasons that differ only in their turn; return each with its turns: `turns 0–2, 5`.
 
-    Unless `by_outcome`, reasons that differ only in turn and outcome are the same.
+    Unless `by_outcome`, reasons that differ only in turn and outcome are also merged.
     """
     same: dict[Reason, list[Reason]] = {}
     for reason in reasons:
@@ -217,7 +217,7 @@ class OutcomeCounts(NamedTuple):
 
 
 class OtherTurn(NamedTuple):
-    """The behavior of another system: in a turn (utterances and facts) or in the whole unit (None).
+    """The utterances and facts of another system in a turn, or in the whole unit (`turn` is None).
 
     `own` are the utterances of the user and the first system in this turn. `utterances` include the
     user's utterance only if it differs.
@@ -232,8 +232,8 @@ class OtherTurn(NamedTuple):
 class ComparedFailure(NamedTuple):
     """A unit in which a system failed an outcome that another system passed.
 
-    `reasons` are those of the outcome, or all if the outcome has none of its own; `instead` is the
-    behavior of the other system.
+    `reasons` are the reasons of the outcome, or all reasons if the outcome has none; `instead` is
+    what the other system did.
     """
 
     unit: str
@@ -245,7 +245,7 @@ class ComparedFailure(NamedTuple):
 def with_reason(
     code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
 ) -> Sequence[Explanation]:
-    """Return the units with the reason `code`, or all without a code; a kind includes its details.
+    """Return the units with the reason `code`, in any detail if it has none; "" matches all units.
 
     Raises:
         UsageError: If the code neither occurs nor is one of the known `kinds`.
@@ -284,7 +284,7 @@ def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> 
 
 
 def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
-    """Return the counts of each outcome of whole units that applies to both systems."""
+    """Return the counts of each outcome of whole units, where it applies to both systems."""
     counts: dict[str, Counter[tuple[bool, bool]]] = {}
     for pair in pairs:
         for outcome, results in _outcomes_of(pair).items():
@@ -337,8 +337,8 @@ def _differing(
 ) -> list[tuple[int, list[Fact]]]:
     """Return turns of the other system, with facts of the reason's scope that are not in `mine`.
 
-    If the reason has no turn, these are all turns with such a fact labeled `evidence`, or, without
-    `evidence`, the first turn with any such fact. If there are no such facts, it is the turn in
+    If the reason has no turn, return all turns with such a fact labeled `evidence`, or, without
+    `evidence`, the first turn with any such fact. If there is no such fact, return the turn in
     which the other system met the first line of the goal in the reason's scope.
     """
 
@@ -370,22 +370,22 @@ FAILED = "✗"
 MARKS = {True: "✓", False: FAILED, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}
 SHOWN_FACTS = 6
-"""The number of facts of another system's turn that are shown; JSON has all."""
+"""The number of facts shown for a turn of another system; JSON has all facts."""
 LONGEST_CALL = 240
-"""The number of characters of a call or its result that are shown; page and JSON have all."""
+"""The number of characters shown of a call or its result; the page and JSON have all."""
 UNMET = {
     None: f"  {FAILED} never",
     CANNOT_BE: f"  {MARKS[None]} could not be met",
     NOT_JUDGED: f"  {MARKS[None]} not judged",
 }
-"""The text that replaces the turn from which on a line of the goal is met."""
+"""The texts shown instead of a turn for lines of the goal without a turn."""
 NOTHING = "·"
 
 
 class _Line(NamedTuple):
     """A text that is broken into lines; all lines but the first have the indent `then`.
 
-    A `label` comes before the first line. In the style `FAILED`, only that mark is red.
+    A `label` precedes the first line. With the style `FAILED`, only the mark `FAILED` is red.
     """
 
     text: str
@@ -396,7 +396,7 @@ class _Line(NamedTuple):
 
 
 def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look = PLAIN) -> str:
-    """Return a unit in full: outcomes, `goal`, turns with a mark at failures, and reasons.
+    """Return the full text of a unit: outcomes, `goal`, turns (failures are marked), and reasons.
 
     Facts that are unchanged since the previous turn are omitted, except at failures.
     """
@@ -441,8 +441,8 @@ def histogram_text(
 ) -> str:
     """Return the number of failed units by reason and scope.
 
-    `meanings` are sentences about kinds of reasons. The total of a reason is the number of units
-    that have it in any scope; its share is relative to all failed units.
+    `meanings` maps the code of a reason to a sentence about it. The total of a reason is the number
+    of units that have it in any scope; its share is the total divided by all failed units.
     """
     n_failed = sum(bool(explanation.reasons) for explanation in explanations)
     heading = f"{n_failed} of {len(explanations)} failed"
@@ -465,10 +465,10 @@ def against_text(
     failures: Sequence[ComparedFailure],
     look: Look = PLAIN,
 ) -> str:
-    """Return the outcomes of two systems, and the first one's failures with the other's behavior.
+    """Return the outcomes of two systems, and what the second did where only the first failed.
 
-    `common` is the number of units that both have: `62 dialogues`. Failures that only follow from
-    failed outcomes above are listed on one line.
+    `common` is the number of units that both have: `62 dialogues`. Failures that are consequences
+    of other failed outcomes are listed on one line.
     """
     first, second = map(printable, names)
     labels = [f"{a} failed, {b} passed" for a, b in ((first, second), (second, first))]

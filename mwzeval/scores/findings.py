@@ -17,7 +17,7 @@ LIST = (list, tuple)
 
 MOST_ERRORS = 10_000
 MOST_WARNINGS = 10_000
-"""The limit of different warnings per input, so that the problems always fit into memory."""
+"""The maximum number of different warnings per input, so that all problems fit into memory."""
 
 SHOWN_PLACES = 3
 
@@ -32,10 +32,11 @@ MORE_WARNINGS = Problem(
 class Findings:
     """Collects the problems of an input; only `check` raises an error.
 
-    There are three degrees. An *error* prevents scoring. A *doubt* is about a value that cannot be
-    correct or is missing, but could be scored: it is an error, or a warning with `lenient`. A
-    *warning* is about a value that is scored, but perhaps not as intended; with `strict` it
-    prevents scoring, too. Equal warnings are stored once, with their count and the first location.
+    There are three degrees. An *error* prevents scoring. A *doubt* is about a value that is missing
+    or cannot be correct, although it could be scored: by default it is an error, with `lenient` a
+    warning. A *warning* is about a value that is scored, but perhaps not as intended; with
+    `strict`, a warning also prevents scoring. Equal warnings are stored once, with their count and
+    the first location.
 
     `file` is the input's name; `of_file` returns findings of another file in the same list.
     `positions` maps a dialogue to the position of each of its turns in the input; without it, the
@@ -67,9 +68,9 @@ class Findings:
     def doubt(
         self, kind: str, message: str, *, then: str = "", count: int = 1, **place: Any
     ) -> None:
-        """Note a problem that prevents scoring, or, if `lenient`, is a warning.
+        """Note a problem that prevents scoring; with `lenient`, it is only a warning.
 
-        `then` describes how the value is scored in this case.
+        `then` describes how a lenient evaluation scores the value.
         """
         if self.lenient:
             self.warning(kind, f"{message}; {then}" if then else message, count=count, **place)
@@ -81,7 +82,7 @@ class Findings:
         self._note(kind, message, "warning", count, place)
 
     def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
-        """Note the files of a corpus (`places`) whose content is not the published one."""
+        """Note the files of a corpus (`places`) whose content differs from the published files."""
         if places:
             self.warning(
                 "other-corpus-files",
@@ -146,7 +147,7 @@ class Findings:
 
     @property
     def warnings(self) -> list[Problem]:
-        """The warnings so far, each once with its count and first location (errors when strict)."""
+        """The different warnings so far (errors if strict), with counts and first locations."""
         found = self._warnings.values()
         return (
             [replace(warning, severity="error") for warning in found] if self.strict else [*found]
@@ -186,7 +187,7 @@ class Place(NamedTuple):
         self.findings.error(kind, message, **self._place(key))
 
     def doubt(self, kind: str, message: str, *, then: str = "") -> None:
-        """Note a problem that prevents scoring unless findings are lenient."""
+        """Note a problem that prevents scoring unless the findings are lenient."""
         self.findings.doubt(kind, message, then=then, **self._place(None))
 
     def warning(self, kind: str, message: str, key: str | None = None, *, count: int = 1) -> None:
@@ -204,7 +205,7 @@ def expect(
     place: Place,
     key: str | None = None,
 ) -> bool:
-    """Return whether a value has the given type; note a problem if not, or for repeated keys."""
+    """Return whether a value has the given type; note a wrong type or repeated keys."""
     if isinstance(value, kind):
         if isinstance(value, RepeatedKeys):  # checked here, because a call is slower
             check_repeated(value, place)
@@ -244,9 +245,9 @@ def items_of(
 ) -> Iterator[tuple[Any, Place]]:
     """Yield the items of predictions that have a given shape, each with its place.
 
-    The items come from a JSON file, or from all JSON files of a folder: arrays, or objects that map
-    ids to items. The id of an item, its `key`, must be `known` and must occur only once. A file
-    without items is an error.
+    The items come from a JSON file, or from all JSON files of a folder. A file contains an array of
+    items, or an object that maps ids to items. The id of an item, its `key`, must be `known` and
+    must occur only once. A file without items is an error.
     """
     seen: dict[str, str] = {}
     for file in json_files(path):

@@ -45,7 +45,7 @@ COLUMNS: Mapping[str, str] = {
 """The columns of data frames and CSV."""
 
 _REFUSED = re.compile(r"[^\w\-. ]")
-"""Characters that MLflow refuses in names of metrics; MLflow shows `/` as folders."""
+"""Characters that MLflow does not allow in metric names, and `/`, which it shows as a folder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -56,9 +56,9 @@ class Report:
     the same numbers unrounded, each with its signature; `table` has the rows (one per dialogue)
     from which additive scores are computed; `meta` describes the input, the settings and the
     versions of libraries. `benchmark` is the name that `--benchmark` accepts; `figures` are tables
-    of totals, some of which are scores. `references` maps the prefix of score names (`gold`) to a
-    description of references that are scored next to the system. `aliases` are short names of
-    scores for gates, such as `bleu`.
+    of totals; some totals are also scores. If references such as gold responses are scored, too,
+    `references` maps the prefix of their score names (`gold`) to a description. `aliases` are short
+    names of scores for gates, such as `bleu`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
@@ -109,7 +109,7 @@ class Report:
         return to_html(summary(self))
 
     def score(self, name: str, scope: str = WHOLE) -> Score:
-        """Return a score by its name, of the whole input or of a part such as a domain.
+        """Return the score with this name, for the whole input or for a part such as a domain.
 
         Raises:
             KeyError: If the score is unknown; the message names similar scores.
@@ -125,9 +125,9 @@ class Report:
     def flat(self, prefix: str = "") -> dict[str, float]:
         """Return all scores with flat names, for experiment trackers.
 
-        The name is `PREFIX/NAME`, or `PREFIX/NAME.SCOPE` for a part; the ends of the interval have
-        the suffixes `_low` and `_high`. The default prefix is the name of the benchmark. Characters
-        other than letters, digits, `_`, `-`, `.` and spaces become `_`.
+        A flat name is `PREFIX/NAME`, or `PREFIX/NAME.SCOPE` for a part of the input; the ends of
+        the interval have the suffixes `_low` and `_high`. The default prefix is the name of the
+        benchmark. Characters other than letters, digits, `_`, `-`, `.` and spaces become `_`.
         """
         parts = (prefix.strip("/") or self.benchmark).split("/")
         prefix = "/".join(_REFUSED.sub("_", part) for part in parts)
@@ -174,7 +174,7 @@ def plain_problem(problem: Problem) -> dict[str, Any]:
 
 
 WIDEST = 10
-"""The number of scopes above which scopes are rows, not columns."""
+"""The maximum number of scopes that are columns; more scopes are rows."""
 COUNTS = "n"
 
 CEILING = "ceiling"
@@ -223,14 +223,14 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
 
 
 def score_records(report: Report) -> tuple[dict[str, Any], ...]:
-    """Return all scores in long form; if the report has conditions, a column lists them."""
+    """Return all scores in long form; conditions of the report have a column."""
     under = "; ".join(conditions(report.warnings))
     more = {"conditions": under} if under else {}
     return tuple({**score_record(score), **more} for score in report.scores)
 
 
 def per_dialogue(report: Report) -> Document:
-    """Return the rows from which scores are computed: the additive columns of each unit."""
+    """Return the rows from which scores are computed, with the additive columns of each unit."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
     header = [unit, *table.columns]
     records = tuple(
@@ -277,7 +277,7 @@ _Scores = TypeVar("_Scores", bound=Score)
 def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[_Scores]]:
     """Return the scores that have parts (domains), and the other scores.
 
-    The former are lists of the parts of each score, grouped by equal parts of equal sizes.
+    Scores with parts are grouped: a group has the same parts of the same sizes.
     """
     by_name: dict[str, list[_Scores]] = {}
     for score in scores:

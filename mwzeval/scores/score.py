@@ -42,7 +42,7 @@ class Signature:
         return Signature(self.metric, self.choices + more)
 
     def differences(self, other: Signature, ignoring: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the keys in which the two signatures differ, in this signature's order."""
+        """Return the keys whose values differ between the signatures, in this signature's order."""
         mine, theirs = dict(self.choices), dict(other.choices)
         keys = [*mine, *(key for key in theirs if key not in mine)]
         skipped = set(ignoring)
@@ -51,9 +51,9 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The two ends of an interval in the unit of the score, and the method that computed them.
+    """The two ends of an interval, in the unit of the score, and the method that computed them.
 
-    `undefined` is the number of resamples without a value, which the interval ignores.
+    The interval ignores resamples without a value; `undefined` is their number.
     """
 
     low: float
@@ -112,7 +112,7 @@ class Score:
 
 
 def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
-    """Return scores by name and scope, the first of each."""
+    """Return scores by name and scope; of several with the same key, the first."""
     found: dict[tuple[str, str], Score] = {}
     for score in scores:
         found.setdefault((score.name, score.scope), score)
@@ -152,7 +152,7 @@ class Group:
     """Systems that can be compared with each other in a score, by name, the baseline first.
 
     `setting` states the differences from the other groups (`state predicted, rules 2021`). After a
-    comparison, `units` are those that all systems have, `left_out` is the number of further units
+    comparison, `units` are the units that all systems have, `left_out` is the number of other units
     of each system, and `clusters` is the number of clusters (None if units are independent).
     """
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import pandas
 
 UNKNOWN = "—"
-"""The text of a number that is unknown or does not exist."""
+"""The text shown for a number that is unknown or does not exist."""
 BEST, ALIKE, FEW = "*", "†", "‡"
-"""Marks of scores: the best (bold in formats with bold type); not significantly different from the
-best; too few runs or seeds for an interval."""
+"""Marks of scores: the score is the best one (or bold, if the format has bold type); it does not
+differ significantly from the best; there are too few runs or seeds for an interval."""
 BETTER, WORSE = "better", "worse"
 
 
@@ -54,7 +54,7 @@ def interval_text(interval: Interval | None, form: str, pattern: str = "{}–{}"
 class Cell:
     """A text, or a number that is shown in the format `form` (such as `.1f`), and its `interval`.
 
-    `best` numbers are highlighted, and `mark` follows the text (for example `ALIKE`). `tone` is
+    Numbers that are `best` are highlighted; `mark` (such as `ALIKE`) follows the text. `tone` is
     `BETTER` or `WORSE` for outcomes and significant differences; `score` is the name of the score.
     """
 
@@ -86,8 +86,8 @@ class Cell:
 class Sheet:
     """A table: the first column names the row, the others are numbers or short texts.
 
-    `title` may be empty; every row has as many cells as `header`. The sentences of a `caption` are
-    printed below the table; in LaTeX, a table with a caption is a float.
+    `title` may be empty; every row has as many cells as `header`. The `caption` is printed below
+    the table; in LaTeX, a table with a caption is a float.
     """
 
     title: str
@@ -171,7 +171,7 @@ def output_look() -> Look:
 def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
     """Return heading, tables in columns, and notes, separated by blank lines.
 
-    The best numbers have a star. Unless `signatures`, a line states their number instead.
+    The best numbers have a star. Unless `signatures`, one line states the number of signatures.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
     notes = [f"{BEST}: the best"] * starred
@@ -195,7 +195,7 @@ def _lines(text: str, style: str, look: Look) -> list[str]:
 
 
 def styled(text: str, style: str, look: Look) -> str:
-    """Return a text in a style; unchanged if the style is empty or colors are disabled."""
+    """Return a text in a style; without a style or colors, return the text unchanged."""
     return f"\x1b[{style}m{text}\x1b[0m" if style and text and look.colours else text
 
 

@@ -28,7 +28,7 @@ U = TypeVar("U")
 
 UNIT = "unit"
 SHOWN = 5
-"""The number of first and last rows of a table that are shown as text; likewise columns."""
+"""The number of rows at either end of a table that its text shows; likewise for columns."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -89,7 +89,7 @@ class Table:
         return len(self.units) + self.folded
 
     def folded_into(self, unit: str) -> Table:
-        """Return a table with one row, the sums of all rows, independent of the order of addition.
+        """Return a table with one row, the sums of all rows; the order of addition has no effect.
 
         Raises:
             ValueError: If a column has a number that is not whole.

@@ -1,14 +1,14 @@
 """Resample units, or swap them between two systems, and compute scores of the column sums.
 
 A unit (a dialogue) is drawn as a whole, so cases within it (turns) may depend on each other. The
-number of draws of each unit forms a matrix of samples × units; its product with the table has the
-column sums of every resample, for any score.
+numbers of draws form a matrix of samples × units; the product of this matrix and the table has the
+column sums of every resample, from which any score can be computed.
 
-A comparison of two systems asks two questions. First, how far could the difference be off on other
-units? The interval of differences answers it; its sums are resampled jointly. Second, if the
-systems were exchangeable, how often would a difference as large occur by chance? The p value of
-`swapped_differences`, or of `tests.mcnemar` for 0/1 outcomes, answers it; both are valid for small
-samples, the former for any score.
+A comparison of two systems asks two questions. First, how much could the difference vary on other
+units? The interval of differences answers this question; both systems are resampled jointly.
+Second, if the systems were exchangeable, how often would such a large difference occur by chance?
+The p value answers this question: for 0/1 outcomes that of `tests.mcnemar`, for any score that of
+`swapped_differences`. Both are valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -30,7 +30,7 @@ from mwzeval.scores.table import Table
 
 SAMPLES = 1000
 SEED = 12345
-"""Defaults; both values belong in the signature of a score."""
+"""Defaults; the signature of a score states both values."""
 
 Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 """Column sums by column: arrays of shape (samples,), one number per sample."""
@@ -48,14 +48,14 @@ BLOCK_CELLS = 2**21
 
 
 ROUNDING = 1e-12
-"""Scores whose relative difference is at most this are equal except for the order of arithmetic."""
+"""The largest relative difference that the order of arithmetic may cause between equal scores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnSums:
-    """Observed column sums (arrays of shape (1,)) and those of drawn units (shape (samples,)).
+    """Observed column sums (arrays of shape (1,)) and sums of drawn units (shape (samples,)).
 
-    Two objects with the same units, samples and seed are paired: each sample draws the same units.
+    Two objects with the same units, samples and seed are paired: they draw the same units.
     """
 
     observed: Sums
@@ -65,7 +65,7 @@ class DrawnSums:
 def resampled_sums(
     tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[DrawnSums]:
-    """Resample the units of tables, which must have the same units, with replacement.
+    """Resample units with replacement, from tables that must have the same units.
 
     Units are drawn in the order of their names. Sums of counts are exact and therefore the same on
     every machine; for fractions, the last bits depend on the linear-algebra library. Raises
@@ -77,10 +77,10 @@ def resampled_sums(
 def given_sums(
     tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[DrawnSums]:
-    """Choose units of each of several systems for swapping, each with probability ½.
+    """Choose the units that two systems swap, each unit with probability ½.
 
-    One matrix product of coin flips with each table gives the sums for all pairs of systems: one
-    system gives the chosen units to the other (`swapped_differences`). See also `resampled_sums`.
+    One matrix product of coin flips with each table gives the sums for all pairs of systems: the
+    systems of a pair exchange the chosen units (`swapped_differences`). See also `resampled_sums`.
     """
     return _drawn_sums(tables, _coin_flips, samples, seed)
 
@@ -91,7 +91,7 @@ def swapped_differences(
     """Return the differences of a score after swapping units of two systems (see `given_sums`).
 
     Their p value is that of approximate randomization: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
-    where d* is the difference after swapping units at random; never below 1 / (1 + samples).
+    where d* is the difference after random swaps. It is never below 1 / (1 + samples).
     """
     columns = system.observed
     change = {name: baseline.samples[name] - system.samples[name] for name in columns}
@@ -123,7 +123,7 @@ class Differences:
         observed_system: float,
         observed_baseline: float,
     ) -> Differences:
-        """Return the differences of samples, shape (samples,) each, and of observed scores."""
+        """Return the differences of two arrays of samples, shape (samples,), and of two scores."""
         with np.errstate(invalid="ignore"):
             samples = system - baseline
         tolerance = ROUNDING * max(abs(observed_system), abs(observed_baseline))
@@ -132,7 +132,7 @@ class Differences:
     def p_value(self) -> float:
         """Return the share of samples as far from `centre` as the observed value is from 0."""
         far = abs(self.observed) - self.tolerance
-        # The near samples are counted, so that samples without a score count as far.
+        # The near samples are counted, so samples without a score (NaN) are counted as far.
         near = int(np.count_nonzero(np.abs(self.samples - self.centre) < far))
         return (1 + self.samples.size - near) / (1 + self.samples.size)
 
@@ -140,7 +140,7 @@ class Differences:
 def percentile_interval(
     values: NDArray[np.float64], confidence: float, method: str
 ) -> Interval | None:
-    """Return the middle `confidence` of the samples of a score, or of a paired difference.
+    """Return the interval with the middle `confidence` of samples of a score or paired difference.
 
     Returns None if no sample has a value. Samples without a value are excluded and counted in
     `Interval.undefined`. The interval is about the score on other units of the same kind, not about

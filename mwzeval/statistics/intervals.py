@@ -1,13 +1,14 @@
 """The closed-form interval of a rate, and the jackknife.
 
-The jackknife gives intervals of statistics that are not functions of column sums, by leaving out
-one unit at a time.
+The jackknife leaves out one unit at a time. It gives intervals of statistics that are not functions
+of column sums.
 
-Distinct words are an example. A resample repeats units and so misses words that occur in only one
-unit; hence every resampled count is too low (docs/statistics.md has a simulation of the coverage of
-the intervals). The expectation of the jackknife's variance is not too small (Efron and Stein,
-Annals of Statistics 9, 1981), so its intervals are wide rather than narrow; those of differences
-are too wide for a test. The intervals are about the expectation over the observed number of units.
+The number of distinct words is an example. A resample repeats some units and omits others, so it
+misses words that occur in only one unit, and every resampled count is too low (docs/statistics.md
+simulates the coverage of the intervals). On average, the jackknife does not underestimate the
+variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to be too wide;
+intervals of differences are too wide for a test. The intervals are about the expected value for the
+observed number of units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
 type-token ratio: leaving one unit out moves all later windows (for 1,000 units the standard error
@@ -35,9 +36,9 @@ CONFIDENCE = 0.95
 def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval:
     """Return the interval, within 0 and 1, of a rate of `successes` in `n` independent cases.
 
-    Use it for rates whose cases are the units themselves (Success of dialogues). Unlike a bootstrap
-    interval, it is not empty if there are only successes or none. A rate of cases in clusters
-    (turns of a dialogue) is a ratio of sums: resample it instead.
+    Use it for rates with one case per unit (Success of dialogues). Unlike a bootstrap interval, it
+    has a positive width even if all cases or no cases are successes. Resample a rate of cases in
+    clusters (turns of a dialogue) instead, because it is a ratio of sums.
 
     Source: Wilson, JASA 22, 1927.
 
@@ -51,7 +52,7 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
     shrinkage = 1 + z * z / n
     centre = (rate + z * z / (2 * n)) / shrinkage
     half = z * math.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2) / shrinkage
-    # Ends that are exact in theory are exact in floating point, too.
+    # In theory, these ends are exactly 0 and 1; this removes rounding errors.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")

@@ -1,17 +1,17 @@
 """Several runs of one system: the parts of the variance due to runs and to units.
 
-For the difference of two systems with several runs each, on other units and in other runs, there is
-the hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"). Three steps make it valid
-for few runs: the deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu, JASA
-83, 1988), and by √(f / χ²), where χ² is drawn with f = Σ (R - 1) degrees of freedom; and runs are
-drawn with their scores on all units, because the resampled units already contain the noise of
-units.
+The difference of two systems with several runs each, on other units and in other runs, is estimated
+by the hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"). Three steps make it
+valid for few runs. The deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu,
+JASA 83, 1988). They are also multiplied by √(f / χ²), where χ² is drawn with f = Σ (R - 1) degrees
+of freedom. Runs are drawn with their scores on all units, because the resampled units already
+contain the noise of units.
 
-Aggregates over tasks and runs have intervals that resample runs within each task. The input is a
-score per run and task, an array of shape (runs, tasks). The intervals are about other runs on these
-tasks, not about other tasks. Source: Agarwal et al., "Deep Reinforcement Learning at the Edge of
-the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both aggregates are those of
-its library `rliable`.
+For aggregates over tasks and runs, runs are resampled within each task. The input is a score per
+run and task, an array of shape (runs, tasks). The intervals are about other runs on these tasks,
+not about other tasks. Source: Agarwal et al., "Deep Reinforcement Learning at the Edge of
+the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both aggregates equal those
+of its library `rliable`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from mwzeval.statistics.bootstrap import SEED, Differences, percentile_interval
 from mwzeval.statistics.intervals import CONFIDENCE
 
 FEWEST_RUNS = 5
-"""The minimum number of runs (seeds) for an interval. With three runs, an interval of Student's t
-would extend 2.5 standard deviations to either side."""
+"""The minimum number of runs (seeds) for an interval. With three runs, a Student's t interval would
+extend 2.5 standard deviations to either side."""
 
 HIERARCHICAL = "hierarchical-bootstrap"
 
@@ -39,7 +39,7 @@ class VarianceComponents:
     """Variances, in the squared unit of the outcome, of the model outcome = run + unit + rest.
 
     `run`: some runs are better on all units. `unit`: some units are easier for all runs.
-    `residual`: everything else, mainly differences between runs in the units that they do well.
+    `residual`: everything else, mainly because different runs do well on different units.
     """
 
     run: float
@@ -49,7 +49,7 @@ class VarianceComponents:
     def standard_error(self, runs: int, units: int) -> float:
         """Return the standard error of the mean over this many new runs and new units.
 
-        With one run, no number of units reduces it below √`run`.
+        With one run, it is never below √`run`, however many units there are.
         """
         return math.sqrt(self.run / runs + self.unit / units + self.residual / (runs * units))
 
@@ -88,7 +88,7 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResampledRuns:
-    """A score of the runs of a system: observed, on resampled units, and of resampled runs.
+    """A score of a system's runs: observed, on resampled units, and with resampled runs.
 
     `values` has one number per run; `of_units`, shape (samples,), has the mean over the runs on
     resampled units; `of_runs`, shape (samples,), has the deviations due to resampled runs, 0 for a
@@ -109,7 +109,7 @@ class ResampledRuns:
         system: str,
         seed: int = SEED,
     ) -> ResampledRuns:
-        """Draw runs with replacement, one draw per sample of units.
+        """Draw all runs with replacement, once per sample of units.
 
         The draws depend only on the seed and the name of the `system`: they are independent between
         systems, and the same for all scores of a system.
@@ -147,7 +147,7 @@ class ResampledRuns:
         units = Differences.between(self.of_units, baseline.of_units, self.value, baseline.value)
         freedom = len(self.values) + len(baseline.values) - 2
         runs = _widened(self.of_runs - baseline.of_runs, freedom, self.seed)
-        # Resampled runs add 0 in expectation, but the mean of their samples may not exist (Cauchy).
+        # The expected deviation is 0, but the samples may have no mean (Cauchy distribution).
         defined = units.samples[np.isfinite(units.samples)]
         centre = float(defined.sum()) / max(1, defined.size)
         return Differences(units.observed, units.samples + runs, units.tolerance, centre)
@@ -162,7 +162,7 @@ def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[n
 
 STRATIFIED = "stratified-bootstrap"
 RESAMPLES = 2000
-"""The default of `rliable`'s profiles; the ends of an interval vary by about 2 % of its length."""
+"""The default of `rliable` for profiles; ends of intervals vary by about 2 % of the length."""
 
 Scores = NDArray[np.float64]
 """Shape (runs, tasks)."""
@@ -170,7 +170,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A figure of all tasks, and its interval from resampled runs (None for a single run)."""
+    """A value over all tasks, and its interval from resampled runs (None for a single run)."""
 
     value: float
     interval: Interval | None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class WinsTiesLosses:
-    """The numbers of units on which the system is above, equal to, and below the baseline."""
+    """The numbers of units on which the system scores above, equal to, and below the baseline."""
 
     wins: int
     ties: int
@@ -30,9 +30,9 @@ def wins_ties_losses(
 def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float:
     """Return the p value of the difference of two rates, from 0/1 outcomes of the same units.
 
-    If the systems do not differ, each of the two is equally likely to be the one that fails where
-    only one fails. The p value is twice the smaller binomial tail, at most 1. It is exact for any
-    number of units. Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
+    If the systems do not differ, either is equally likely to fail where only one of them fails. The
+    p value is twice the smaller binomial tail, at most 1. It is exact for any number of units.
+    Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
     """
     counted = wins_ties_losses(system, baseline)
     fewer, n = min(counted.wins, counted.losses), counted.wins + counted.losses
@@ -54,7 +54,7 @@ MOST_EXACT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The rank of a system, and the range in which its true rank is.
+    """The rank of a system, and the range of ranks that the tests do not exclude.
 
     `rank` is 1 + the number of significantly better systems. `worst` is the number of systems that
     are not significantly worse, including the system itself.

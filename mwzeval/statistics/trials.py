@@ -4,8 +4,8 @@ Trials of an item are similar, so items are resampled, and two systems are paire
 `Trials.by_item` replaces the trials of an item by one row, their mean: each item counts once,
 whatever its number of trials. Intervals and comparisons work on this table.
 
-A trial is an attempt that could be judged. An attempt that infrastructure ended is not a trial: its
-row is not in the table, and its item has one trial less.
+A trial is an attempt that could be judged. An attempt that an infrastructure failure ended is not a
+trial: the table has no row for it, and its item has one trial fewer.
 
 pass^k is the probability that k trials of an item all succeed, averaged over items. It is estimated
 from n trials with c successes by C(c, k) / C(n, k), which is unbiased for every n ≥ k. Items with
@@ -30,7 +30,7 @@ from mwzeval.scores.table import Table
 
 
 def trial_name(item: str, trial: int | str | None) -> str:
-    """Return the name of a trial of an item: `sng0073#2`, or `sng0073` without a trial."""
+    """Return the name of a trial of an item: `sng0073#2`, or `sng0073` if `trial` is None."""
     return item if trial is None else f"{item}#{trial}"
 
 
@@ -53,7 +53,7 @@ def all_succeed(successes: int, trials: int, k: int) -> float:
 
 
 def some_differ(successes: int, trials: int, k: int) -> float:
-    """Return the probability that `k` random trials of an item have both outcomes.
+    """Return the probability that `k` random trials of an item do not all have the same outcome.
 
     For k = 2 it is the probability that two trials disagree.
     """

@@ -20,7 +20,7 @@ HEADLINE = tuple(f"{name}_accuracy" for name in ("joint_goal", "average_goal", "
 
 
 class Sgd(Benchmark):
-    """The benchmark that the entry point names."""
+    """The benchmark, registered by the entry point of the package."""
 
     api = 1
     info = BenchmarkInfo(

@@ -55,7 +55,7 @@ class Turn(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """A fold, with checksums of its and train's `schemas`; `different` names unpublished files."""
+    """A fold; `schemas` has checksums of its and train's schemas, `different` unpublished files."""
 
     dialogues: Mapping[str, Sequence[Turn]]
     services_of: Mapping[str, frozenset[str]]
@@ -65,7 +65,7 @@ class Gold(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The gold and predicted frame of a user turn; `missing` is the reason if there is none."""
+    """The gold and predicted frame of a user turn; `missing` says why a prediction is missing."""
 
     turn: int
     service: Service
@@ -113,7 +113,7 @@ def load_gold(data: str | None, corpus: str, fold: str) -> Gold:
 
 
 def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
-    """Return the frames of a user turn; only spans of the schema's free-form slots are used."""
+    """Return the frames of a user turn; spans of slots that are not free-form are ignored."""
     frames = {}
     for raw in turn["frames"]:
         state, tags, name = raw["state"], None, raw["service"]
@@ -130,7 +130,7 @@ def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
 def read_predictions(
     file: str, gold: Gold, missing: str, findings: Findings
 ) -> tuple[dict[str, list[Scored]], dict[str, dict[str, int]]]:
-    """Return the scored frames of each dialogue, and the coverage of each unit."""
+    """Return the frames to score of each dialogue, and the coverage by unit."""
     items = items_of(file, "dialogue_id", DIALOGUE, gold.dialogues, findings)
     predicted = {item["dialogue_id"]: _turns_of(item, gold, place) for item, place in items}
     note = findings.error if missing == "error" else findings.warning
@@ -189,7 +189,7 @@ def _turns_of(raw: Any, gold: Gold, place: Place) -> list[Mapping[str, Frame] | 
 def _oddities(
     gold: Turn, raw: Any, frames: Mapping[str, Frame], services: Mapping[str, Service]
 ) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each value that is scored, but perhaps not as intended."""
+    """Yield the kind and text of a warning for each value that may not be as intended."""
     if raw["utterance"] != gold.utterance:
         yield "other-utterance", f'it is "{raw["utterance"]}", in the gold data "{gold.utterance}"'
     if len(frames) < len(raw["frames"]):

@@ -115,7 +115,7 @@ class StateScorer(FileScorer):
 
 @dataclass
 class ScoredStates(ScoredFile):
-    """Scored predictions. A row is a dialogue, because errors of states persist over its turns."""
+    """Scored predictions. A row is a dialogue, because errors in states persist over its turns."""
 
     options: Namespace
     gold: Gold
