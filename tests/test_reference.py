@@ -62,7 +62,7 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def test_every_command_is_in_the_reference() -> None:
-    reference = text_of(ROOT / "docs" / "command_line.md")
+    reference = text_of(ROOT / "docs" / "python.md")
     verbs = (*VERBS, *own_verbs(), *VERBS_OF_NONE)
     assert not [verb for verb in verbs if not re.search(rf"`(?:mwzeval )?{verb}\b", reference)]
 

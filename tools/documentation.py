@@ -126,7 +126,7 @@ def _options() -> str:
     os.environ["COLUMNS"] = "84"
     parts = [
         "# Every option",
-        "This page shows what `mwzeval COMMAND --help` prints. [Command line](command_line.md) "
+        "This page shows what `mwzeval COMMAND --help` prints. [Command line](python.md#commands) "
         "describes what all commands share.",
     ]
     for verb in VERBS:
