@@ -4,15 +4,15 @@ Custom code is named `package.module:Name` or `path/to/file.py:Name`. An agent i
 `respond(messages)` or `respond(messages, tools)` that returns text, a message or a list of
 messages. It can also be a class, which is instantiated for each dialogue; the object is either
 callable with the messages or has a method `respond(utterance)` that returns text. All of these may
-be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Both may declare
-the parameters `tools` (the schema; agents only), `goal` (users only), `seed` (an integer of 31
-bits) and `dialogue` (its name), and receive those that they declare. If a tool server runs, an
+be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Agents and users
+receive the parameters that they declare: `tools` (the schema; agents only), `goal` (users only),
+`seed` (an integer of 31 bits) and `dialogue` (the name of the dialogue). If a tool server runs, an
 agent may also declare `tools_url`, the address of the server. Calls to the server are recorded as
 if the agent had requested them in a message.
 
 Agents and users receive copies of messages, so they cannot change the record.
 
-For people, the dialogue is shown on standard error; standard output has the result of the run.
+If a person takes part, the dialogue is shown on standard error, the result on standard output.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def is_own_code(name: str) -> bool:
 def imported(name: str) -> Callable[..., Any]:
     """Import and return the class or function with this name.
 
-    Modules in the current folder are found, as with `python -m`, and modules next to a file, as
-    with `python file.py`. Raises `UsageError` if this fails or the object is not callable.
+    The import finds modules in the current folder, as with `python -m`, or next to a file, as with
+    `python file.py`. Raises `UsageError` if the import fails or the object is not callable.
     """
     place, _, attribute = name.rpartition(":")
     with _watched(place), failing_as_usage(name, "imported"):
@@ -163,7 +163,7 @@ def failing_as_usage(name: str, done: str) -> Iterator[None]:
 
 
 def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those items of `offered` that a class or function declares as parameters."""
+    """Return the items of `offered` that a class or function declares as parameters."""
     try:
         parameters = signature(called).parameters
     except (TypeError, ValueError):  # a callable that is not Python code may have no signature
@@ -180,7 +180,7 @@ def check_call(
 ) -> None:
     """Raise `UsageError` with the text `expected` if `called` does not accept its arguments.
 
-    It is called with `positional` positional arguments and the items of `offered` that it declares.
+    The arguments are `positional` positional ones and the items of `offered` that it declares.
     """
     try:
         signed = signature(called)
@@ -214,7 +214,7 @@ def own_agent(
     tool_rounds: int = TOOL_ROUNDS,
     server: AgentServer | None = None,
 ) -> MakeAgent:
-    """Return a factory for a custom agent `made`, which is a function or a class.
+    """Return a factory for a custom agent from `made`, a function or a class.
 
     Error messages use `name`; `server` provides the tools for agents with their own client.
     Raises `UsageError` if the agent cannot be called as described in this module.
@@ -362,7 +362,7 @@ Type your messages to the user. Commands:
 
 
 class LeftError(KeyboardInterrupt):
-    """The person has left: the dialogue is not counted, and the run stops."""
+    """Raised when the person leaves: the dialogue is not counted, and the run stops."""
 
 
 class Terminal:
@@ -432,9 +432,9 @@ class HumanUser:
 
 
 class HumanAgent:
-    """A person who answers a user and can call functions; a `respond` function for `ToolSession`.
+    """A person who answers a user and can call the functions in `schema`.
 
-    `schema` lists the functions.
+    The object is a `respond` function for `ToolSession`.
     """
 
     def __init__(self, schema: Sequence[Mapping[str, Any]], terminal: Terminal) -> None:

@@ -49,13 +49,13 @@ CUT_OFF = "length"
 REQUEST_SECONDS = 60.0
 RETRIES = 5
 FIRST_RETRIES = 1
-"""Retries before the first answered request: a wrong URL is more likely than a server restart."""
+"""Retries before the first answer: few, as a wrong URL is more likely than a server restart."""
 SHORTEST, LONGEST = 1.0, 30.0
 """The shortest and longest delay before a retry, in seconds."""
 MOST_ASKED_FOR = 60.0
 """The longest delay that a server may request, in seconds."""
 CACHE_FORMAT = 1
-"""The version of the cache; it increases when the same request would be answered differently."""
+"""The version of the cache, which increases when equal requests would get different answers."""
 SHORTEST_SECRET = 8
 """Shorter keys are not hidden, because local servers use words such as EMPTY."""
 LONG_SECRET = 16
@@ -69,7 +69,7 @@ _BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 """Matches backslashes, white space and invisible characters."""
 _PASSING = frozenset((408, 409, 425, 429))
 _ACCESS = frozenset((401, 402, 403, 404, 405, 407))
-"""Status codes for a wrong key, model or URL, or no credit; the agent is not responsible."""
+"""Status codes for a wrong key, model or URL, or missing credit; these are not agent errors."""
 _FULL = re.compile(
     r"context[_ ]?(length|window|size)|maximum context|max_model_len|n_ctx|"
     r"(prompt|input|messages?|request)\b.{0,40}\btoo (long|large)|too many (input )?tokens|"
@@ -82,7 +82,7 @@ _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class Secrets:
-    """Words that no text may contain in any encoding; very short words are ignored."""
+    """Words that must not occur in any text, in any encoding; very short words are ignored."""
 
     def __init__(self, words: Iterable[str]) -> None:
         long = [word for word in words if len(word) >= SHORTEST_SECRET]
@@ -90,7 +90,7 @@ class Secrets:
         self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets; if one is escaped or split, hide the whole text."""
+        """Return a text without the secrets; hide all of it if a secret is escaped or split."""
         for form in self._forms:
             text = text.replace(form, HIDDEN)
         if self._plain:
@@ -141,8 +141,8 @@ def _plain(text: str) -> str:
 class Endpoint:
     """A model behind a server; `arguments` are sent with every request.
 
-    An argument with the value None is omitted, even if it has a default (`temperature`, 0). The key
-    is not part of the representation or of comparisons. Raises `UsageError` for invalid values.
+    An argument with the value None is omitted, even if it has a default (`temperature`, 0). `repr`
+    and comparisons ignore the key. Raises `UsageError` for invalid values.
     """
 
     model: str
@@ -204,8 +204,8 @@ class Endpoint:
         """Return the endpoint of the `agent` or `user`, with its key from the environment.
 
         `MWZEVAL_AGENT_BASE_URL` and `MWZEVAL_AGENT_API_KEY` (or `MWZEVAL_USER_…`) take precedence
-        over `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `OPENAI_API_KEY` is never sent to a URL from
-        this package's options or variables. Raises `UsageError`.
+        over `OPENAI_BASE_URL` and `OPENAI_API_KEY`. `OPENAI_API_KEY` is never sent to a URL that
+        comes from an option or variable of this package. Raises `UsageError`.
         """
         ours = f"MWZEVAL_{side.upper()}_"
         url = base_url or environment.get(f"{ours}BASE_URL")
@@ -298,9 +298,9 @@ class Clock:
 class Client:
     """Requests completions from a model; thread-safe, with one connection for each thread.
 
-    The number of parallel requests is the number of calling threads. `seconds` limits a request,
-    and `dialogue_seconds` a dialogue (None: no limit). `sends_seed` adds a seed, which depends on
-    the seed of the run, to each request. `close` ends all requests.
+    Each calling thread has one request at a time. `seconds` limits the time of a request, and
+    `dialogue_seconds` that of a dialogue (None: no limit). With `sends_seed`, each request has a
+    seed that depends on the seed of the run. `close` ends all requests.
     """
 
     def __init__(
@@ -359,9 +359,8 @@ class Client:
     ) -> Completion:
         """Return the completion of `messages`, from the cache if it has one for this trial.
 
-        `tools` is the schema as text (see `tools_text`), which many requests share. `rng` draws the
-        delays before retries, `deadline` is a time of the clock, `more` has arguments for this
-        request only.
+        `tools` is the schema as text (see `tools_text`). `rng` draws the delays before retries,
+        `deadline` is a time of the clock, and `more` has arguments for this request only.
 
         Raises `ContextError` and `AnswerError` for errors of the agent, and `InfrastructureError`
         for other errors, including a deadline that passes while the server fails or is silent.
@@ -415,7 +414,7 @@ class Client:
                 break
             wait = _seconds_to_wait(retry + 1, answer, rng)
             if self.clock.now() + wait >= deadline:
-                # The server has used up the time, so the agent cannot be judged.
+                # The server used all of the time, so the agent cannot be judged.
                 raise InfrastructureError(
                     f"{server} {problem}, and no time is left for the dialogue"
                 )

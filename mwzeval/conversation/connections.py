@@ -27,16 +27,16 @@ from mwzeval.errors import UsageError
 
 PORTS = {"http": 80, "https": 443}
 MOST_BYTES = 16_000_000
-"""The maximum size of an answer in bytes, which is longer than any completion."""
+"""The maximum size of an answer in bytes; any completion is smaller."""
 _PART = 65_536
 """The number of bytes per read; without a limit, a chunk of -1 bytes would fill the memory."""
 _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
-"""Makes the system acknowledge packets at once. Many servers send the body only after the headers
-are acknowledged (Nagle's algorithm), which otherwise takes 40 ms. The option is not permanent."""
+"""Acknowledge packets at once; must be set again for each answer. Many servers send the body only
+after the headers are acknowledged (Nagle's algorithm), which otherwise takes 40 ms."""
 
 
 class Answer(NamedTuple):
-    """The answer of a server; header names are in lower case, and the last value is used."""
+    """The answer of a server, with header names in lower case and the last of repeated headers."""
 
     status: int
     headers: Mapping[str, str]
@@ -67,7 +67,7 @@ class _Deadline(Protocol):
 
 
 def _wait_until_deadline(sock: _Deadline) -> None:
-    """Limit the next operation to the remaining time, because a server may send single bytes."""
+    """Limit the next operation to the remaining time, even if a server sends single bytes."""
     left = sock.deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -123,8 +123,8 @@ class Connections:
     def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
         """Send a request and return the answer with any status; `seconds` limits the whole request.
 
-        Raises `UnreachableError` if there is no connection. Raises `NoAnswerError` if the answer is
-        missing or incomplete, if the time is over, and after `close`.
+        Raises `UnreachableError` if the server cannot be reached. Raises `NoAnswerError` if the
+        answer is missing or incomplete, if the time is over, and after `close`.
         """
         deadline = time.monotonic() + seconds
         is_answered = False

@@ -56,13 +56,13 @@ USER = "user"
 """The key of a trajectory line that contains the user's report."""
 
 Note = Callable[[Ending], object]
-"""Is called before each call of a side, with the ending that applies if that call never returns."""
+"""A function called before each call of a side, with the ending if the call never returns."""
 Respond = Callable[[list[Message]], Any]
-"""Returns an agent's answer to the messages so far, which include its own and those of tools."""
+"""A function that returns an agent's answer to all messages so far, including those of tools."""
 
 
 class _StoppedError(Exception):
-    """Ends a dialogue from outside; the arguments are an end and a problem."""
+    """Raised to end a dialogue from outside; the arguments are an end and a problem."""
 
 
 def user_turns_of(
@@ -147,10 +147,10 @@ def converse(
     """Run a dialogue between a user and an agent; return how it has ended.
 
     If a side raises one of the `failures`, the dialogue ends, and the ending reports the error. The
-    agent also receives the user's last message, because it may act on it, but its errors are then
-    ignored. Leaving without a message is not counted as a turn. The user's report is written to the
-    `record` at the end, and before each agent turn if another process may kill this one. `note` is
-    called before each call of a side.
+    agent also receives the user's last message, because it may act on this message, but errors of
+    the agent are then ignored. If the user leaves without a message, no turn is counted. The user's
+    report is written to the `record` at the end, and before each agent turn if another process may
+    kill this one. `note` is called before each call of a side.
     """
     user = user_turns_of(
         make_user, user_turns=user_turns, record=record, note=note, failures=failures
@@ -192,10 +192,10 @@ def result_of(tools: Tools, name: str, arguments: str) -> Any:
 class ToolSession:
     """An agent that exchanges messages and may call tools, as a `Partner` for a single dialogue.
 
-    `respond` is called, and requested tools are executed, until it returns an answer for the user.
-    It is None if an external harness calls the agent (see `hear` and `take`). Each message is
-    passed to `record` immediately, even if its turn fails later. During its turn, an agent may also
-    call tools directly with `execute`, from any thread.
+    `respond` is called, and the tools that it requests are executed, until it returns an answer for
+    the user. It is None if an external harness calls the agent (see `hear` and `take`). Each
+    message is passed to `record` immediately, even if its turn fails later. During its turn, an
+    agent may also call tools directly with `execute`, from any thread.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class ToolSession:
         return None
 
     def remember(self, text: str) -> None:
-        """Replace all messages of the agent's last turn by this text in the agent's history."""
+        """In the agent's history, replace all messages of its last turn by this text."""
         self.messages[self._begin :] = [{"role": ASSISTANT_ROLE, "content": text}]
 
     def count(self, result: Any) -> None:
@@ -345,8 +345,8 @@ class Episode:
     itself gets each result with `call(…)`, and passes the message with the calls and their results
     to `answer`. Messages are OpenAI chat completions; the harness adds any system message.
 
-    `make_user` and `tools` belong to this dialogue; the limits are those of `mwzeval live`. The
-    dialogue is written to `record`, which some users also write to.
+    `make_user` and `tools` are for this dialogue only; the limits are those of `mwzeval live`. The
+    dialogue is written to `record`; some users also write to it.
     """
 
     def __init__(
@@ -388,7 +388,7 @@ class Episode:
         return deepcopy(self._record.messages)
 
     def begin(self) -> list[Message]:
-        """Return a list with the user's first message; the list is empty if the user fails.
+        """Return a list with the user's first message, or an empty list if the user fails.
 
         Raises `UsageError` if the dialogue has already begun.
         """
@@ -404,7 +404,7 @@ class Episode:
         `answer` is text, a message, or a list of messages, in which the results of calls follow the
         message with the calls. Calls without a result are executed, and their results have the
         agent's call ids. An invalid answer, or one that exceeds a limit, ends the dialogue. The
-        list is empty if the dialogue is over, or if the agent has to continue after its results.
+        list is empty if the dialogue is over, or if the agent has to continue.
         """
         self._check_begun()
         if self.is_over:
@@ -429,7 +429,7 @@ class Episode:
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a function and return the result, a JSON value; errors are `{"error": …}`.
 
-        Harnesses that execute calls themselves use this. Too many errors end the dialogue.
+        This is for harnesses that execute calls themselves. Too many errors end the dialogue.
         """
         self._check_begun()
         result = self._tools.call(name, arguments)
@@ -441,7 +441,7 @@ class Episode:
         return result
 
     def stop(self, problem: str, end: End = LIMIT) -> None:
-        """End the dialogue if it is not over, because the harness has reached a limit or failed."""
+        """End a dialogue that is not over, for a harness that has reached a limit or failed."""
         if not self.is_over:
             self._check_begun()
             self._go_on(self._user.throw, _StoppedError(end, problem))

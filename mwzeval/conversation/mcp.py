@@ -1,11 +1,11 @@
 """Tools for dialogues over the Model Context Protocol (MCP), on standard streams or over HTTP.
 
-Functions in the form of chat completions become MCP tools. An invalid call returns a result that
-describes the problem and is marked as an error, so that a model can try again. A session is a
-conversation with its own tools. Over HTTP, a request names its session in the header
+The server offers functions, given in the form of chat completions, as MCP tools. The result of an
+invalid call is marked as an error and describes the problem, so that a model can try again. A
+session is a conversation with its own tools. Over HTTP, a request names its session in the header
 `Mwzeval-Session`, or as `?session=` in the address if a client cannot set headers. Otherwise a
-session is created for the connection. The server stores no state of connections, so their number
-is not limited.
+session is created for the connection. The server stores no state of connections, so their number is
+not limited.
 
 `mcp` and `uvicorn` are imported when a server is created.
 """
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_SESSIONS = 10_000
-"""The number of stored sessions; beyond it, the least recently used session is removed."""
+"""The maximum number of stored sessions; the least recently used session is then removed."""
 FIRST_CHARACTERS = 10_000
-"""The number of characters that are read to check whether a file is a call log."""
+"""The number of characters read to check that an existing file is a call log."""
 SESSION_KEY = "mwzeval/session"
 """The key in `_meta` of a result that contains the session of the call."""
 _TEXT = "mwzeval/arguments"
@@ -64,7 +64,7 @@ SECONDS_TO_END = 3
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+?)\.?(?P<port>:[0-9]{1,5})?")
 
 Call = Callable[[str, str, str], Any]
-"""Returns the result of a call, given session, name, and arguments as JSON text."""
+"""A function that returns the result of a call from session, name, and arguments (JSON text)."""
 
 
 def check_installed() -> None:
@@ -89,7 +89,7 @@ class CallLog:
         self._name = shorten(str(path), 300)
         with named_where_unwritable(self._name):
             stream = self._stream = Path(path).open("ab+", buffering=0)  # noqa: SIM115 - closed on exit
-            size = stream.seek(0, os.SEEK_END) if stream.seekable() else 0  # no pipe or device
+            size = stream.seek(0, os.SEEK_END) if stream.seekable() else 0  # 0 for a pipe or device
             if not size:
                 return
             stream.seek(0)
@@ -126,7 +126,7 @@ class Sessions:
     """The tools of each session, which are created at its first call, and the log of all calls.
 
     `make` returns the tools for a session. A session that was removed starts again at its next
-    call. The counts cover the whole lifetime of the server.
+    call. The counts include all calls since the start of the server.
     """
 
     def __init__(
@@ -302,8 +302,8 @@ class HttpServer:
     """A tool server over HTTP; `url` is its address.
 
     The host in a request must be the server's own host, the loopback of this machine, or one of
-    `allowed_hosts`, which protects against DNS rebinding from web pages. `default` is the session
-    for requests without one; None creates a session for each connection.
+    `allowed_hosts`; this check protects against DNS rebinding from web pages. `default` is the
+    session of requests that name none; if it is None, each connection gets its own session.
 
     Raises `UsageError` if the server cannot listen at the address.
     """

@@ -20,7 +20,7 @@ Message = dict[str, Any]
 """A dictionary with `role` (user, assistant or tool) and `content`. An assistant message may have
 `tool_calls`; a tool message has the `tool_call_id` of its call."""
 Utterance = str | Message
-"""An utterance of the user: text, or a message that also has the token usage."""
+"""An utterance of the user: text, or a message, which may also have the token usage."""
 USER_ROLE, ASSISTANT_ROLE, TOOL_ROLE = "user", "assistant", "tool"
 RESULT_ROLES = (TOOL_ROLE, "function")
 INSTRUCTIONS = ("system", "developer")
@@ -37,7 +37,7 @@ MOST_CHARACTERS = 100_000
 """The maximum length of an agent's message; a longer message is an error of the agent."""
 
 KEPT = ("acts", "usage", "ms", "finish_reason")
-"""Keys of an agent's message that are recorded besides text and calls: acts, tokens, time."""
+"""Other keys of an agent's message that are recorded in addition to its text and calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ToolCall(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result of a call, usually text; `call_id` is None if the result has no call id."""
+    """The result of a call, usually text; `call_id` is None if the call is not named."""
 
     call_id: Any
     value: Any
@@ -242,7 +242,7 @@ class Turn:
 def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
     """Group messages into turns: each message of the user begins a turn.
 
-    If the agent speaks first, this is a turn without a user message. Results that do not name their
+    If the agent speaks first, the first turn has no user message. Results that do not name their
     call are assigned to earlier calls without a result, in order.
     """
     turns: list[Turn] = []
@@ -265,7 +265,7 @@ def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
         if message.role != ASSISTANT_ROLE:
             continue
         turn = turns[-1]
-        if turn.agent is not None:  # the agent continues: its previous text was not the answer
+        if turn.agent is not None:  # the agent continues, so its previous text was not the answer
             turn.remarks.append(turn.agent)
             turn.agent = None
         if message.text and message.calls:

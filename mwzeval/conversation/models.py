@@ -1,8 +1,8 @@
 """Models behind an endpoint with the API of OpenAI's chat completions, as agents and users.
 
 The system message of a model that plays a user contains the goal. The model then sees only the
-utterances, with exchanged roles: its own have the role `assistant`, the agent's the role `user`.
-It does not see the agent's tool calls and their results.
+utterances, with exchanged roles: its own utterances have the role `assistant`, those of the agent
+the role `user`. The model does not see the agent's tool calls and their results.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OPENING = "The assistant is listening. Write your first message."
 """Replaces the agent's message before the user's first turn, because the templates of many models
 require that roles alternate and start with a user."""
 DONE, GIVES_UP = "[DONE]", "[GIVE UP]"
-"""The tokens with which a model user ends a dialogue: it has everything, or it gives up."""
+"""The tokens with which a model user ends a dialogue: its goal is met, or it gives up."""
 _LINE = r"^[ \t*_`>#]*{}[ \t*_`]*$\n?"
 _TOKEN = re.compile(_LINE.format(r"(\[DONE\]|\[GIVE UP\])"), re.MULTILINE)
 _OTHER_SIDE = re.compile(
@@ -56,14 +56,14 @@ _OTHER_SIDE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _THOUGHT = re.compile(r"\A(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL)
-"""Some templates write the opening tag before the model does; an unclosed thought was cut off."""
+"""Matches thoughts, also without the opening tag (in a template) or the closing tag (cut off)."""
 _OWN_LABEL = re.compile(
     r"\A[\s*_`>#]*(?:user|visitor|customer|human)[ \t*_`]*:[ \t*_`]*", re.IGNORECASE
 )
 
 Complete = Callable[[Sequence[Message]], Completion]
 Faults = Callable[[Sequence[Message], str | None], Sequence[Any]]
-"""Returns the user's errors as JSON, given its messages and the token with which it ended."""
+"""A function that returns the user's errors as JSON, from its messages and its final token."""
 
 
 def is_endpoint(name: str) -> bool:
@@ -157,7 +157,7 @@ class ModelOptions:
 def add_model_options(
     parser: _ActionsContainer, side: str = "agent", *, named_by: str | None = None
 ) -> None:
-    """Add the options for the model of one side, which the option `named_by` selects (`--SIDE`)."""
+    """Add the options for the model of a side; the option `named_by` selects this model."""
     option = named_by or f"--{side}"
     add = parser.add_argument_group(
         f"{side}: model behind an endpoint",
@@ -237,7 +237,7 @@ def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
 
 
 def endpoint_agent(client: Client, prompt: str, tool_rounds: int = TOOL_ROUNDS) -> MakeAgent:
-    """Return a factory for agents that are a model; `prompt` is the system message."""
+    """Return a factory for agents that call a model; `prompt` is the system message."""
     system: list[Message] = [{"role": "system", "content": prompt}] if prompt else []
 
     def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
@@ -256,7 +256,7 @@ class ModelUser:
     """A simulated user for one dialogue; the function `complete` writes its turns.
 
     Exceptions of `complete` propagate; a turn without text raises `NotAUserError`. Messages that
-    the agent does not see are passed to `unheard`, because their cost counts too.
+    the agent does not see are passed to `unheard`, because their cost is counted, too.
     """
 
     def __init__(
@@ -292,9 +292,9 @@ class ModelUser:
         return self._turn()
 
     def report(self) -> dict[str, Any]:
-        """Return the `token` with which the user has ended (None if it has not), and its `faults`.
+        """Return the `token` with which the user ended the dialogue (or None), and its `faults`.
 
-        `complete` is the user's own claim, which does not affect scores; code detects the `faults`.
+        `complete` is the user's own opinion, which does not affect scores; code finds the `faults`.
         """
         return {
             "complete": self._token == DONE,
@@ -344,9 +344,9 @@ class Written(NamedTuple):
 def written_turn(content: str) -> Written:
     """Return the turn in a message of a model that plays a user; the text may be empty.
 
-    A token on a line of its own ends the dialogue; inside a line it is ordinary text. Models are
-    trained as assistants, and some continue with the agent's possible reply: text from there on is
-    removed. Thoughts that a server leaves in the content are removed too.
+    A token on a line of its own ends the dialogue; inside a line it is ordinary text. Some models
+    continue with a reply of the agent; this reply and all text after it are removed. Thoughts that
+    a server leaves in the content are removed, too.
     """
     content = content.replace("\r\n", "\n").replace("\r", "\n")
     content = _THOUGHT.sub("", content)

@@ -1,10 +1,11 @@
 """Parallel dialogues: n processes with m threads each, or m threads of this process.
 
 A thread cannot be killed, and an agent that waits or computes outside Python does not receive
-signals; a process can always be killed. Custom code therefore runs in processes with one dialogue
-at a time, which report every change before each call, so that a killed dialogue is still recorded.
-Threads are used for settings without custom code (`trusts`) that wait for a server. If such a
-setting also computes, several processes are used, because only one thread of a process computes.
+signals; a process can always be killed. Custom code therefore runs in processes that have one
+dialogue at a time. These processes report every change before the next call, so that a killed
+dialogue is still recorded. Threads are used for settings without custom code (`trusts`) that wait
+for a server. Settings that also compute use several processes, as threads do not compute in
+parallel.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ interval: with 64 threads and the default of 5 ms, this costs 20 % of the comput
 SECONDS_TO_END = 5.0
 """The maximum time that threads may need to end after the run has ended."""
 SPARE = 1
-"""Dialogues that a process receives in advance, so that its threads are never idle."""
+"""The number of dialogues that a process receives in advance, so its threads are never idle."""
 _NEVER = float("inf")
 
 
@@ -50,8 +51,8 @@ class RunSetting(Protocol):
     """The participants and goals of a run.
 
     Each process has its own copy, and loads its own data in `begin`. A setting that uses a server
-    may have `waits` (True) and `stop()`, which ends all waiting. `unhurried` lists the endings
-    noted before calls without a turn limit, which wait for a server and end by themselves.
+    may have `waits` (True) and `stop()`, which ends all waiting. Calls that wait for a server have
+    no turn limit, because they end by themselves; `unhurried` lists the endings noted before them.
     """
 
     @property
@@ -68,7 +69,7 @@ class RunSetting(Protocol):
 
     @property
     def trusts(self) -> bool:
-        """Whether there is no custom code, so no separate process is needed."""
+        """Whether the setting has no custom code, so that it needs no separate process."""
 
     def begin(self) -> None:
         """Load and check what the dialogues need, once per process. Raises `MwzevalError`."""
@@ -85,7 +86,7 @@ class RunSetting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Time limits in seconds for one turn of a side and for a whole dialogue; None for no limit.
+    """Time limits in seconds, for a turn of one side and for a dialogue; None means no limit.
 
     Raises `UsageError` if a limit is not positive.
     """
@@ -147,7 +148,7 @@ class Threads:
 
     Entering it raises the exceptions of `RunSetting.begin`. The number of dialogues that are
     running or not yet returned never exceeds the number of threads. `on_event` receives the changes
-    of dialogues with custom code. On exit, `RunSetting.stop` is called, and threads that hang are
+    of dialogues with custom code. On exit, `RunSetting.stop` is called; threads that do not end are
     abandoned.
     """
 
@@ -300,7 +301,7 @@ class Processes:
                     yield held
 
     def _give(self, waiting: Iterator[Planned]) -> None:
-        """Assign dialogues to the processes with the fewest, and restart killed processes."""
+        """Assign dialogues to the least busy processes, and restart killed processes."""
         while not self._is_given_all:
             number, worker = max(enumerate(self._workers), key=lambda item: item[1].free)
             if not worker.free:
@@ -445,8 +446,8 @@ def _started(
     """Start a process that serves a setting; return it and its connection.
 
     A forked process is ready immediately, shares the loaded databases, and does not need to pickle
-    the agent. It does not inherit threads, but the parent has no relevant threads, because only the
-    child processes import agents. Where fork is not safe, the default start method is used.
+    the agent. Threads are not copied, but the parent has none that matter, because only the child
+    processes import agents. Where fork is not safe, the default start method is used.
     """
     import multiprocessing
 
@@ -479,7 +480,7 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
 
     def send(event: Event) -> None:
         if os.getpid() != process:
-            os._exit(1)  # a child process that the agent has forked and not ended
+            os._exit(1)  # this is a child process that the agent has forked and not ended
         with lock:
             connection.send(("event", event))
 
@@ -497,4 +498,4 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
         # Errors of user and agent are already recorded; this is an error of the setting.
         with suppress(OSError):  # an agent may have closed the connection
             connection.send(("raised", traceback.format_exc()))
-    os._exit(1)  # does not wait for threads that hang
+    os._exit(1)  # exit without waiting for threads that do not end

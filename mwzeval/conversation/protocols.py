@@ -24,7 +24,7 @@ ENDS: tuple[End, ...] = (USER_STOP, LIMIT, AGENT_ERROR, USER_ERROR, INFRASTRUCTU
 Dialogues with an infrastructure error (such as an unreachable server) are not scored.
 """
 FAILURES = (Exception, SystemExit)
-"""The exceptions of a user or agent that end only its dialogue; others stop the run."""
+"""Exceptions of a user or agent that end only one dialogue; other exceptions stop the run."""
 MOST_CHARACTERS_OF_PROBLEM = 500
 """The limit for an error message, because a server may answer with a whole web page."""
 
@@ -76,7 +76,7 @@ def described(error: BaseException) -> str:
 class User(Protocol):
     """A user with a goal, for a single dialogue.
 
-    It may have a method `report()` that returns its final state as a JSON object.
+    A user may have a method `report()` that returns its final state as a JSON object.
     """
 
     def begin(self) -> Any:

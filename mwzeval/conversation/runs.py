@@ -61,7 +61,7 @@ class RunSummary:
 
     @property
     def scored(self) -> int:
-        """The number of dialogues that are scored: those without an infrastructure error."""
+        """The number of dialogues without an infrastructure error; only these are scored."""
         return self.dialogues - self.ends.get(INFRASTRUCTURE, 0)
 
     @property

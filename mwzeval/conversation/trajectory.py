@@ -6,7 +6,7 @@ regardless of how many dialogues run in parallel. In files of other programs, th
 missing, and a line only needs the dialogue name and its messages or acts. Each problem is reported
 with its location in the file.
 
-A `Record` collects a dialogue while it runs, a `TrajectoryLog` collects the dialogues of a run.
+A `Record` collects the turns of a running dialogue, a `TrajectoryLog` the dialogues of a run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from mwzeval.statistics.trials import item_and_trial, trial_name
 fcntl: Any
 try:
     import fcntl
-except ImportError:  # on such systems, two runs that write to one file are not detected
+except ImportError:  # without locks, two runs that write to one file are not detected
     fcntl = None
 
 FORMAT = "mwzeval_live"
@@ -86,9 +86,9 @@ class Trajectory:
     """One dialogue: its goal, messages and calls, and ending.
 
     `item` names the goal, which several `trial`s (from 1) may share. `messages` has the original
-    messages of a text-level dialogue, `talk` the same messages parsed. `acts` has the turns of an
-    act-level dialogue as `[user acts, agent acts]`. `turns` is the number of user turns. `more` has
-    the other keys of the line.
+    messages of a text-level dialogue, and `talk` has the parsed messages. `acts` has the turns of
+    an act-level dialogue as `[user acts, agent acts]`. `turns` is the number of user turns. `more`
+    has the other keys of the line.
     """
 
     item: str
@@ -213,7 +213,7 @@ def is_live(raw: bytes) -> bool:
     """Return whether the content of a file, or its first line, has the form of a trajectory file.
 
     The first line must be a header, an act-level dialogue, or a text-level dialogue with a goal or
-    an end. Predictions in the form of messages have neither goal nor end.
+    an end, because predictions in the form of messages have neither.
     """
     first = raw[:SENSIBLE_LINE].removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
     if f'"{FORMAT}"'.encode() not in first and f'"{DIALOGUE}"'.encode() not in first:
@@ -338,7 +338,7 @@ class Planned(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The string that seeds all random choices in the dialogue."""
+        """The text from which all random choices in the dialogue are seeded."""
         return f"{self.seed}/{self.item}/{self.trial}"
 
     @property
@@ -367,8 +367,8 @@ Event = tuple[str, Any]
 class Record:
     """A dialogue in progress: messages or act-level turns, other keys, and the expected ending.
 
-    `on_event` is called immediately with each change. `Record.add(event)` repeats the change in
-    another process.
+    `on_event` is called immediately with each change; another process can repeat the change with
+    `Record.add(event)`.
     """
 
     def __init__(self, on_event: Callable[[Event], object] | None = None) -> None:
@@ -444,7 +444,7 @@ class Record:
 
 ENDING = ".jsonl"
 NOT_COMPARED = frozenset({"comment"})
-"""Keys of a header that do not affect the dialogues: people add these by hand."""
+"""Keys of a header that do not affect the dialogues, because people add them by hand."""
 
 
 class TrajectoryLog:

@@ -1,15 +1,15 @@
 """Token usage and cost of the models in a run, per dialogue: scores, tables and totals.
 
 Assistant messages belong to the agent's model, user messages to the user's model. A message with
-`usage` is an answered request: `{"in", "out", "ms", "cached"?, "retries"?}`, or with the names that
-servers use, `prompt_tokens` and `completion_tokens`, or `input_tokens` and `output_tokens`. Tokens
-that a server does not count are unknown, never 0.
+`usage` is an answered request: `{"in", "out", "ms", "cached"?, "retries"?}`. The names of servers
+are also accepted: `prompt_tokens` and `completion_tokens`, or `input_tokens` and `output_tokens`.
+Tokens that a server does not count are unknown, never 0.
 
 Prices are US dollars per million tokens: `{"MODEL": {"in": 0.15, "out": 0.6, "cached_in": 0.075}}`.
-Without `cached_in`, tokens in the server's cache cost as much as others.
+Without `cached_in`, tokens from the server's cache have the normal price.
 
-Tokens and cost per dialogue are means over the dialogues in which all requests are counted; values
-per success use the same dialogues. Totals include all counted requests.
+Tokens and cost per dialogue are means over the dialogues in which the tokens of all requests are
+known; values per success use the same dialogues. Totals include all requests with known tokens.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Usage(NamedTuple):
 def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]]:
     """Return a mapping side → dialogue name → usage, for the sides that have any usage.
 
-    If a side has usage in some dialogues only, its messages in the others are uncounted requests.
+    If a side has usage in only some dialogues, its messages in the others are uncounted requests.
     """
 
     def uncounted(dialogue: Trajectory, side: str) -> Usage:
@@ -384,7 +384,7 @@ class Accounts:
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
         """Return the tables of usage; empty without usage.
 
-        `scores` are the values of these accounts' measures, `sums` the sums of their columns.
+        `scores` are the values of the measures of these accounts, `sums` the sums of their columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:

@@ -4,6 +4,6 @@ NAME = "multiwoz"
 TITLE = "MultiWOZ"
 
 SCORING_REVISION = 4
-"""Increases when the score of the same input changes; part of every signature of the benchmark."""
+"""The revision in every signature; it increases when the score of the same input changes."""
 HEADLINE = ("inform", "success", "bleu", "combined")
 """The main scores of predictions."""

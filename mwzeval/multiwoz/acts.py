@@ -1,4 +1,4 @@
-"""Dialogue acts of MultiWOZ in ConvLab-2's notation, their slots in goals, and random choices."""
+"""Dialogue acts of MultiWOZ in ConvLab-2's notation, the goal slots of acts, and random choices."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ GENERAL = "general"
 NONE = "none"
 """Slot and value of an act that has no slot and no value."""
 INFORM, REQUEST = "inform", "request"
-"""Intents of acts in the user's agenda; their slots have the names used in goals."""
+"""Intents of acts in the user's agenda, in which slots have the names used in goals."""
 INFORMING = frozenset({INFORM, "recommend", "offerbook", "offerbooked"})
 """Intents (in lower case) of system acts that state values."""
 BOOKING = frozenset({"book", "offerbooked"})
 """Intents (in lower case) of system acts that make a booking."""
 SAME = 0.3
-"""Probability that a user says "the same day" for a value mentioned before."""
+"""The probability that a user says "the same day" instead of a value mentioned before."""
 BYE = Act("bye", GENERAL, NONE, NONE)
 
 # User acts of live dialogues that the public simulator lacks. Their domain is `general`, so that
@@ -49,7 +49,7 @@ CHANGE = Act("change", GENERAL, NONE, NONE)
 """The acts after this one replace constraints that no venue satisfies."""
 THANK = Act("thank", GENERAL, NONE, NONE)
 GIVE_UP = "giveup"
-"""The intent of giving up a domain; the act's value is the domain."""
+"""The intent of the act with which a user gives up a domain; the act's value is the domain."""
 
 
 def giving_up(domain: str) -> Act:
@@ -115,7 +115,7 @@ USER_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
 
 @lru_cache(maxsize=2**12)
 def goal_slot(domain: str, slot: str) -> str | None:
-    """Return the name in goals of a system act's slot, in any case; None for unknown slots."""
+    """Return the goal slot for a slot of a system act, ignoring case; None for unknown slots."""
     return SYSTEM_SLOTS.get(domain.lower(), {}).get(slot.lower())
 
 
@@ -139,7 +139,7 @@ def user_act(act: Act) -> Act | None:
 def checked_acts(said: Iterable[Any] | None) -> list[Act]:
     """Return the acts of an answer of an agent; None means no acts.
 
-    Raises `AnswerError` unless every act is four texts: intent, domain, slot, value.
+    Raises `AnswerError` unless every act consists of four texts: intent, domain, slot, value.
     """
     if said is None:
         return []

@@ -1,6 +1,6 @@
 """Goals, bookings, references and states from the annotation of the corpus.
 
-MultiWOZ 2.0, 2.1, 2.3 and 2.4 are a `data.json`; MultiWOZ 2.2 is `dialogues_*.json` and
+MultiWOZ 2.0, 2.1, 2.3 and 2.4 consist of a `data.json`, MultiWOZ 2.2 of `dialogues_*.json` and
 `dialog_acts.json`. A reference is an utterance whose annotated spans are replaced by placeholders;
 in versions whose system turns have no spans (2.0, 2.4), references are the original responses.
 
@@ -33,8 +33,8 @@ from mwzeval.multiwoz.schema import (
 class Goal:
     """The annotated goal of one domain (values are not normalized).
 
-    `booking` has the booking slots (day, people, stay, time) and their correct values: first the
-    final value, then, if the first booking of the goal is to fail, the value of that booking.
+    `booking` maps each booking slot (day, people, stay, time) to its correct values: the final
+    value and, if the goal lets a first booking fail, the value of this first booking.
     """
 
     informable: Mapping[str, str]
@@ -43,8 +43,8 @@ class Goal:
 
 
 Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
-"""Domain → slot → all annotated values, for slots whose annotation and state differ: a state has
-only the first of several values, and it has no entry for some annotations that mean "no value"."""
+"""Domain → slot → all annotated values, for slots whose annotation and state differ. A state has
+only the first of several values, and it has no value for some annotations that mean "no value"."""
 
 
 class AnnotatedTurn(NamedTuple):
@@ -64,10 +64,10 @@ class AnnotatedTurn(NamedTuple):
 class GoldDialogue:
     """Gold data of one dialogue; all fields except `goal` have one item per system turn.
 
-    `booked` are the domains booked by the turn, `references` the delexicalized responses with
+    `booked` are the domains that the turn books, `references` the delexicalized responses with
     natural spacing (and sacreBLEU's tokenization), `user_utterances` the preceding user utterances,
-    `states` the annotated states (not normalized) after these, `alternatives` the annotated values
-    that the states do not have, and `system_utterances` the original responses.
+    `states` the annotated states (not normalized) after these utterances, `alternatives` the
+    annotated values that the states do not have, and `system_utterances` the original responses.
     """
 
     goal: Mapping[str, Goal]
@@ -99,12 +99,12 @@ def dialogue_id(name: str) -> str:
 # Goals and bookings
 
 BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
-"""Keys of a goal's `book` that are not slots: whether the first, or any, booking is to fail.
+"""Keys of a goal's `book` that are not slots: whether the first booking, or any, should fail.
 
-In the annotated dialogues such bookings succeed, since no room availability is simulated.
+In the annotated dialogues such bookings succeed, because availability is not simulated.
 """
 REQUESTS = {slot: name for name, slot in PROVIDABLE.items() if name != "TRAINID"}
-"""Requested slots that count; other slots, such as the entrance fee, are not scored."""
+"""Requested slots that are scored; other slots, such as the entrance fee, are not."""
 TRAIN_REQUESTS = {"trainID": "TRAINID"}
 
 
@@ -206,7 +206,7 @@ def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
 
 
 def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
-    """Yield the values of all slots (2.4 lists several; other versions separate them by signs)."""
+    """Yield the values of all slots (several values are a list in 2.4, else separated by signs)."""
     for domain, annotated in metadata.items():
         slots = {
             **annotated.get("semi", {}),
@@ -224,7 +224,7 @@ def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
 
 
 def _state(annotated: AnnotatedValues) -> tuple[State, Alternatives]:
-    """Return a state with one value per slot, and all values of slots where the state has fewer."""
+    """Return a state with one value per slot, and all values of slots with other values."""
     state: dict[str, dict[str, str]] = {}
     alternatives: dict[str, dict[str, list[str]]] = {}
     for domain, slot, stated, values in annotated:

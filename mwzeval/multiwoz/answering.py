@@ -1,12 +1,12 @@
 """An agent answers the user turns of the corpus, and its answers become predictions.
 
-A user of the corpus does not react to the agent. The agent therefore gets one of two contexts: the
-dialogue of the corpus so far (`gold`), to which the next user turn replies; or its own earlier
-answers and calls (`own`), as in a live dialogue. In both contexts, the calls of a turn are executed
-on the database.
+A user of the corpus does not react to the agent. The agent therefore gets one of two contexts. In
+`gold`, it sees the previous turns of the corpus, to which the next user turn replies. In `own`, it
+sees its own earlier answers and calls, as in a live dialogue. In both contexts, the calls of a turn
+are executed on the database.
 
-States, bookings and calls of a turn are read as in any conversation (docs/formats.md); active
-domains are not predicted. A turn without an answer has an empty response.
+States, bookings and calls of a turn are read as from any conversation (docs/formats.md); the
+predictions have no active domains. A turn without an answer has an empty response.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GOLD: Context = "gold"
 OWN: Context = "own"
 CONTEXTS: tuple[Context, ...] = (GOLD, OWN)
 NOT_SAID = ""
-"""The agent's message in the context `own` for a turn in which the agent failed."""
+"""In the context `own`, the agent's message for a turn in which the agent failed."""
 
 
 class CorpusSetting(TextSetting):
@@ -130,9 +130,9 @@ def predicted_turns(
     """Return the `count` turns of a dialogue in the form of a predictions file.
 
     Without `states`, turns have no state (evaluation then uses gold states) and no empty lists of
-    bookings. Unknown calls are omitted: the agent got an error message, and they had no effect.
-    If an agent has its own tools, the turns of its bookings are not known, so the last turn gets
-    all its bookings.
+    bookings. Unknown calls are omitted, because they had no effect except an error message to the
+    agent. If an agent has its own tools, the turns of its bookings are not known, so all bookings
+    are added to the last turn.
     """
     conversation = Conversation(trajectory.name, Findings(), OUR_TOOLS)
     turns = [turn for _, turn in conversation.read(trajectory.messages)]

@@ -66,7 +66,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `add_reading` or `add_corpus` as arguments of an `Evaluator`.
+    """Return the values of the options of `add_reading` or `add_corpus` for an `Evaluator`.
 
     Raises `InputError` if the file of tools cannot be read.
     """
@@ -124,7 +124,7 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
 
 
 def add_unfilled(parser: argparse.ArgumentParser) -> None:
-    """Add the option that lists state values with the meaning "not filled"."""
+    """Add the option that lists the state values that mean "not filled"."""
     parser.add_argument(
         "--unfilled",
         default=(),
@@ -179,7 +179,7 @@ METRICS = (
 SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
 """Commands that score the selected metrics."""
 WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
-"""Metrics for which the score of gold data is not 100 percent by definition."""
+"""Metrics for which gold data do not always score 100 percent."""
 
 _OF_CORPUS = ("corpus", "fold", "rules", "data")
 

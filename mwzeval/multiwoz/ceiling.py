@@ -1,8 +1,8 @@
 """Score the gold annotation like a system: the ceiling of the scores.
 
-Annotated dialogues have errors (users change their minds, wizards forget a phone number), so
-Inform and Success of the annotation are below 100: 92.5 and 88.8 on the 2.1 test fold under the
-rules of 2021. Grounded scores are computed from the human responses and the annotated states.
+Annotated dialogues have errors (users change their minds, wizards forget a phone number), so Inform
+and Success of the annotation are below 100: 92.5 and 88.8 on the 2.1 test fold under the rules of
+2021. For grounded scores, the original human responses and the annotated states are scored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GOLD = "gold responses and states"
 METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: ("grounded",)}
-"""Metrics by kind of gold responses. Gold states get 100 % under other state tracking rules."""
+"""Metrics by kind of gold responses. Rules of `dst_rules` are omitted: gold states score 100 %."""
 
 # Longest first, so that TRAINID is not read as TRAIN and ID. Other text is in lower case.
 _CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))
@@ -38,9 +38,9 @@ def gold_predictions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return gold responses and states as raw predictions, which can be scored like a system's.
 
-    Responses have placeholders in the usual spelling, or, with `in_words`, the original text;
-    active domains are not predicted. `of` are a system's predictions: only these dialogues are
-    returned, each with as many turns as in `of`. Raises `KeyError` for an unknown dialogue.
+    Responses have placeholders in the usual spelling; with `in_words`, they are the original text.
+    The predictions have no active domains. If `of` has a system's predictions, only these dialogues
+    are returned, each with as many turns as in `of`. Raises `KeyError` for an unknown dialogue.
     """
 
     def turns_of(dialogue: GoldDialogue) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def ceiling_of(
 ) -> Report:
     """Return the report of the gold annotation, for the turns of a system or for a whole fold.
 
-    Its table is the one of placeholder scores if any are requested, else of grounded scores.
+    Its table has the rows of placeholder scores if any are requested, else of grounded scores.
     """
     if system is None:
         like = scorer.evaluator(*scorer.metrics)

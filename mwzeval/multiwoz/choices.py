@@ -22,12 +22,12 @@ LEXICALIZED: Final = "lexicalized"
 DELEXICALIZED: Final = "delexicalized"
 Responses = Literal["auto", "lexicalized", "delexicalized"]
 RESPONSES: tuple[Responses, ...] = get_args(Responses)
-"""The kind of responses: lexicalized, or with placeholders. `auto`: the kind of most responses."""
+"""The kind of responses: lexicalized, or with placeholders. `auto` selects the prevalent kind."""
 OWN_FORMAT = "mwzeval"
 INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
 """Formats of predictions: docs/formats.md. `auto` detects the format from the content."""
 LIVE = "live"
-"""The name of the format of live dialogues, where formats are listed."""
+"""The name of the format of live dialogues in lists of formats."""
 CONVLAB2 = "convlab2"
 WITHOUT_FAULTS = "no user faults"
 """The scope of live dialogues in which the user makes no errors."""

@@ -1,8 +1,8 @@
 """The corpora: their files, the gold data of a fold, and reference sets.
 
-For a corpus with the folder `F` of `data.json`, the first of these that exists is read: fold files
+For a corpus with the folder `F` of `data.json`, the first existing form is read: fold files
 (`F/test.json` or `F/test.json.zip`); `F/data.json` or `F/data.json.zip` with the fold lists in the
-same folder; the published archive `F.zip`, which contains the lists. MultiWOZ 2.3 was published
+same folder; or the published archive `F.zip`, which contains the lists. MultiWOZ 2.3 was published
 without fold lists and uses the lists of 2.1. The files are large, so derived data are stored in the
 user's cache. For training, a dialogue may have several rollouts, that is, several conversations
 with its goal. The id of a rollout is the id of the dialogue and a number, `sng0073#12`.
@@ -60,7 +60,7 @@ def _split(name: str) -> tuple[str, int]:
 
 
 class Seen(dict[str, int]):
-    """A set of ids, including rollouts: dialogue id → an integer whose bits are its rollouts."""
+    """A set of ids: dialogue id → an integer whose bits are the rollouts of the dialogue."""
 
     def add(self, name: str) -> None:
         """Add an id."""
@@ -163,7 +163,7 @@ _NAMES = {
     **dict.fromkeys(("restaurant", "hotel", "attraction"), "name"),
     **{"train": "trainID", "hospital": "department"},
 }
-"""Domain → the key of a database row that holds its name."""
+"""Domain → the key of the name in a database row."""
 
 
 def database_files(root: DataRoot) -> dict[str, Path]:
@@ -361,7 +361,7 @@ def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]
 
 
 def _lists_in(root: DataRoot, folders: Sequence[str]) -> list[Path]:
-    """Return the fold lists that are in folders of the root, one per fold."""
+    """Return the fold lists in these folders of the root, one per fold."""
     found = (
         root.find(*(f"{folder}/{name}" for folder in folders for name in names))
         for names in FOLD_LISTS.values()

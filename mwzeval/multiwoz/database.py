@@ -1,10 +1,10 @@
 """The database in memory: finds the venues that satisfy constraints, and the values of a venue.
 
 `Database` intersects one bit set per constraint; the bit sets are precomputed or cached, so no
-query reads rows. Bit i of a set is row i of the domain's table. Two texts match if their ratio is
-high enough; it is the ratio of the published evaluators. `VenueFacts` returns the values, missing
-values and name of a venue. Reference numbers and taxis are not in any database and are generated
-from a hash.
+query reads rows. Bit i of a set is row i of the domain's table. Two texts match if their similarity
+ratio, computed as in the published evaluators, is high enough. `VenueFacts` returns the values,
+missing values and name of a venue. Reference numbers and taxis are not in any database; they are
+generated from a hash.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class FuzzyIndex:
             return []
         common = np.minimum(self._counts, self._count(asked)).sum(axis=1)
         shorter = np.minimum(self._lengths, len(asked))
-        # Half a percent less because the ratio is rounded, and a margin for floating-point errors.
+        # The ratio is rounded to whole percents; a margin covers floating-point errors.
         possible = 200 * common >= (threshold - 0.501) * (shorter + common)
         # Two empty texts share no characters, but they are equal.
         possible |= self._lengths == 0
@@ -116,14 +116,14 @@ REMEMBERED = 2**14
 
 
 def chosen(rows: int, count: int) -> NDArray[np.bool_]:
-    """Return a Boolean array of length `count`: which rows are in a bit set."""
+    """Return a Boolean array of length `count` that is true for the rows in a bit set."""
     packed = np.frombuffer(rows.to_bytes(count // 8 + 1, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=count, bitorder="little").view(np.bool_)
 
 
 class _Column:
-    """The rows of a column that satisfy a normalized value: rows with an equal or similar value;
-    for times, rows that are not later (`arrive`) or not earlier (`leave`)."""
+    """The rows of a column that satisfy a normalized value: they have an equal or similar value, or
+    a time that is not later (`arrive`) or not earlier (`leave`)."""
 
     def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
         self._rows: dict[str, int] = {}
@@ -260,7 +260,7 @@ class VenueFacts:
             self._names[domain, venue] = str(row["name"])
 
     def has(self, domain: str, venue: str, slot: str, value: Value) -> bool:
-        """Return whether a venue has a (comparable) value; a price may be for several tickets."""
+        """Return whether a venue has a (comparable) value, or a price for several tickets."""
         return _has(slot, value, self._values.get((domain, venue), {}).get(slot, ()))
 
     def exists(self, domain: str, slot: str, value: Value) -> bool:
@@ -306,7 +306,7 @@ class VenueFacts:
 
 
 def comparable(slot: str, text: str) -> Value | None:
-    """Return a value that equals all values with the same meaning; None if the text has none."""
+    """Return a value that equals all values with the same meaning; None if there is no value."""
     if slot in AMOUNTS:
         return amount(text)
     return clock(text) if slot in NUMERIC else text.lower()

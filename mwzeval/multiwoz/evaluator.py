@@ -1,4 +1,4 @@
-"""Evaluate predictions: the class that the command line uses and that training loops import.
+"""Evaluate predictions; the command line and training loops use the same class.
 
 An input can also be scored in parts, over time or in several processes: `IncrementalEvaluator` has
 `update`, `merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow
@@ -203,7 +203,7 @@ class Evaluator:
         return checked
 
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
-        """Return every problem of the predictions, errors first, instead of raising.
+        """Return every problem of the predictions, errors first, instead of raising an error.
 
         If an input has both kinds of responses, turns that are not of the assumed kind are listed.
         """
@@ -215,9 +215,9 @@ class Evaluator:
         return [*findings.problems, *check_each_turn(checked.dialogues, lexicalized, findings)]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
-        """Return Inform and Success of one dialogue, whichever metrics are selected.
+        """Return Inform and Success of one dialogue, regardless of the selected metrics.
 
-        It is fast enough for a reward: BLEU and richness are not computed. Raises `InputError`.
+        This is fast enough for rewards, as BLEU and richness are not computed. Raises `InputError`.
         """
         scorer, dialogue = self._normalized(dialogue_id, turns)
         return scorer.outcome(dialogue)
@@ -228,8 +228,8 @@ class Evaluator:
         """Return the reward of a dialogue or of its first turns: value, outcome, credit per turn.
 
         `mwzeval.multiwoz.scoring.reward` defines credits and weights; the selected metrics have no
-        effect. Raises `InputError`, and `UsageError` for weights of grounded scores if
-        `responses` is not "lexicalized".
+        effect. Raises `InputError`. Raises `UsageError` for weights of grounded scores unless
+        `responses` is "lexicalized".
         """
         self.check_weights(weights)
         scorer, dialogue = self._normalized(dialogue_id, turns)
@@ -304,7 +304,7 @@ class Evaluator:
         """Return an evaluator for an input in parts, with `update`, `merge` and `compute`.
 
         `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") declare
-        the sources of the whole input, so that a part is not scored with both sources.
+        the sources for the whole input, so that parts need not be scored with both sources.
         """
         declared = {}
         for name, what, source, other in (
@@ -352,10 +352,10 @@ class Evaluator:
         return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
 
     def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
-        """Return the scorer, and the dialogues under ids of the fold, without unfilled slots."""
+        """Return the scorer, and the dialogues with ids of the fold and without unfilled slots."""
         dialogues, corpus = filled(dialogues, self.unfilled), self.corpus
         if corpus == AUTO:
-            # Most of the ids decide, so that a single wrong id is reported as such.
+            # The majority of ids decides, so that a single wrong id is reported as an unknown id.
             of_sample = sum(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
             corpus = SAMPLE if 2 * of_sample > len(dialogues) else DEFAULT_CORPUS
         scorer = self.scorer(corpus)
@@ -375,11 +375,11 @@ class IncrementalEvaluator:
     that occurs in two parts is an error. Pickles do not contain gold data.
 
     The source of states and domains, and the kind of responses, depend on all turns of an input.
-    Rows are therefore summed for every combination that is still possible: gold states (a later
-    turn may have no state) and predicted states, lexicalized and delexicalized responses (unless
-    `responses` is set). If all turns have states and domains, this takes up to eight times as much
-    time. With declarations (see `Evaluator.incremental`), only the declared combinations are
-    scored. The argument `sources` selects a single combination for any input.
+    Rows are therefore summed for every combination that is still possible: predicted or gold states
+    (a later turn may have no state), predicted or estimated domains, lexicalized or delexicalized
+    responses (unless `responses` is set). If all turns have states and domains, this takes up to
+    eight times as long. With declarations (see `Evaluator.incremental`), only the declared
+    combinations are scored. The argument `sources` selects a single combination for any input.
     """
 
     def __init__(
@@ -474,7 +474,7 @@ class IncrementalEvaluator:
         return scored.with_rows(self._rows[sources].with_windows()).report()
 
     def _possible(self) -> Sequence[Sources]:
-        """Return the sources with which this part can be scored, preferred sources first.
+        """Return the sources that can be used to score this part, preferred sources first.
 
         Raises `InputError` if there are none.
         """

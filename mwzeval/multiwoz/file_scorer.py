@@ -59,7 +59,7 @@ class MultiWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str]]:
-        """The scope without user faults if requested; the main scores, or all if chosen."""
+        """The compared scopes (none, or dialogues without user faults), and the headline scores."""
         from mwzeval.multiwoz.live.report import HEADLINE as LIVE_HEADLINE
 
         scopes = (WITHOUT_FAULTS,) if self.live_options.get("exclude_user_faults") else ()
@@ -68,7 +68,7 @@ class MultiWozScorer(FileScorer):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Each kind of failure reason in explanations and its meaning."""
+        """The meaning of each failure reason in explanations."""
         return {name: kind.meaning for name, kind in kinds().items()}
 
     def document(self, report: Report) -> Document | None:
@@ -133,7 +133,7 @@ class MultiWozScorer(FileScorer):
                 )
         metrics = self.metrics
         if not (metrics or self.arguments["dst_rules"]):
-            # Whether every turn has what a metric needs is known only after the last shard.
+            # Only the last shard shows whether all turns have the data that a metric needs.
             metrics = tuple(metric for metric in self.allowed if metric != "grounded")
         from mwzeval.cluster import cluster
 

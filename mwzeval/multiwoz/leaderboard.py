@@ -2,7 +2,7 @@
 
 The table file states the conditions of its scores as keys of signatures; a system that was scored
 under other conditions causes an error. The file also has tables of state tracking and of language
-models. They are shown with a note on what is not comparable, and no system is inserted.
+models. No system is inserted into these tables; a note states why they are not comparable.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mwzeval.statistics.intervals import CONFIDENCE, wilson
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
 COVERAGE = {"n": "dialogues", "turns": "turns"}
-"""Conditions that a system may fail to meet; it is then shown with a warning."""
+"""Conditions that a system need not meet; if it does not, it is shown with a warning."""
 COLUMNS = (
     Column("inform", "Inform", 1),
     Column("success", "Success", 1),
@@ -50,7 +50,7 @@ COLUMNS = (
 
 
 class OtherTable(NamedTuple):
-    """A published table into which no system is inserted, and the reason."""
+    """A published table into which no system can be inserted, and the reason."""
 
     table: LeaderboardTable
     source: str
@@ -61,8 +61,8 @@ class OtherTable(NamedTuple):
 class Leaderboard:
     """Published tables by name, each sorted by the combined score in descending order.
 
-    `conditions` are keys of signatures and their values for the published scores; `states` maps
-    each table to whether its systems predict states or use gold states.
+    `conditions` are keys of signatures and their values for the published scores; `states` states
+    for each table whether its systems predict states or use gold states.
     """
 
     source: str
@@ -119,7 +119,7 @@ def _row(plain: Mapping[str, Any], names: Sequence[str]) -> LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The tables to show, the user's system in the tables where it belongs, and warnings."""
+    """The tables to show, in some of which the user's system was inserted, and warnings."""
 
     tables: Mapping[str, LeaderboardTable]
     own: LeaderboardRow | None = None
@@ -130,7 +130,7 @@ class Standings:
 def standings(
     leaderboard: Leaderboard, entry: ScoredSystem | None = None, table: str | None = None
 ) -> Standings:
-    """Return the tables (or one), with the system in the tables whose systems use states like it.
+    """Return the tables (or one); those with the same source of states contain the system.
 
     Raises `UsageError` for an unknown table, for a table that takes no systems, and for a system
     that is not comparable with any table.
@@ -325,7 +325,7 @@ def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) 
     Both scores have sampling error. The interval of the difference is combined from their intervals
     (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). A published rate
     gets a Wilson interval. The interval of a published BLEU or combined score is not known; it is
-    assumed to be as wide as the system's.
+    assumed to be as wide as that of the user's system.
 
     Both systems were scored on the same dialogues, but the published result of each dialogue is not
     known, so the samples are treated as independent. This is conservative: a dialogue that is hard

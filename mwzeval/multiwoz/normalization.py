@@ -36,7 +36,7 @@ NAME_ALIASES: Mapping[Rules, Mapping[str, str]] = {
 }
 ONTOLOGY = {
     domain: frozenset(slots).union(
-        # Many systems omit `book` in the names of booking slots; neither form is scored.
+        # Booking slots, which many systems name without `book`; they are not scored in either form.
         *({slot, slot.removeprefix("book")} for slot in STATE_BOOKING_SLOTS.get(domain, ()))
     )
     for domain, slots in SEARCH_SLOTS.items()
@@ -75,7 +75,7 @@ def normalize_time(time: str) -> str:
 
 
 def _after_noon(time: str) -> str | None:
-    """Return the time twelve hours later with unchanged minutes; None if the text is not a time."""
+    """Return the time twelve hours later, with the same minutes; None if the text is not a time."""
     # (odd) 12 pm becomes 24:00, and "5: 30 pm" becomes "17: 30".
     if time.count(":") == 1:
         hours, minutes = time.split(":")
@@ -173,7 +173,7 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
     """Return the active domains of each turn of a dialogue: one domain, or none at the beginning.
 
     A domain stays active until the slots of another domain change. Source: the public MultiWOZ
-    evaluator; if several domains change at once, its behavior is reproduced.
+    evaluator, also for its behavior if several domains change at once.
     """
     current: str | None = None
     previous: State = {}

@@ -6,9 +6,9 @@ Natural spacing is the result of Moses tokenization followed by detokenization, 
 differences in spaces around punctuation. Source: the Python port of the Moses scripts,
 `sacremoses`, with default options for English. The library takes 0.4 seconds to import and a
 millisecond for a few texts. On nearly all texts, only four of its hundred rules have an effect:
-punctuation is separated; commas and full stops within words are not; closing punctuation is joined
-to the word before it; opening punctuation is joined to the word after it. This module applies these
-rules to texts for which they suffice, and calls the library for all other texts.
+punctuation is separated from words, except commas and full stops within words; then closing
+punctuation is joined to the word before it, and opening punctuation to the word after it. This
+module applies these rules where they suffice, and calls the library for all other texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CANONICAL: dict[str, list[str]] = {
 PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for name in names}
 
 KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True))})\]"
-"""Matches a known placeholder in lower case, but no other text in brackets."""
+"""Matches a known placeholder in lower case; other texts in brackets do not match."""
 
 # A plural ending belongs to the placeholder; the first alternative that matches is used.
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
@@ -40,8 +40,8 @@ class Placeholders(NamedTuple):
 
     `text` is the response in lower case with canonical placeholders and without the endings of old
     delexicalizers; `names` are the placeholders in it. `known` and `unknown` are the known and
-    unknown names outside the texts of Markdown links. `unknown` includes known names with other
-    separators (`[hotel-name]`), which are not replaced in `text`.
+    unknown names that are not texts of Markdown links. Known names with other separators
+    (`[hotel-name]`) are `unknown`, and `text` has them unchanged.
     """
 
     text: str
@@ -78,7 +78,7 @@ def placeholders_of(response: str) -> Placeholders:
             odd = _OTHER_SPELLING.findall(text)
             unknown += (name for name in odd if re.sub("\\W", "_", name) in PLACEHOLDERS)
     # (odd) Plural and adverb endings of old delexicalizers (`hotel -s`, `[pricerange] -ly`) are
-    # removed, and so are the same letters anywhere else.
+    # removed. The same letters are also removed everywhere else.
     if "-" in text:
         text = text.replace("-s", "").replace("-ly", "")
     known = frozenset(names)
@@ -114,9 +114,9 @@ def natural_spacing(text: str) -> str:
 def _is_plain(text: str) -> bool:
     """Return whether the rules of this module suffice for a text.
 
-    They do not if a comma begins the text or follows another comma (a pair is checked only once),
-    if letters look like the library's mark for several full stops, or if several words begin with
-    an apostrophe, because the library reads every second one as a closing quotation mark.
+    They do not suffice if a comma begins the text or follows another comma, if letters look like
+    the library's mark for several full stops, or if several words begin with an apostrophe, because
+    the library reads every second apostrophe as a closing quotation mark.
     """
     return (
         _PLAIN.fullmatch(text) is not None

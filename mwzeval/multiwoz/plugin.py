@@ -82,7 +82,7 @@ class MultiWoz(Benchmark):
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value looks like predictions; only its first turn is checked.
 
-        Responses without active domains are also part of the predictions for other benchmarks.
+        Without active domains, external benchmarks that recognize the value have priority.
         """
         turns = next(iter(raw.values()), None) if isinstance(raw, dict) else None
         first = turns[0] if isinstance(turns, list) and turns else None

@@ -1,4 +1,4 @@
-"""The kinds of failure reasons, and functions that create a failure reason."""
+"""The failure reasons of the benchmark, and functions that create them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
 
 @lru_cache(maxsize=1)
 def kinds() -> Mapping[str, Kind]:
-    """Return code → kind of failure reason, in the order of the documentation."""
+    """Return the failure reasons by code, in the order of the documentation."""
     return {
         kind: Kind(*("" if cell == "-" else cell for cell in cells))
         for kind, *cells in table_rows(embedded("reasons.tsv"), 6)
@@ -63,7 +63,7 @@ def unmet(
     database: Database,
     excludes: Callable[[Sequence[str]], bool],
 ) -> str:
-    """Return, as text, the constraints for whose venues `excludes` is true."""
+    """Return, as text, the constraints whose venues satisfy `excludes`."""
     without = [
         f"{slot}={value}"
         for slot, value in constraints.items()

@@ -12,7 +12,7 @@ DATABASE_DOMAINS = ("restaurant", "attraction", "hotel", "train")
 SERVICES = ("police", "hospital")
 """Domains with a database but without a choice of venues by constraints."""
 VENUE_DOMAINS = ("restaurant", "hotel", "attraction")
-"""Domains with venues; an ambiguous value is assigned to the first domain that has it."""
+"""Domains with venues; an ambiguous value is assigned to the first domain with this value."""
 PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
 """Domains whose venues can be the departure or destination of a taxi."""
 
@@ -82,7 +82,7 @@ PLACEHOLDER_OF_ACT = {"open": "openhours"} | {
 """Slot of an act → name of its placeholder, if they differ."""
 LONG_SLOTS = {short: slot for slot, short in SHORT_SLOTS.items()}
 OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
-"""Time slot of a train → the other slot that an ambiguous time may belong to."""
+"""Time slot of a train → the other possible slot of an ambiguous time."""
 NAME_SLOTS = frozenset({"name", "destination", "departure"})
 TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
 FLAG_SLOTS = frozenset({"parking", "internet"})
@@ -107,7 +107,7 @@ UNFILLED = frozenset(
 )
 """Spellings, in lower case, with which systems mark unfilled slots. No slot has such a value.
 
-The unified format always lists all slots, so they are read as unfilled there by default.
+The unified format always lists all slots, so slots with these values are unfilled by default.
 """
 UNKNOWN = "?"
 """A value of the database that satisfies any constraint."""
@@ -124,7 +124,7 @@ ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "police": {"postcode": "cb11jg"},
     "hospital": {"address": "hills rd , cambridge", "postcode": "cb20qq"},
 }
-"""Slots that goals request although the records of the corpus lack them."""
+"""Slots that goals request although the database records of the corpus do not have them."""
 
 
 def id_column(domain: str) -> str:

@@ -69,7 +69,7 @@ class MergedShards:
 def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedShards:
     """Return the sums of one shard, or all its errors. Raises `DataError`, `UsageError`.
 
-    The shard is scored with these sources, even if its own turns would give other sources.
+    The shard is scored with these `sources`, even if other sources would fit its own turns.
     """
     scored = IncrementalEvaluator(evaluator, sources=sources)
     problems: list[Problem] = []
@@ -98,9 +98,9 @@ def evaluate_shards(
     not concern a single shard. `progress` shows a progress line on standard error.
 
     Raises `InputError` with the problems of all invalid shards (with `skip_bad`: only if all are
-    invalid) or for a dialogue in two shards; `UsageError` for confidence intervals, which need more
-    than sums, or without a metric; `DataError`; `DependencyError`, `MwzevalError` if the cluster
-    fails.
+    invalid), or for a dialogue in two shards; `UsageError` for confidence intervals (which need
+    more than sums), or without a metric; `DataError` without gold data; `DependencyError` or
+    `MwzevalError` if the cluster fails.
     """
     evaluator.incremental()  # raises errors about the options before anything is read
     # The first readable batch determines the sources.
@@ -120,7 +120,7 @@ def evaluate_shards(
             raise InputError(problem for problems in bad.values() for problem in problems)
         if merged.repeated:
             raise InputError(_repeated_in(evaluator, good, merged.repeated))
-        # A later turn lacks states or domains, unlike the first batch: all shards are scored again.
+        # A later turn lacks states or domains that the first batch has: score all shards again.
         tried, sources = sources, Sources.of_census(merged.sums.census)
         if sources == tried:
             return _with_skipped(merged.sums.compute(file=file), shards, bad)
@@ -135,7 +135,7 @@ def _parts(evaluator: Evaluator, shard: str) -> Iterator[ScoredPredictions]:
 def _repeated_in(
     evaluator: Evaluator, shards: Sequence[str], repeated: Iterable[str]
 ) -> list[Problem]:
-    """Return an error with the names of the shards for each repeated dialogue; reads them again."""
+    """Return an error for each repeated dialogue, with its shards, which are read again."""
     places: dict[str, list[str]] = {name: [] for name in repeated}
     for shard in shards:
         names = {name for part in _parts(evaluator, shard) for name in part.dialogues}

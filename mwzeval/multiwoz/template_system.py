@@ -1,10 +1,10 @@
 """A template-based policy: a baseline that needs only the database.
 
-In each turn, the policy gets the gold state and the user's utterance, in which it finds requested
-slots by keywords, and queries the database. It has no access to goals, references, gold bookings or
-later turns. Its responses contain placeholders, or values of the database and generated values for
-slots that the database lacks. Alternative wordings are used in rotation, so responses are
-deterministic.
+In each turn, the policy gets the gold state and the user's utterance. It finds requested slots by
+keywords in the utterance, and queries the database. It has no access to goals, references, gold
+bookings or later turns. Its responses contain placeholders, or values of the database and generated
+values for slots that the database lacks. Alternative wordings are used in rotation, so responses
+are deterministic.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Policy:
         meant = {price if slot == "price" else slot for slot in self._requests}
         given = constraints if is_new else {}
         asked = [slot for slot in ANSWERS[domain] if slot in meant and slot not in given]
-        # A name that does not satisfy the other constraints is not repeated.
+        # If a named venue does not satisfy the other constraints, its name is not repeated.
         unnamed = "" if found else " unnamed"
         asks_reference = "reference" in self._requests
         if complete and (self._booked.get(domain) != slots or asks_reference or not asked):
@@ -261,7 +261,7 @@ class Policy:
         return self._catalogue.named(domain, constraints["name"]) if "name" in constraints else None
 
     def _unknown_end(self, slots: Mapping[str, str], found: Sequence[str]) -> str | None:
-        """Return the end of a journey to ask for; each is requested once, and only if needed."""
+        """Return `departure` or `destination` if the policy should ask for it; each only once."""
         rows = self._catalogue.rows["train"]
         for end in ("departure", "destination"):
             is_open = end not in slots and len({rows[train].get(end) for train in found}) != 1
@@ -304,9 +304,9 @@ def baseline_predictions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the system's predictions for all dialogues of a fold, in the fold's order.
 
-    Turns have `response` and `active_domains`. `states` adds the gold states, so that they count
-    as predicted; without predicted states, evaluation uses gold states anyway. With `services`,
-    the known values of police and hospital, responses contain values instead of placeholders.
+    Turns have `response` and `active_domains`. `states` adds the gold states, which then count as
+    predicted states; without them, evaluation uses the gold states anyway. With `services`, the
+    known values of police and hospital, responses contain values instead of placeholders.
     """
     catalogue = Catalogue(gold.tables, rules)
     predictions = {}

@@ -37,11 +37,11 @@ def compute_metrics(
 ) -> Callable[[Any], dict[str, float]]:
     """Return a `compute_metrics` for transformers' `Trainer` or `Seq2SeqTrainer`.
 
-    It decodes the predictions, assembles dialogues and returns the scores of
+    The function decodes the predictions, assembles dialogues and returns the scores of
     `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has one item per row
     of the evaluation data set, in the same order: (dialogue id, index of the system turn from 0).
-    The turns of a dialogue may be in any rows, but all turns up to its last one must be there.
-    `parse` converts a decoded text to a turn; by default the whole text is the response.
+    The turns of a dialogue may be in any rows, but none may be missing before its last one. `parse`
+    converts a decoded text to a turn; by default the whole text is the response.
 
     Predictions may be token ids (`predict_with_generate=True`) or logits, alone or as the first
     item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their most
@@ -67,7 +67,7 @@ def compute_metrics(
             f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
         )
     evaluator.check_metrics()
-    # The corpus checks of empty responses have the same result as those of generated responses.
+    # Whether turns are in the corpus does not depend on responses, so empty responses are checked.
     evaluator.checked({name: [{"response": ""}] * len(of) for name, of in turns.items()})
 
     def metrics_of(prediction: Any) -> dict[str, float]:
@@ -168,7 +168,7 @@ def generated_ids(
 def best_tokens(logits: Any, labels: Any) -> Any:
     """Return the most likely token at each position with a label, and -100 at other positions.
 
-    Use it as `preprocess_logits_for_metrics` for seq2seq models: without it, a Trainer stores the
+    Use it as `preprocess_logits_for_metrics` for seq2seq models; otherwise a Trainer stores the
     logits of the whole data set, one per word of the vocabulary. It runs on the tensors' device.
     """
     if isinstance(logits, tuple):

@@ -1,6 +1,6 @@
 """Fill active_domains of every turn with the domains that its placeholders name.
 
-For systems that write [restaurant_name] and the like but predict no active domains.
+This is for systems that write placeholders such as [restaurant_name] but predict no active domains.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Replace values of the database in lexicalized responses with placeholders.
 
 Everything else in the predictions is unchanged. The table counts the mentions of each slot, the
-mentions that the database does not have, and the ambiguous mentions.
+mentions that are not in the database, and the ambiguous mentions.
 """
 
 from __future__ import annotations

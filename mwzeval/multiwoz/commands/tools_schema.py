@@ -1,7 +1,7 @@
 """Print the functions of MultiWOZ as a JSON tool schema.
 
-For systems that call tools: give it to the model as `tools`, keep the conversations, and score
-them with --input-format messages (docs/formats.md).
+The schema is for systems that call tools: pass it to the model as `tools`, save the conversations,
+and score them with --input-format messages (docs/formats.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Serve the functions of MultiWOZ over the Model Context Protocol (MCP).
 
-By default a client starts the server and uses its standard input and output; with --http there can
-be many clients and sessions. A session is a conversation; its name determines the references of
-its bookings. See docs/agents.md.
+By default a client starts the server and uses its standard input and output; with --http, many
+clients and sessions are possible. A session is a conversation; the name of the session determines
+the references of its bookings. See docs/agents.md.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""The outcome of an act-level dialogue according to ConvLab-2's public evaluator, and according to
-corrected rules.
+"""The outcome of an act-level dialogue by ConvLab-2's public evaluator, and by corrected rules.
 
-The public evaluator uses the goal and the acts of both sides. It judges a value of the system by
-its form, a booking by the first record referred to, and success also by the user's final goal.
+The public evaluator uses the goal and the acts of both sides. It judges values by their form, and a
+booking by the record of its first reference. Success also depends on the user's final goal.
 Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published evaluator.
 
 (odd) Superfluous slots are listed under act names but compared with goal names, so most of them
-never count. The first booking of a domain counts, and only its venue, not its day, people, time or
-route. A user without any scored request or booking cannot have success. The corrected rules fix
-these errors. They also accept a value of any form if the database contains it.
+never count. Only the first booking of a domain is scored, and only its venue, not its day, people,
+time or route. A dialogue without any scored request or booking cannot succeed. The corrected rules
+fix these errors. They also accept a value of any form if the database contains it.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ INFORMED: dict[str, dict[str, str]] = {domain: {} for domain in DOMAINS}
 """Maps a domain and the lower-case slot of an act to the goal slot. Other slots do not count."""
 SUPERFLUOUS = superfluous_slots("published")
 FORMS: dict[tuple[str, str], re.Pattern[str]] = {}
-"""Maps (domain, slot) to the form of values; for other slots, every value is plausible."""
+"""Maps (domain, slot) to a pattern for values; for other slots, every value is plausible."""
 
 BOOKING_ACTS = frozenset(
     {
@@ -93,9 +92,9 @@ class Outcome:
     """The outcome of one dialogue.
 
     `book` has a score from 0 to 1 for each domain with a scored booking. `inform` has true
-    positives, false positives and false negatives. `final_goal` has the numbers of domains for
-    which the database does and does not contain the user's final values. `steps` counts two for
-    each turn.
+    positives, false positives and false negatives. `final_goal` has the number of domains for which
+    the database contains the user's final values, and the number of other domains. `steps` is twice
+    the number of turns.
     """
 
     complete: bool
@@ -199,7 +198,7 @@ class PublicEvaluator:
         return len((self._informed[domain] & SUPERFLUOUS[domain]) - requested)
 
     def _book_scores(self, domains: Iterable[str]) -> tuple[float, ...]:
-        """Return the share of satisfied constraints for each domain with a scored booking."""
+        """Return the share of satisfied constraints of each domain with a scored booking."""
         scores = []
         for domain in domains:
             part = self.goal[domain]
@@ -240,9 +239,9 @@ class CorrectedEvaluator(PublicEvaluator):
     """Judges one dialogue like `PublicEvaluator`, but by corrected rules.
 
     Distinct values of slots that were not requested are superfluous. The last booking of a domain
-    counts, with all slots of `info` and `book`. It is judged by the values in the system's
-    confirmation, or else by the user's values at that time. A domain without request and booking
-    cannot fail.
+    is scored, with all slots of `info` and `book`. It is judged by the values in the system's
+    confirmation; for values that are not confirmed, by the user's values at that time. A domain
+    without requests and bookings cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -360,7 +359,7 @@ MEANS = (
     ("turns", "Turns", "steps", "dialogues"),
     ("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
 )
-"""The same for other scores. As in published tables, the turns of both sides are counted."""
+"""Name, label and columns of other scores. As in published tables, turns of both sides count."""
 COLUMNS = (
     *dict.fromkeys(column for _, _, *columns in (*SHARES, *MEANS) for column in reversed(columns)),
     *(f"{column}.{domain}" for domain in ALL_DOMAINS for column in ("dialogues", "success")),

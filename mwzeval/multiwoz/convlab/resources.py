@@ -36,7 +36,7 @@ Spelling = Callable[[str, str, str], str]
 """A function that maps (domain, slot, value) to another spelling of the value."""
 
 REFERENCE = "Ref"
-"""The field of a record with its number in the table, in eight digits."""
+"""The field with the number of a record in its table, in eight digits."""
 SOFT_THRESHOLD = 60
 QUERIES_KEPT, VALUES_KEPT = 2**12, 2**16
 """The sizes of caches, which limit the memory for arbitrary input."""
@@ -58,7 +58,7 @@ class ActDatabase:
     def __init__(self, tables: Mapping[str, Sequence[Record]]) -> None:
         self._tables = {
             domain: tuple(
-                # Added fields come after the record's own fields and do not replace them.
+                # Added fields follow the record's own fields and do not replace them.
                 {**fields, **ADDED_FIELDS.get(domain, {}), **fields, REFERENCE: f"{number:08d}"}
                 for number, fields in enumerate(records)
             )
@@ -81,8 +81,8 @@ class ActDatabase:
     ) -> tuple[Record, ...]:
         """Return the records that satisfy all constraints, in table order.
 
-        Each record has its number as `Ref`. For a soft constraint, the text only has to be similar.
-        A constraint is ignored if the record lacks the slot or the values cannot be compared. A
+        Each record has its number as `Ref`. For a soft constraint, a similar text is sufficient. A
+        constraint is ignored if the record lacks the slot or the values cannot be compared. A
         domain without a table has no records.
         """
         return self._found(domain, tuple(constraints), tuple(soft))
@@ -145,9 +145,9 @@ def _resemble(constraint: str, value: str) -> bool:
 def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
     """Return the function with which the agenda user interprets values in system acts.
 
-    The user compares values with its goal as texts. First, a value is replaced by the first listed
-    value of the slot that contains it or that it contains: `4 stars` becomes `4`, and `""` becomes
-    the first value. `lists` is the content of `value_set.json`: domain → slot → values.
+    The user compares values with its goal as texts. Before that, a value is replaced by the first
+    listed value of the slot that contains it or is contained in it: `4 stars` becomes `4`, and `""`
+    becomes the first value. `lists` is the content of `value_set.json`: domain → slot → values.
     """
     listed = {
         (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
@@ -217,7 +217,7 @@ def _spellings(value: str) -> Iterator[str]:
 def _listed_value(listed: Sequence[str], value: str) -> str | None:
     if value in listed:
         return value
-    # (odd) The first match in the list, not the nearest: "17:1" is "17:17" or "17:15".
+    # (odd) The first match in the list is used, not the nearest: "17:1" is "17:17" or "17:15".
     for candidate in listed:
         if candidate in value or value in candidate:
             return candidate

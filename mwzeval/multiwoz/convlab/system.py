@@ -42,7 +42,7 @@ PHONE_DIGITS = 11
 WHOLE_NUMBERS = 1_000_000
 """The exclusive upper limit of the numbers that the policy draws."""
 TRAIN_CONSTRAINTS = 4
-"""The number of constraints for an offer of a train: a time, the day and both stations."""
+"""The number of constraints that a train offer requires: a time, the day and both stations."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
 
 SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -205,7 +205,7 @@ class RuleSystem:
 
     def _recommend(self, domain: str, names: Mapping[str, str], venues: Sequence[Record]) -> None:
         draws = self._draws
-        draws.random()  # The published sequence has a draw here without effect.
+        draws.random()  # The published policy makes a draw without effect here.
         self._say(domain, "Inform", [("Choice", str(len(venues)))])
         # (odd) The candidate is not stored: later questions are answered for the first venue.
         candidate = venues[self._number() % len(venues)]
@@ -222,7 +222,7 @@ class RuleSystem:
         if found and BOOKING not in self._answer and not booking_slots.isdisjoint(slots):
             self._say(*BOOKING, [("Ref", str(found[0][REFERENCE]))])
         if BOOKING in self._answer:
-            # The draw decides about "anything else?", which is also discarded.
+            # The draw decides about the question "anything else?", which is also discarded.
             self._draws.random()
             # (odd) The booking is the whole answer: requests of the same turn are discarded.
             self._answer = {BOOKING: self._answer[BOOKING]}

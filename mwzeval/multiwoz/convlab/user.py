@@ -76,7 +76,7 @@ class Agenda:
         self.pushed = 0
 
     def add(self, act: Act) -> None:
-        """Put an act on top; equal values below it become "the same", because it is used first."""
+        """Put an act on top, for use before the others, in which equal values become "the same"."""
         same = _SAME_VALUE.get(act.slot)
         if same is not None:
             for index, older in enumerate(self._items):
@@ -161,7 +161,7 @@ class AgendaUser:
 
     @property
     def complete(self) -> bool:
-        """Whether the user believes that all questions are answered and all bookings are made."""
+        """Whether the user believes that all requests are answered and all bookings are made."""
         return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
@@ -280,7 +280,7 @@ class AgendaUser:
                 self.agenda.push(INFORM, domain, slot, "dontcare" if wish is None else wish)
 
     def _fall_back(self, domain: str, part: str, hope: str) -> None:
-        """Turn to the second wish; if there is none and the goal has the part `hope`, give up."""
+        """Change to the second wish; if there is none and the goal has the part `hope`, give up."""
         goal = self.goal[domain]
         failed = give_up_first_wish(goal, part)
         if failed is not None:
@@ -332,7 +332,7 @@ def _is_of_booking(domain: str, intent: str) -> bool:
 
 
 def _timed(domain: str, pairs: Pairs) -> Iterator[tuple[str, str]]:
-    """Yield the pairs with `time` replaced by the slot of the domain; drop it if there is none."""
+    """Yield the pairs, with the domain's slot instead of `time`; drop `time` if there is none."""
     for slot, value in pairs:
         if slot != "time" or domain == "restaurant":
             yield slot, value

@@ -28,8 +28,8 @@ TITLES = {
     SGD: "dialogues with schema-guided frames",
 }
 LISTED: dict[str, Callable[[Any, Findings], Adapted]] = {UNIFIED: adapt_unified, SGD: adapt_sgd}
-"""Formats that are lists of dialogues → function that converts them. To add a format, add a line
-here and to `TITLES`, its name to `choices.INPUT_FORMATS`, and its distinctive keys to `_marks`."""
+"""Format that is a list of dialogues → function that converts it. To add a format, add a line here
+and to `TITLES`, its name to `choices.INPUT_FORMATS`, and its distinctive keys to `_marks`."""
 _OF_UNIFIED = {"state", PREDICTIONS, "utt_idx", "dialogue_acts", "db_results"}
 _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 """Keys of annotated turns; predictions in mwzeval's own format have none of them."""
@@ -64,7 +64,7 @@ def _marks(raw: Any) -> Iterator[str]:
 
 
 def is_list_of_dialogues(raw: Any) -> bool:
-    """Return whether this is a list that contains an object with turns, in any format."""
+    """Return whether a value is a list that contains an object with turns, in any format."""
     return isinstance(raw, LIST) and any(
         isinstance(dialogue, OBJECT) and "turns" in dialogue for dialogue in raw
     )
@@ -126,7 +126,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
 
 
 def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
-    """Return the format of predictions; None if it is unclear or contradicts the stated one."""
+    """Return the format of predictions; None if it is unclear or differs from the stated format."""
     fitting = sorted(marks(raw))
     if stated != AUTO:
         if not fitting or stated in fitting:

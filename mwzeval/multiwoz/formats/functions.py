@@ -1,8 +1,8 @@
 """The functions that a tool-calling system can call on MultiWOZ.
 
 A find function searches for venues, so its arguments are the constraints of a state; a book
-function books a venue. The schema and the reader of calls use the same table: to add a function or
-an argument, add a row to `data/functions.tsv`. The JSON schema has the form of `tools` in OpenAI's
+function books a venue. The schema and the reader of calls use the same table, `data/functions.tsv`:
+to add a function or an argument, add a row. The JSON schema has the form of `tools` in OpenAI's
 chat completions, which other servers and the chat templates of models also accept.
 """
 
@@ -124,7 +124,7 @@ TOOL_KEYS = ("function", "slots")
 
 
 def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
-    """Return the tools of a JSON file or of its parsed content; for None, the schema's tools.
+    """Return the tools in a JSON file or its parsed content; for None, the tools of the schema.
 
     Raises `InputError` with all problems.
     """

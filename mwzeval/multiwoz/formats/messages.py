@@ -1,8 +1,8 @@
 """Convert conversations of chat models to turns of predictions: states, bookings and responses.
 
 Calls are checked against the table of functions. Active domains are estimated from the states, as
-for most published systems. The calls of a turn often have several domains, but the estimate has one
-domain; with the domains of calls, Inform and Success would be one or two points higher.
+for most published systems. The calls of a turn often have several domains, whereas the estimate has
+only one; the domains of calls would make Inform and Success one or two points higher.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Conversation:
     """Reads the messages of a dialogue in order and divides them into turns.
 
     A system turn consists of all assistant messages between two user messages; its response is the
-    text of the last of these messages. `asked` is the list of user utterances, one per turn;
-    `has_called` is whether any function was called.
+    text of the last of these messages. `asked` lists the user utterances, one per turn;
+    `has_called` is true if any function was called.
 
     The arguments of a find call replace the constraints of its domain in the state; booking slots
     do not change. A book call changes only the slots of its arguments.

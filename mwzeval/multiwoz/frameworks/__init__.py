@@ -1,7 +1,7 @@
-"""Live dialogues in other evaluation and training frameworks, with one module for each.
+"""Live dialogues in other evaluation and training frameworks.
 
-Only that module imports its framework. A framework stores each dialogue as a trajectory line under
-`KEY`, and the options of `Episodes` with each goal.
+Each framework has one module, and only this module imports it. The framework stores each dialogue
+as a trajectory line under `KEY`, and the options of `Episodes` with each goal.
 """
 
 from __future__ import annotations

@@ -227,8 +227,8 @@ def task_success() -> Scorer:
 
     `booking` is NaN if the goal has no booking. The explanation has the failure reasons. The
     metadata have `end`, `turns`, the success of each domain, and the user's report: whether it is
-    `complete`, and the number of its mistakes (`user_faults`). Trials of a goal are averaged first,
-    so that standard errors are computed over goals.
+    `complete`, and the number of its mistakes (`user_faults`). The scores of the trials of a goal
+    are averaged first, so standard errors are over goals.
     """
 
     async def score(state: TaskState, target: Target) -> Score:

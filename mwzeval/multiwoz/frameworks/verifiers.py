@@ -1,7 +1,7 @@
 """Live dialogues as an environment of verifiers, for `vf-eval mwzeval-multiwoz` and training.
 
-`load_environment` creates it from options. verifiers finds the three classes through the module
-`mwzeval_multiwoz`, which has the name of the environment. See docs/agents.md.
+`load_environment` creates the environment from options. verifiers finds the three classes in the
+module `mwzeval_multiwoz`, because it has the name of the environment. See docs/agents.md.
 """
 
 from __future__ import annotations

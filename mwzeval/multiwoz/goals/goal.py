@@ -1,10 +1,10 @@
-"""Goals of live dialogues: reading, conversion to sentences, and the open parts of a goal.
+"""Goals of live dialogues: how to read them, write them as sentences, and find their open parts.
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
-(slots to ask for) and `book` (slot → value). If the user first asks for something unavailable, the
-domain also has `fail_info` or `fail_book`, which replace `info` and `book` as long as the user's
-copy contains them. Sources: the `goal` annotation of Budzianowski et al., EMNLP 2018; its
-interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
+(slots to ask for) and `book` (slot → value). If the user should first ask for something
+unavailable, the domain also has `fail_info` or `fail_book`; as long as the user's copy of the goal
+has them, they replace `info` and `book`. Sources: the `goal` annotation of Budzianowski et al.,
+EMNLP 2018; its interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mwzeval.multiwoz.schema import (
 from mwzeval.scores.findings import OBJECT, found
 
 Goal = dict[str, Any]
-"""A goal in the form above; `begun` makes the copy in which a user stores its answers."""
+"""A goal in this form; `begun` makes the copy in which a user stores the answers it receives."""
 
 DomainGoal = dict[str, Any]
 """The part of a goal for one domain."""
@@ -63,7 +63,7 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("attraction", "places to go", "something to visit"),
     "police": ("police", "help"),
 }
-"""Phrases for domains in the sentences of MultiWOZ and the sample; others use their name."""
+"""Phrases for domains in the sentences of MultiWOZ and the sample; other domains use their name."""
 
 GOALS_REVISION = 2
 """Increases when the same annotation is converted to other goals."""
@@ -194,8 +194,7 @@ def _check_object(place: str, raw: Any, expected: str) -> None:
 def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
     """Return the domains whose `fail_info` matches some record, in the order of the goal.
 
-    A correct system would not report a failure, so the user would never turn to its real
-    constraints.
+    A correct system would not report a failure, so the user would never state its real constraints.
     """
     return [
         domain
@@ -216,7 +215,7 @@ def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
 
 
 def begun(goal: Goal) -> Goal:
-    """Return a copy for one dialogue, in which all requests and bookings are open."""
+    """Return a copy of a goal for one dialogue, in which all requests and bookings are open."""
     copy: Goal = {ORDERING: list(goal[ORDERING])}
     for domain in goal[ORDERING]:
         part = copy[domain] = {
@@ -247,7 +246,7 @@ def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
         value = tried(goal, part).get(slot)
         if value is None or value == said:
             continue
-        # A time in a first wish must match exactly.
+        # A time in a first wish (`fail_…`) must match exactly.
         bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in goal
         if not bound or time_fits(slot, said, value) is False:
             return value
@@ -255,7 +254,7 @@ def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
 
 
 def give_up_first_wish(goal: DomainGoal, part: str) -> Slots | None:
-    """Turn from a first wish to `info` or `book`; return the first wish, None without one."""
+    """Replace the first wish (`fail_…`) of a part by the part; return the first wish or None."""
     failed: Slots | None = goal.pop(f"fail_{part}", None)
     if failed is not None:
         goal[f"fail_{part}_fail"] = failed
@@ -269,7 +268,7 @@ def places_before_taxi(goal: Goal) -> list[str]:
 
 
 def place_for(goal: Goal, slot: str) -> str | None:
-    """Return the place for a taxi slot: the last but one (departure) or the last (destination)."""
+    """Return the place for a taxi slot: departure from the last but one, destination the last."""
     back = {"destination": 1, "departure": 2}.get(slot)
     places = places_before_taxi(goal)
     if back is None or len(places) < back:

@@ -5,11 +5,11 @@ records in the database is removed, because a correct system would not report a 
 `corpus-raw` does not remove it. CHOICE is the number of goals from the beginning, or ids separated
 by commas. It is part of the text, and not an option, so that the name of a run's goals includes it.
 
-`sampled:N` draws N goals from a model estimated on the train fold: it has the frequencies of domain
-combinations, of slot combinations, and of values. Source: the published goal model of Zhu et al.,
-"ConvLab-2", ACL 2020 (system demonstrations). It is published as a pickle. Because unpickling can
-run any code, this module only allows plain containers; JSON with the same content is also accepted.
-For the sample corpus, a model is estimated from its own goals.
+`sampled:N` draws N goals from a model that has the frequencies of domain combinations, of slot
+combinations, and of values in the train fold. Source: the published goal model of Zhu et al.,
+"ConvLab-2", ACL 2020 (system demonstrations). The model is published as a pickle. Because
+unpickling can run any code, this module only allows plain containers; JSON with the same content is
+also accepted. For the sample corpus, a model is estimated from the goals of the sample.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def select_goals(
 ) -> RunGoals:
     """Return the selected goals of a corpus with its files in `root`.
 
-    `seed` and `goal_model` (a file; default: the published one in `root`) are used for sampled
-    goals; for the sample corpus, a model of its own goals is used. With `refused_bookings`, goals
-    include the annotated `fail_book`. Raises `UsageError` for unknown goals, `DataError` for
+    `seed` and `goal_model` (a file; default: the published model in `root`) are used for sampled
+    goals; for the sample corpus, the model is estimated from the sample. With `refused_bookings`,
+    goals include the annotated `fail_book`. Raises `UsageError` for unknown goals, `DataError` for
     missing or invalid files.
     """
     asked = parse_goal_source(source) if isinstance(source, str) else source
@@ -203,7 +203,7 @@ PARTS = (
 )
 """The parts of the published model, in the order of its pickle. No rule uses `slot_counts`."""
 LARGEST_WEIGHT = 1e100
-"""The largest weight; sums of larger weights might not be finite."""
+"""The maximum weight; sums of larger weights might not be finite."""
 
 
 def _draw(weights: Mapping[str, float], rng: Random) -> str:

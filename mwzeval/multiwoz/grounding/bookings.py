@@ -44,7 +44,7 @@ class Miss(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookingOutcome:
-    """The outcome of a domain's booking: its errors, which are empty if the booking is right.
+    """The outcome of a domain's booking; a correct booking has no errors.
 
     `made` is False if there is no booking.
     """
@@ -87,10 +87,10 @@ def booked_by_calls(
 
 
 def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
-    """Return the bookings of a dialogue with this final (normalized) state.
+    """Return the bookings of a dialogue from its final (normalized) state.
 
-    A domain is booked if its state has any booking slot. The venue is the one named in the
-    state; without a name, it may be any venue that satisfies the state, as for Inform.
+    A domain is booked if its state has any booking slot. The state names the booked venue; without
+    a name, it may be any venue that satisfies the state, as for Inform.
     """
     booked = {}
     for domain in BOOKED_BY:
@@ -128,7 +128,7 @@ def judge_booking(
 
 
 def venues_called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
-    """Return the venues with a name, or else the venues of a query with the most similar name.
+    """Return the venues with a name, or else the queried venues with the most similar names.
 
     Names that share all their words with the given name are preferred ("meze bar restaurant" is
     the Meze Bar). Among these names, or else among all, those with the highest ratio are returned.

@@ -3,9 +3,9 @@
 The claims are selected from the mentions that `mwzeval.multiwoz.words.recognition` finds.
 Definitions with examples are in `docs/metrics.md`.
 
-Claims are the values that Hallucination and Consistency count, values that the log of tools
-supports or contradicts, and values without any source for a comparison, such as a taxi's phone
-number or a reference without a log. Requests, wishes and denied values are not claims.
+Claims are the values that Hallucination and Consistency count, the values that the log of tools
+supports or contradicts, and values that cannot be compared with any source, such as a taxi's phone
+number or, without a log, a reference. Requests, wishes and denied values are not claims.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from mwzeval.scores import explanation
 
 RIGHT, INCONSISTENT, UNKNOWN, UNJUDGED = "right", "inconsistent", "unknown", "unjudged"
 VERDICTS = (UNKNOWN, INCONSISTENT, RIGHT, UNJUDGED)
-"""Verdicts, the worst first: not in the database, of another venue, true, no evidence."""
+"""Verdicts from worst to best: not in the database, value of another venue, true, no evidence."""
 SHOWN_NAMES = 3
 """Maximum number of names or values that are shown for a claim."""
 
@@ -73,14 +73,14 @@ OF_ANY_VENUE = frozenset({"area", "pricerange", "phone", "postcode", "address"})
 """Slots that exist in several domains, so the assigned domain may be wrong."""
 
 CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
-"""Slots whose values users choose; a statement that no venue has a value is not a claim."""
+"""Slots whose values users choose; the statement that no venue has such a value is not a claim."""
 
 CHOICES = CHOSEN_BY | {"day", "entrancefee"}
 """Slots whose values are often requested, denied, or stated about other venues."""
 
 SLOTS = (*dict.fromkeys(slot for slots in CHECKED.values() for slot in slots), CHOICE)
 INVENTED = "?"
-"""Represents a named venue that the database does not have."""
+"""Represents a named venue that is not in the database."""
 
 FEW = 8
 """Maximum number of offered venues whose values are checked one by one."""
@@ -103,8 +103,8 @@ class SystemTurn:
 class CheckedMention(NamedTuple):
     """A mention, compared with the database or with the log of tools.
 
-    `known` is whether the database has the value, None if this is undefined. `agrees` is whether an
-    offered venue has the value or, for the log, whether tools returned it; None without evidence.
+    `known` states whether the database has the value (None: undefined). `agrees` states whether an
+    offered venue has the value or, for the log, whether tools returned it (None: no evidence).
     `offered` are the venues on offer at this position. `right` are the correct numbers of venues,
     or the values that tools returned.
     """
@@ -123,8 +123,8 @@ class Claim(explanation.Claim):
 
     `text` is the part of the response in `turn` from character `start` to `end`. `domain`,
     `slot` and `value` are its interpretation; `value` is in the database's spelling, None if the
-    database does not have it. `venue` are the names of the first of the `venues` (a number) that
-    the claim is about; it is empty for names of venues and if the venue is unknown.
+    database does not have it. The claim is about `venues` venues (a number); `venue` has the names
+    of the first ones, and is empty if the claim is a venue's name or the venue is unknown.
 
     `verdict` is the worst verdict of the sources in `held_against` (`database`, `log`); `right` are
     the correct values. Each source has a result, None without evidence: whether the database has
@@ -185,7 +185,7 @@ def _some(names: Sequence[str], count: int) -> str:
 
 
 class Named(NamedTuple):
-    """The venues named in the last turn that names a venue of a domain."""
+    """The venues of a domain that were named in the last turn with such a name."""
 
     turn: int
     venues: tuple[str, ...]
@@ -195,9 +195,9 @@ class Named(NamedTuple):
 class Grounded:
     """The turns of a dialogue, compared with the database.
 
-    `named` are the last named venues by domain, before later states select some of them; `outcome`
-    has Grounded Inform as `inform` and Grounded Success as `success`, both for `goal`. The final
-    venues of a domain are `offered`.
+    `named` are the last named venues by domain, including those that later states exclude;
+    `outcome` has Grounded Inform as `inform` and Grounded Success as `success`, both for `goal`.
+    `offered` are the final venues of a domain.
     """
 
     turns: Sequence[SystemTurn]
@@ -260,7 +260,7 @@ class Grounding:
         return Grounded(turns, tuple(checked), named, goal, progress.outcome())
 
     def _chosen(self, domain: str, last: Named, turns: Sequence[SystemTurn]) -> tuple[str, ...]:
-        """Return the last named venues, or those that satisfy later states of the user, if any."""
+        """Return the last named venues, or if some satisfy later states, only these."""
         later = turns[-1].state.get(domain) if len(turns) > last.turn + 1 else None
         if later is None or len(last.venues) == 1:
             return last.venues
@@ -380,7 +380,7 @@ class _Turn:
             if self._agrees(end, domain, value, offered):
                 mention, agrees = end, True
         if agrees is False and not about and value is not None and slot in OF_ANY_VENUE:
-            # The domain may be wrong: the value may belong to a named venue of another domain.
+            # The domain may be wrong: a named venue of another domain may have the value.
             for other, last in self.named.items():
                 venues = _real(last.venues)
                 if (
@@ -411,7 +411,7 @@ class _Turn:
         ) == normalize_value(slot, mention.text.lower(), rules)
 
     def _on_offer(self, domain: str, about: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the venues that a value may belong to; empty if they are unknown.
+        """Return the venues to which a value may refer; empty if they are unknown.
 
         `about` are the venues to which the response assigns the value, empty if unclear.
         """
@@ -424,7 +424,7 @@ class _Turn:
             return () if about else tuple(dict.fromkeys((*here, *named)))
         found = self._database.find(domain, constraints)
         if about or domain in self._now:
-            # The named venue is unknown, so the value must belong to a venue that may be meant.
+            # The named venue is unknown, so the value must be that of a possible venue.
             return tuple(dict.fromkeys((*here, *found, *named)))
         return _among(named, found) or found
 
@@ -457,7 +457,7 @@ def with_named_venues(
 ) -> dict[str, DomainGoal]:
     """Return a goal in which a named venue is the venue with exactly this name.
 
-    An alias of the rules can hide a venue: the database has a venue called "the junction".
+    This is needed because an alias of the rules can hide a venue, such as "the junction".
     """
     complete = dict(domain_goals)
     for domain, goal in goals.items():
@@ -504,7 +504,7 @@ def claims_of(
 
 
 def _open_claims(response: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """Yield the claims about slots that are in no table."""
+    """Yield the claims about slots that no table has."""
     statements = None
     for mention in mentions:
         slot = mention.slot
@@ -535,7 +535,7 @@ def _claim(
         if not database.known:
             verdicts[DATABASE] = UNKNOWN
         elif agrees is None:
-            # A name has no value that could differ.
+            # A name has no correct value to show.
             verdicts[DATABASE] = RIGHT if slot in NAMED_BY.values() else UNJUDGED
         else:
             verdicts[DATABASE] = RIGHT if agrees else INCONSISTENT

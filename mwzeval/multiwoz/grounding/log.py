@@ -44,7 +44,7 @@ FAILED_WHEN = {
 
 
 Record = Mapping[str, str]
-"""Slot → value of an object that a tool returned."""
+"""An object that a tool returned: slot → value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,7 @@ class _Log:
             yield from self._of_bookings()
             yield from self._of_counts()
 
-    # Values of venues
+    # Comparisons of the values of venues
 
     def _value(self, found: CheckedMention) -> Iterator[CheckedMention]:
         mention, slot = found.mention, found.mention.slot
@@ -351,7 +351,7 @@ class _Log:
         if domain not in (*NAMED_BY, None) or (names and not only_unknown):
             return domain if names else None, names, found.offered
         if domain not in self._names_last:
-            # If the domain is known, only venues outside the database are used.
+            # If the domain is known, only names of venues that are not in the database are used.
             named = [
                 name
                 for name in self._named_last

@@ -44,7 +44,7 @@ LOG = Rates(
     dict.fromkeys((*SLOTS, *OF_LOG)),
     of_dialogues=False,
 )
-"""Claims that agree with results of tools; such claims that contradict the database."""
+"""Claims that agree with results of tools; of these, claims that contradict the database."""
 INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
 GOALS = Rates(
     (
@@ -55,12 +55,12 @@ GOALS = Rates(
     ALL_DOMAINS,
     of_dialogues=True,
 )
-"""`SILENT` is the Grounded Inform of a system that names no venue, as a lower bound."""
+"""`SILENT` is a lower bound: the Grounded Inform of a system that names no venue."""
 BOOKINGS = Rates(
     (Rate("booking", "Booking", "booking", "booking_goals"),), BOOKED_BY, of_dialogues=True
 )
 BY_CALLS = "booking_by_calls"
-"""The column that counts dialogues that list their bookings."""
+"""The column with the number of dialogues that list their bookings."""
 
 OF_WORDS = ("hallucination", "consistency", INFORM, SILENT, SUCCESS)
 """The scores of responses, compared with the database."""
@@ -109,7 +109,7 @@ class Computed:
 
 
 def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict[str, float]:
-    """Return a dialogue's counts of its claims; `log` is the comparison with its log."""
+    """Return the counts of a dialogue's claims; `log` is the comparison with the log."""
     mentions, of_log = (
         Counter((checked.mention.slot, checked.known, checked.agrees) for checked in source)
         for source in (grounded.checked, log)
@@ -132,7 +132,7 @@ def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict
 
 
 def _by_slot(counted: Iterable[tuple[str, Sequence[bool | None], int]]) -> dict[str, list[int]]:
-    """Return sums in total and by slot of (slot, flags of the counts to add to, amount)."""
+    """Return sums, in total and by slot, of tuples (slot, flags of the counts, added amount)."""
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for slot, applies, times in counted:
         for scope in (WHOLE, slot):
@@ -178,9 +178,9 @@ def grounded_view(
 ) -> dict[str, Any]:
     """Return the scores for a report from `values`, name → scope → number.
 
-    Scores are in percent by scope; the number of `mentions` is added; scores that were not computed
-    are None. With a log, there are also counts of its claims, of claims that contradict its tools,
-    and of claims that tools support and the database does not.
+    Scores are in percent by scope, with the number of `mentions`; scores that were not computed
+    are None. With a log, three counts are added: claims compared with the log, claims that
+    contradict it, and claims that tools support but the database does not.
     """
     plain: dict[str, Any] = dict.fromkeys(("mentions", *OF_WORDS, "booking"))
     if computed.words:
@@ -206,7 +206,7 @@ SAYS = "says"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A dialogue with lexicalized responses: their interpretation, and the data for judging it.
+    """A dialogue with lexicalized responses: their interpretation, and the data to judge it.
 
     `constraints` are the goal's constraints by domain.
     """
@@ -228,7 +228,7 @@ class Words:
                     yield self._unsaid(domain, slot)
 
     def turn_facts(self, turn: int) -> Iterator[Fact]:
-        """Yield facts with the mentions of a turn, and with its false claims."""
+        """Yield facts about the mentions of a turn and about its false claims."""
         read: dict[str | None, list[str]] = {}
         for mention in self.grounded.turns[turn].mentions:
             words = " ".join(mention.text.split())

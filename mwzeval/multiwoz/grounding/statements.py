@@ -1,12 +1,12 @@
 """Decide to which of several venues a response assigns a value, and whether it claims the value.
 
-The layout (list item, row or column of a table) and the sentence decide: a value belongs to the
-names before it in its sentence, else to the names in an earlier sentence or in the line above. A
-question between name and value, or the end of a list, makes the venue unknown.
+The layout (list item, row or column of a table) and the sentence decide: a value is assigned to the
+names before it in its sentence, else to the names in an earlier sentence or in the line above. The
+venue is unknown if a question is between name and value, or if a list has ended.
 
 A value is not a claim if it is denied (`not in the centre`), requested (`something cheap?`), wished
-for (`you want a hotel`), or stated about other venues (`there is also one in the east`) or several
-venues (`12 museums`).
+for (`you want a hotel`), stated about other venues (`there is also one in the east`), or stated
+about several venues (`12 museums`).
 
 A count states the number of venues: `I found 12 restaurants in the centre`. Sentences with several
 counts (`7 guesthouses and 2 hotels`) are ignored. Definitions are in `docs/metrics.md`.
@@ -74,7 +74,7 @@ class Statements:
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
-        """Return whether a value is claimed; `choice` is whether users choose by its slot."""
+        """Return whether a value is claimed; `choice` is true if users choose by the slot."""
         names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
@@ -212,7 +212,7 @@ class Statements:
         return self._in_line_before(value, named)
 
     def _in_line_before(self, value: _Placed, named: Sequence[_Placed]) -> Sequence[_Placed]:
-        """Return the names of the last line with names, unless a list or question ends there."""
+        """Return the names of the last line with names, unless a list or question ends after it."""
         blocks = self._shown.blocks
         before = [name for name in named if name.start < value.start]
         last = [name for name in before if name.block == before[-1].block]
@@ -224,7 +224,7 @@ class Statements:
         return last
 
     def _named_next(self, value: _Placed, named: Sequence[_Placed]) -> Sequence[_Placed]:
-        """Return the next name in the line: `Which one? It is dear. The phone of X is …`."""
+        """Return the next name in the line, as in `Which one? It is dear. The phone of X is …`."""
         behind = [n for n in named if n.block == value.block and n.start > value.start]
         names = [name for name in behind if name.sentence == behind[0].sentence]
         if not names or "?" in self._shown.text[value.end : names[0].start]:
@@ -232,7 +232,7 @@ class Statements:
         return names
 
     def _is_asked_between(self, name: _Placed, value: _Placed) -> bool:
-        """Return whether a question that is not about the name separates it from a value."""
+        """Return whether a question about something else is between a name and a value."""
         begin = name.end
         if name.sentence < len(self._sentences):
             begin = max(begin, self._sentences[name.sentence])
@@ -288,7 +288,7 @@ def _near(value: Mention, names: Sequence[Mention]) -> Sequence[Mention]:
 CHOICE = "choice"
 SENTENCE = PATTERNS["sentence"]
 SELECTION = 5
-"""Maximum count that may refer to a selection from more venues."""
+"""Maximum count that may be a selection from a larger number of venues."""
 MOST_CONSTRAINTS = 7
 """Maximum number of constraints for which all subsets are queried."""
 
@@ -296,7 +296,7 @@ MOST_CONSTRAINTS = 7
 class Count(NamedTuple):
     """A number of venues and its position in a displayed text.
 
-    `noun` is the counted noun; `of_own` is whether the speaker has these venues, which may be a
+    `noun` is the counted noun; `of_own` is true if the speaker "has" these venues, which may be a
     selection; `rest` is the rest of the sentence.
     """
 
@@ -341,9 +341,9 @@ def compare_counts(
 ) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
     """Yield the counts of a response, whether they are right, and the numbers in the database.
 
-    A count is right if it is the result of a query with the turn's state, also with the values in
-    the response, or with a subset of both, because speakers may count before all constraints are
-    known. The returned numbers are those for the state, and for state and values.
+    A count is right if it is the number of results for the turn's state, with or without the values
+    in the response, or for a subset of these constraints, because speakers may count before all
+    constraints are known. The returned numbers are those for state, and for state and values.
     """
     if not state:
         return

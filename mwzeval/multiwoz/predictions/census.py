@@ -2,9 +2,9 @@
 
 All decisions and reports about a whole input are derived from these counts.
 
-Turns that give a phone number, postcode, train id or reference decide whether responses are
-lexicalized: these identifiers are placeholders or values. Systems of both kinds give identifiers in
-a quarter to a third of their turns, and rarely use the other form. Only known placeholders are
+Turns with a phone number, postcode, train id or reference decide whether responses are lexicalized:
+these identifiers are either placeholders or values. Systems of both kinds give identifiers in a
+quarter to a third of their turns, and rarely use the other form. Only known placeholders are
 counted, because brackets have other uses, for example in Markdown.
 
 A file may be well formed despite an error, for example if its states are shifted by one turn. No
@@ -42,7 +42,7 @@ from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier
 
 SAMPLED = 50
-"""Number of dialogues that are compared with gold data, which takes a few milliseconds."""
+"""Number of dialogues that are compared with gold data; this takes a few milliseconds."""
 DIFFERENT_PLACEHOLDERS = 2**12
 """Maximum number of unknown placeholders that are counted in a part of an input."""
 
@@ -66,8 +66,8 @@ Key = tuple[str | int, ...]
 
 
 class Wording(NamedTuple):
-    """Numbers of turns with a known placeholder, with an identifier's placeholder, and with an
-    identifier's value but no known placeholder.
+    """Numbers of turns with a known placeholder, with the placeholder of an identifier, and with
+    the value of an identifier but no known placeholder.
     """
 
     with_placeholder: int = 0
@@ -88,10 +88,10 @@ class Wording(NamedTuple):
 
     @property
     def lexicalized(self) -> bool:
-        """Whether responses are lexicalized: no placeholders, or mostly values as identifiers.
+        """Whether responses are lexicalized: no placeholders, or most identifiers are values.
 
-        A tie counts as lexicalized: delexicalization does not change placeholders, whereas values
-        in delexicalized responses are not scored.
+        A tie counts as lexicalized, because delexicalization does not change placeholders, whereas
+        values in delexicalized responses are not scored.
         """
         in_words = self.identifier_in_words
         return not self.with_placeholder or 0 < in_words >= self.identifier_as_placeholder
@@ -99,7 +99,7 @@ class Wording(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one dialogue, and key → first turn (its position in the original file)."""
+    """The counts of one dialogue, and the first turn of each key (as position in the file)."""
 
     counts: Counter[Key] = field(default_factory=Counter)
     turns: dict[Key, int] = field(default_factory=dict)
@@ -114,12 +114,12 @@ class Tally:
 class Census:
     """The counts of an input.
 
-    `turns` is the number of all turns; the fields `with_…` count turns with a predicted state, a
-    value in the state, active domains, a nonempty list of active domains, and turns of dialogues
-    with bookings. `references` counts the turns in each reference set; `answers` counts turns by
-    their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the goal,
-    `early` the slots answered before the request. `unknown_placeholders` counts names. `seen` are
-    the dialogue ids, and `sample` has the tallies of the sampled dialogues.
+    `turns` is the number of turns. The fields `with_…` count turns with a predicted state, with a
+    value in the state, with active domains, with a nonempty list of active domains, and in
+    dialogues with bookings. `references` counts the turns in each reference set; `answers` counts
+    turns by their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the
+    goal, `early` the slots answered before the request. `unknown_placeholders` counts names. `seen`
+    are the dialogue ids, and `sample` has the counts of the sampled dialogues.
     """
 
     turns: int = 0
@@ -146,7 +146,7 @@ class Census:
         rules: Rules = "2021",
         positions: Mapping[str, Sequence[int]] | None = None,
     ) -> Census:
-        """Return the counts of checked dialogues of a fold; `positions` is as in `Findings`."""
+        """Return the counts of checked dialogues of a fold; for `positions`, see `Findings`."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
         all_responses: list[str] = []
         for name, turns in dialogues.items():
@@ -255,12 +255,12 @@ def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules
 WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
 """Matches placeholders (in capitals) and longer words; short words are in all responses."""
 MARKS = re.compile(r"^[\W_]|[\]_'\"]$|[<`&\\*▁ĠĊ:>{(]|@@|##|/INST")
-"""Matches every response that has a shape, except responses with many underscores; a fast test."""
+"""Matches every response with a shape, except responses with many underscores; for a fast test."""
 BEGINNING = 24
-"""Responses are identified by their length and this number of initial characters."""
+"""To find repeated responses, their length and this number of initial characters are compared."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
 OTHER, BEFORE, AFTER = "another dialogue", "the turn before", "the turn after"
-"""References with which a response is compared in addition to its own."""
+"""The other references with which a response is compared, in addition to its own reference."""
 
 
 class Shape(NamedTuple):
@@ -376,7 +376,7 @@ TIME = re.compile(r"(\d{1,2}):(\d\d)")
 
 
 def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tally: Tally) -> None:
-    """Count irregularities of predicted values, and when and where the values are annotated."""
+    """Count irregularities of predicted values, and compare them with annotated turns and slots."""
     counts = tally.counts
     states = _values(normalize_states((turn.state or {} for turn in turns), rules))
     annotated = _values(normalize_states(gold.states, rules))[: len(turns)]

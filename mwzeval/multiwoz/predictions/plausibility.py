@@ -28,20 +28,20 @@ from mwzeval.scores.findings import Findings
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The valid active domains; `general` and `booking` are domains of dialogue acts, not of goals."""
 LEXICALIZED_SHARE = 0.02
-"""Maximum share of dialogues without placeholders in delexicalized references; some have none."""
+"""Maximum share of dialogues without placeholders in delexicalized references."""
 MOST_ALIKE, MOST_EARLY = 0.5, 0.8
-"""Proportions of turns with the same placeholders, and of requests answered too early, above which
-a warning is given. Published systems have 0.11 to 0.18 and 0.05 to 0.13; LAVA has 0.35 and 0.61."""
+"""Maximum proportions, without a warning, of turns with the same placeholders and of requests
+answered too early. Published systems have 0.11 to 0.18 and 0.05 to 0.13; LAVA has 0.35 and 0.61."""
 FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
 """Minimum numbers of turns and requests for which these proportions are checked."""
 UNREAD = ("missing-response", "shape")
-"""Kinds of errors after which checks of all responses and states would be misleading."""
+"""Errors after which checks of all responses and states would be misleading."""
 
 
 def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
-    """Return dialogues under the fold's ids if the ids differ only in capitals or a suffix `.json`.
+    """Return dialogues with the fold's ids if ids differ only in capitals or a suffix `.json`.
 
-    The ids are changed only if all changed ids are in the fold and distinct.
+    The ids are changed only if all changed ids are in the fold and different from each other.
     """
     if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
         return dialogues
@@ -219,7 +219,7 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Return whether most turns have the same placeholders, or most requests are answered early."""
+    """Return whether too many turns have equal placeholders, or early answers to requests."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
@@ -258,12 +258,12 @@ FEWEST = 50
 FEWEST_DIALOGUES = 10
 """Minimum sample size for checks of content; in smaller samples, only the form is checked."""
 FIT, NEIGHBOUR = 1.3, 0.85
-"""Minimum ratio between the fit of responses to their own references and to another dialogue's;
-maximum ratio between the fit to references of an adjacent turn and to their own."""
+"""Minimum of the fit of responses to their own references, divided by the fit to another dialogue;
+maximum of the fit to references of an adjacent turn, divided by the fit to their own."""
 UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
 """Maximum proportions of values without annotation: for most slots, and for names and food."""
 ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
-"""Kinds of warnings that explain why values are not annotated."""
+"""Warnings that explain why values are not annotated."""
 NUMBERS = frozenset({"stars", "people", "stay"})
 
 
@@ -281,7 +281,7 @@ class _Sample:
             self.details[str(key[0])][key] = times
 
     def check(self, stage: str, **values: object) -> set[str]:
-        """Report the warnings of a stage and return their kinds; `values` fill their messages."""
+        """Report the warnings of a stage and return their names; `values` fill their messages."""
         given: set[str] = set()
         for sign in signs():
             if sign.stage == stage and sign.kind not in given:
@@ -386,7 +386,7 @@ def _is_valid(slot: str, value: str) -> bool:
 
 
 def check_sample(census: Census, findings: Findings, *, responses: bool) -> None:
-    """Warn about errors that the sample shows; `responses` is whether responses are scored."""
+    """Warn about errors that the sample shows; `responses` states whether responses are scored."""
     sample = _Sample(census, findings)
     if responses:
         sample.check("form of responses")

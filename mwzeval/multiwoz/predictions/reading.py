@@ -35,12 +35,12 @@ RESPONSE_NAMES = frozenset(
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
     | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
 )
-"""Keys that systems use for responses; messages about turns without `response` name them."""
+"""Keys that systems use for responses; messages about turns without `response` mention them."""
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
 """Maximum number of keys of a record that a message names."""
 LONGEST_RESPONSE = 100_000
-"""Maximum number of characters; human responses have a few hundred. Scores need 100 bytes each."""
+"""Maximum number of characters (human responses have a few hundred); each takes 100 bytes."""
 
 
 class PredictedTurn(TypedDict, total=False):
@@ -63,7 +63,7 @@ Predictions: TypeAlias = (
     | Mapping[str, Mapping[str, Any]]
     | Sequence[Mapping[str, Any]]
 )
-"""Dialogue id → system turns in order or messages, or a list of dialogues in another format."""
+"""Dialogue id → system turns in order, or messages; or a list of dialogues in another format."""
 
 
 class Booking(NamedTuple):

@@ -1,8 +1,8 @@
 """Explain why Inform or Success failed: find the fewest repairs with which a domain passes.
 
-Each failure has a pure function that repairs the scorer's input. The scorer is run on repaired
-input to determine which repairs are needed. If repairs in different turns suffice, the turn that
-needs the fewest repairs is reported (docs/explaining.md).
+For each possible failure, a pure function repairs the scorer's input. The scorer is run on repaired
+input to determine which repairs are needed. If repairs in any of several turns suffice, the turn
+that needs the fewest repairs is reported (docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ Changes = Mapping[str, str | None]
 class Scenario:
     """The input of the scorer: the turns of a dialogue, the goal and the gold annotation.
 
-    `constraints` are the informable slots of each domain of the goal; `booked` are the domains
-    that each turn books and `annotated` its gold state; `in_words` is whether the original
+    `constraints` are the informable slots of each domain of the goal; `booked` are the domains that
+    each turn books, and `annotated` are the gold states; `in_words` is true if the original
     responses have no placeholders.
     """
 
@@ -90,7 +90,7 @@ class Scenario:
     def offers_right(self, domain: str) -> bool:
         """Return whether the final offer has venues that all satisfy the goal.
 
-        Inform of a train also passes without any offer, but this repairs nothing.
+        Inform of a train also passes without any offer, but no offer is not a repair.
         """
         result = self.outcome().domains[domain]
         return bool(result.offered) and result.inform
@@ -138,10 +138,10 @@ class Scenario:
 class Failure:
     """A reason why a domain failed, and its repair.
 
-    With the repairs of all failures, the domain passes; without any one of them, it fails. `slot`
-    is the slot concerned, if the kind has one; `words` fill the placeholders of the kind's
-    sentence. `then` is the annotated user goal at the turn, if the state agrees with the annotation
-    but not with the goal; it is empty if the annotation does not explain the state.
+    With the repairs of all failures, the domain passes; if any repair is omitted, it fails. `slot`
+    is the slot of the failure, if it has one; `words` fill the placeholders of its sentence. `then`
+    is the user's wish at that turn, if the state agrees with the annotation but not with the goal;
+    it is empty if the annotation does not explain the state.
     """
 
     kind: str
@@ -207,7 +207,7 @@ remoteness of the turn from the domain, index of the turn."""
 def _offer_failures(
     case: Scenario, domain: str, index: int, since: int = 0
 ) -> tuple[Rank, list[Failure]]:
-    """Return what a turn lacks for an offer that satisfies the goal, if none is made `since`."""
+    """Return why a turn makes no offer that satisfies the goal, if no turn `since` then does."""
     turn, placeholder = case.turns[index], OFFERED_BY[domain]
     others = {other for other, by in OFFERED_BY.items() if by == placeholder} - {domain}
     found = []
@@ -223,7 +223,7 @@ def _offer_failures(
         found += _state_failures(offering, domain, index)
     lacking = len(found)
     if not is_active and found[-1].kind == "no-state" and not found[-1].then:
-        lacking -= 1  # Both failures have one cause: the system did not notice the domain.
+        lacking -= 1  # Both failures have the same cause: the system did not notice the domain.
     return (lacking, _excused(found), _remoteness(placeholder, turn, others), index), found
 
 
@@ -259,7 +259,7 @@ def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[F
 
 
 def _excused(found: Iterable[Failure]) -> int:
-    """Count the failures whose state agrees with the annotation of the turn."""
+    """Return the number of failures whose state agrees with the annotation of the turn."""
     return sum(bool(failure.then) for failure in found)
 
 
@@ -278,7 +278,7 @@ def _unsaid(
 ) -> dict[str, object]:
     """Return sentence parts: the missing placeholder, and the turns that have it elsewhere.
 
-    Turns about any of `others` are omitted, because the placeholder may belong to them.
+    Turns about any of `others` are omitted, because the placeholder may be about these domains.
     """
     elsewhere = ", ".join(
         f"turn {index} (active: {_listed(turn)})"
@@ -388,8 +388,8 @@ def _then(case: Scenario, domain: str, index: int, slot: str, constraint: str | 
 def _needed_changes(case: Scenario, domain: str, since: int) -> Changes:
     """Return a minimal set of changes with which the state satisfies the goal.
 
-    Changes of wrong values are preferred to additions of missing slots, and these to removals of
-    slots that the goal does not have.
+    Changes of wrong values are preferred to additions of missing slots, and additions to removals
+    of slots that the goal does not have.
     """
     constraints = case.constraints[domain]
     states = [turn.state[domain] for turn in case.turns[since:] if domain in turn.state]
@@ -458,8 +458,8 @@ def explain(
 ) -> Explanation:
     """Return the outcomes of a dialogue, the acts of its turns, and why Inform or Success failed.
 
-    With the `predicted` turns, original responses, calls and bookings are shown; for a response
-    whose delexicalized form differs, a fact shows the scored form.
+    If `predicted` has the turns, original responses, calls and bookings are shown; a fact shows the
+    scored form of each response that was delexicalized.
     """
     case = Scenario.of(scorer, dialogue)
     outcome = case.outcome()

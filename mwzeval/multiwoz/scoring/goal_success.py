@@ -1,4 +1,4 @@
-"""Inform and Success: does the system offer the right venues and provide all requested slots?
+"""Inform and Success: whether a system offers the right venues and provides all requested slots.
 
 A domain is matched if its last offer satisfies the goal. Inform is 1 if all domains of the goal
 are matched; Success is 1 if, in addition, all requested slots are provided.
@@ -27,7 +27,7 @@ WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 
 
 class NeedsOffer(Enum):
-    """When a domain is matched without an offer."""
+    """The conditions under which a domain is matched without an offer."""
 
     ALWAYS = "an offer that satisfies the goal is needed"
     IF_MADE = "no offer is as good as one that satisfies the goal"
@@ -83,7 +83,7 @@ class NormalizedTurn(NamedTuple):
 class DomainTurn(NamedTuple):
     """The acts of one system turn in one domain.
 
-    `found` is None if the turn makes no offer, else the venues that it may offer.
+    `found` are the venues that the turn may offer, None if it makes no offer.
     """
 
     found: tuple[str, ...] | None
@@ -98,8 +98,8 @@ def dialogue_acts(
 ) -> Iterator[dict[str, DomainTurn]]:
     """Yield the acts of each turn in the active domains of the goal.
 
-    `booked` are the domains booked by each turn in the gold annotation: a reference number before
-    the booking does not count.
+    `booked` are the domains that each turn books in the gold annotation, because a reference number
+    before the booking does not count.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):
         found = placeholders_in(turn.response)
@@ -189,7 +189,7 @@ class Progress:
         return self.goal[domain].is_matched(self.offered[domain])
 
     def outcome(self) -> DialogueOutcome:
-        """Return the outcome of the dialogue if this is its last turn."""
+        """Return the outcome of a dialogue that ends after the present turn."""
         inform = all(map(self.is_matched, self.goal))
         domains = {}
         for domain, goal in self.goal.items():

@@ -14,7 +14,7 @@ from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.scores.score import WHOLE
 
 SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
-"""Domain, slot in acts, slot in goals, rules under which it may be superfluous, form of values."""
+"""Domain, slot in acts, slot in goals, rules under which it may be superfluous, value pattern."""
 
 
 def superfluous_slots(rules: str) -> dict[str, set[str]]:

@@ -1,6 +1,6 @@
 """A reward for reinforcement learning from Inform, Success and the contribution of each turn.
 
-A goal is a list of *needs*: one for every requested slot, and one for every domain whose offer can
+A goal is a list of *needs*: one for each requested slot, and one for each domain whose offer can
 be wrong. The *progress* of a dialogue is the proportion of needs that are met, so it is 1 exactly
 if the dialogue succeeds. A turn's *credit* is the change of progress in this turn. This is the
 potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted), which does not change
@@ -34,8 +34,8 @@ class RewardWeights:
 
     For lexicalized responses, there are also weights of Grounded Success (0 or 1), hallucination
     and consistency (proportions); the weight of hallucination should be negative. With the default
-    weights, the value is (Inform + Success) / 2; 100 times its mean over a fold is the first
-    summand of Combined. Raises `UsageError` for a weight that is not a finite number.
+    weights, the value is (Inform + Success) / 2, which is also the first summand of Combined (100
+    times the mean over a fold). Raises `UsageError` for a weight that is not a finite number.
     """
 
     inform: float = 0.5
@@ -90,7 +90,7 @@ class MentionCounts(NamedTuple):
 
     @classmethod
     def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
-        """Count values by (is in the database, agrees with the offer or None if incomparable)."""
+        """Count mentions, given as (is in the database, agrees with the offer or None)."""
         known, agrees = [known for known, _ in judged], [agrees for _, agrees in judged]
         belonging = len(agrees) - agrees.count(None)
         return cls(len(known), known.count(False), belonging, agrees.count(True))
@@ -144,8 +144,8 @@ class Reward:
     """The reward of a dialogue or of its first turns.
 
     `value` is the weighted sum of Inform, Success, all credits, and the grounded scores.
-    `progress` is the proportion of needs met at the end, 1 exactly if `success`. `grounded` is None
-    if grounded scores have no weight.
+    `progress` is the proportion of needs met at the end; it is 1 exactly if `success` is true.
+    `grounded` is None if grounded scores have no weight.
     """
 
     value: float

@@ -1,14 +1,14 @@
 """Lexical richness of responses: distinct n-grams, entropies, lengths, MSTTR.
 
-Words that two dialogues share are counted once, so most scores are not additive. `Richness`
-accumulates an input in order. Accumulators are also merged in order, and the result is equal to
-that of a single pass. Its memory does not grow with the number of dialogues. Intervals and
-comparisons select dialogues, so they need the words of each dialogue.
+A word that two dialogues share is counted once, so most scores are not additive. `Richness`
+counts the dialogues of an input in order. Parts are also merged in order, and the result equals
+that of a single pass. Memory does not grow with the number of dialogues. Intervals and comparisons
+select dialogues, so they need the words of each dialogue.
 
 MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
-depends on the number of preceding words. For each possible offset, `WindowTypes` stores the sum
-over all windows within its part, and a few words at both ends for windows across a border. All
-sums are integers, so merging in order gives exactly the result of a single pass.
+depends on the number of preceding words. `WindowTypes` stores, for each possible offset, the sum
+over all windows within its part; it also stores a few words at both ends for windows across parts.
+All sums are integers, so merging in order gives exactly the result of a single pass.
 
 Source: `tokenize` and `msttr` of lexical-diversity; the definitions of the evaluator of
 Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
@@ -38,7 +38,7 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 
 class WindowTypes:
-    """The sums of distinct words in windows, by offset of the windows; its size is bounded."""
+    """The sums of distinct words in windows, by offset of the windows; memory is bounded."""
 
     def __init__(self, window: int, words: Sequence[str] = ()) -> None:
         self.window = window
@@ -135,7 +135,7 @@ def tokenize(text: str) -> tuple[str, ...]:
 @cache
 def _library() -> Callable[[str], list[str]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of the library's regular expressions
+        warnings.simplefilter("ignore", SyntaxWarning)  # caused by the regexes of the library
         warnings.simplefilter("ignore", DeprecationWarning)  # the same, before Python 3.12
         try:
             module = import_without_setuptools("lexical_diversity.lex_div")
@@ -231,7 +231,7 @@ class Richness:
         }
 
     def measures(self, signature: Signature) -> list[Measure]:
-        """Return the scores as measures: first of rows (see `richness_rows`), then of n-grams."""
+        """Return the scores as measures: first those of `richness_rows`, then those of n-grams."""
         scores = self.scores()
 
         def measure(name: str, label: str, of: ScoreFunction, places: int, unit: str) -> Measure:
@@ -250,7 +250,7 @@ class Richness:
 def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
     """Return `RICHNESS_COLUMNS` of each dialogue of an input: turns, words, windows of MSTTR.
 
-    A window, and the number of distinct words in it, belong to the dialogue where it starts.
+    A window and its number of distinct words are counted in the dialogue where the window starts.
     """
     tokens = [word for dialogue in dialogues for turn in dialogue for word in turn]
     starts = range(0, len(tokens) - MSTTR_WINDOW + 1, MSTTR_WINDOW)

@@ -80,8 +80,8 @@ SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not Multi
 class Rows:
     """The rows of scored dialogues, and the data that are not additive: richness and confusions.
 
-    `words` are the words of each dialogue; `confusions` maps each state tracking rule to its wrong
-    values and their numbers of turns.
+    `words` are the words of each dialogue; `confusions` maps each state tracking rule to the wrong
+    values and the number of turns with each of them.
     """
 
     sources: Sources
@@ -179,8 +179,8 @@ class Rows:
 class ScoredPredictions:
     """Predictions that can be scored, their scorer, their counts, and warnings.
 
-    Rows and measures are computed when first needed. `dialogues` is empty for an input in parts, of
-    which only sums are stored. `resampling` adds intervals to reports.
+    Rows and measures are computed when first needed. `dialogues` is empty for an input in parts,
+    for which only sums are stored. `resampling` adds intervals to reports.
     """
 
     dialogues: Dialogues
@@ -323,7 +323,7 @@ class ScoredPredictions:
         sums = rows.table.sums()
         values: dict[str, dict[str, float]] = {}
         for score in scores:
-            # Scores without decimals are counts.
+            # Scores with no decimals are counts.
             value = score.value if score.places else int(score.value)
             values.setdefault(score.name, {})[score.scope] = value
 

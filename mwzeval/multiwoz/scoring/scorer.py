@@ -170,8 +170,9 @@ class Scorer:
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
         """Return the sources of a single checked dialogue.
 
-        A few turns may not show by their form whether responses are lexicalized, so names in the
-        database are also used: a lexicalized dialogue may contain a placeholder.
+        Few turns may not show by their form whether responses are lexicalized, because a
+        lexicalized dialogue may contain a placeholder; so names in the database are also
+        used.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),
@@ -219,7 +220,7 @@ class Scorer:
     def delexicalized(
         self, name: str, turns: Sequence[Turn], sources: Sources
     ) -> list[Delexicalized]:
-        """Return the responses of a checked dialogue with placeholders in place of mentions."""
+        """Return the responses of a checked dialogue with placeholders instead of mentions."""
         states, domains = self._situation(name, turns, sources)
         return self.delexicalizer.dialogue([turn.response or "" for turn in turns], states, domains)
 
@@ -244,7 +245,7 @@ class Scorer:
         return self._gold_states[name]
 
     def tracked(self, name: str, turns: Sequence[Turn]) -> tuple[str, Agree, States]:
-        """Return the name of joint accuracy, the function that compares values, and the states.
+        """Return the score name of joint accuracy, a function that compares values, and the states.
 
         The first selected rule is used, by default the rule of `--dst`.
         """
@@ -300,7 +301,7 @@ class Scorer:
             SystemTurn(
                 words,
                 turn.state,
-                # This includes names that are not in the database.
+                # These responses include names that are not in the database.
                 with_unknown_names(words, mentions, turn.active_domains, gazetteer),
                 booked,
                 calls,
@@ -317,7 +318,7 @@ class Scorer:
         return self.grounding.judge(self._grounded_goal(dialogue.name), turns)
 
     def words(self, dialogue: NormalizedDialogue) -> Words:
-        """Return the readings of a dialogue's responses, and the data for judging them."""
+        """Return the interpreted responses of a dialogue, and the data to judge them."""
         grounded, facts = self.grounded(dialogue), self.grounding.facts
         log = compare_with_log(grounded, self.database, facts)
         goal = self.gold.dialogues[dialogue.name].goal

@@ -50,7 +50,7 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import library_version
 
 Agree = Callable[[str, Sequence[str]], bool]
-"""Returns whether a predicted value agrees with the accepted values."""
+"""A function that returns whether a predicted value agrees with the accepted values."""
 States = Iterable[tuple[PredictedState, GoldState]]
 """The predicted and the gold state of each turn of a dialogue."""
 
@@ -180,7 +180,7 @@ DEPTHS = (*map(str, range(1, 10)), "10+")
 DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
 
 FLEXIBLE = "flexible_goal_accuracy"
-"""The only score whose signature has λ."""
+"""The name of the only score whose signature has λ."""
 BY_SCOPE = ("joint_goal_accuracy", "joint_goal_accuracy_without", "joint_goal_accuracy_at_turn")
 SHOWN_CONFUSIONS = 5
 """Maximum number of confusions reported per slot, most frequent first."""
@@ -189,18 +189,18 @@ Confusion = tuple[str, str, str]
 """A slot (`domain-slot`), its gold value and its predicted value."""
 
 WHOLE_TURN = 720720
-"""Unit in which a turn's mean over slots is stored: an integer multiple of 1/720720, so that sums
-do not depend on order. It is exact for up to 16 slots, and otherwise accurate to a millionth."""
+"""A turn's mean over slots is stored as an integer multiple of 1/720720, so that sums do not depend
+on order. The number is exact for up to 16 slots, and otherwise accurate to a millionth."""
 FINE_TURN = WHOLE_TURN * 2**10
-"""Unit for other values of a turn, accurate to a billionth."""
+"""Other values of a turn are stored as multiples of 1 / this number, accurate to a billionth."""
 
 
 class JointGoals:
     """Scores states under a convention; gold states are prepared once.
 
     Scores and columns of rows have names of the form `dst.CONVENTION.…`. Slots that the convention
-    does not know are counted as `other`; a `closed` convention removes them from states, and slot
-    accuracy is then defined.
+    does not know are counted as `other`. A `closed` convention removes these slots from states;
+    only then is slot accuracy defined.
     """
 
     def __init__(self, convention: Convention, rules: Rules) -> None:
@@ -337,7 +337,7 @@ class JointGoals:
                 counts[f"dialogues.{domain}"] = 1
 
     def choices(self, score: str) -> dict[str, object]:
-        """Return the choices of a score's signature that depend on the convention."""
+        """Return the choices in a score's signature that come from the convention."""
         chosen: dict[str, object] = {"rule": self.name, **dict(self._convention.choices)}
         if score != FLEXIBLE:
             del chosen[LAMBDA]
@@ -431,7 +431,7 @@ def _mean(part: str, turns: str, whole: int, sums: Sums) -> NDArray[np.float64]:
 
 
 def _share(prefix: str, error: str, sums: Sums) -> NDArray[np.float64]:
-    """Return correct slots in percent of predicted (`spurious`) or annotated (`missing`) slots.
+    """Return the correct slots in percent of predicted (`spurious`) or gold (`missing`) slots.
 
     Without such slots the result is 0, or 100 if the other state has no slots either.
     """

@@ -5,9 +5,9 @@ convention is a preset, or a preset with changed choices: `trade`, `exact+dontca
 command line, Python, reports and signatures use this spelling. `docs/metrics.md` explains presets
 and choices, and lists parts of the published code that are not reproduced.
 
-Rules of all conventions: slot names are normalized; `book` is optional in the names of booking
-slots; values are compared in lower case with single spaces; an empty value and "not mentioned"
-mean that a slot is not filled; all spellings of "dontcare" are equal.
+All conventions share some rules: slot names are normalized; `book` is optional in the names of
+booking slots; values are compared in lower case with single spaces; an empty value and "not
+mentioned" mean that a slot is not filled; all spellings of "dontcare" are equal.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mwzeval.multiwoz.schema import (
 )
 
 FUZZY95 = "fuzzy95"
-"""The rule of `--dst`. It is not a convention, because it has no choices."""
+"""The rule of `--dst`, which is not a convention, because it has no choices."""
 
 CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -50,7 +50,7 @@ CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
         "domain-turns": ("active", "all", "dialogue"),
     }
 )
-"""Choice → possible values, in the order of signatures; `exact` uses each first value."""
+"""Choice → possible values, in the order of signatures; `exact` uses the first value of each."""
 LAMBDA = "lambda"
 """An additional choice, any number of at least 0: the rate λ of flexible goal accuracy."""
 KNOWN_CHOICES = (*CHOICES, LAMBDA)
@@ -165,7 +165,7 @@ def trade_labels() -> Mapping[str, Mapping[str, str]]:
 
 
 ABSENT = ""
-"""The value of a slot that is not filled, also among accepted values if a slot may be empty."""
+"""The value of a slot that is not filled; it is an accepted value if a slot may be empty."""
 DST_THRESHOLD = 95
 """`--dst` and `values=fuzzy95`: two values agree if their `partial_ratio` is above this."""
 BOOK = "book"

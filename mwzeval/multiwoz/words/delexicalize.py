@@ -2,9 +2,9 @@
 
 A response is read once. At each word, the longest value of the database that begins there is used,
 in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
-recognized by their form, and counts by adjacent words. Active domains,
-state and earlier mentions determine the domain of an ambiguous value, and the slot of a value that
-several slots can have (times, places, prices, days).
+recognized by their form, and counts by adjacent words. Active domains, state and earlier mentions
+determine the domain of an ambiguous value. They also determine the slot of a value that several
+slots can have (times, places, prices, days).
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ BY_FORM = frozenset(
         *("entrancefee", "roomprice", "internet", "parking", "openhours"),
     }
 )
-"""Slots whose values are common words: they are claims only if the domain is discussed."""
+"""Slots whose values are common words, which are claims only if the domain is discussed."""
 CLAIMS_ONLY = frozenset(
     {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
 )
 """Values that are compared with the database but not replaced by placeholders."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
-"""Slots that, after a venue's name in the same response, belong to the domain of that venue."""
+"""Slots that get the domain of a venue whose name precedes them in the same response."""
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 
 
@@ -105,7 +105,7 @@ class Context:
         return not self.active or any(domain in venues for domain in self.active)
 
     def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
-        """Return the values that the named venues have; all values if they have none of them."""
+        """Return the values that the named venues have, or all values if the venues have none."""
         if slot == "name":
             return [value for value in values if value in self.names] or values
         kept = [
@@ -153,7 +153,7 @@ SLOT_OF = {
     "people": "bookpeople",
     "stay": "bookstay",
 }
-"""Slots of the recognizer without a placeholder → the slots to which their values belong."""
+"""Slots of the recognizer that have no placeholder → the slots of their values."""
 CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
 """Slots for which adjacent words determine whether a value is claimed."""
 
@@ -207,7 +207,7 @@ class _TurnReader:
             yield mention
 
     def _is_landmark(self, candidate: Candidate, before: int) -> bool:
-        """Return whether a place is a landmark; `before` follows the previous landmark."""
+        """Return whether a place is a landmark; `before` is the end of the previous landmark."""
         tokens, first = self._tokens, candidate.first
         if in_landmark_phrase(tokens, first, street=candidate.slot == "address"):
             return True
@@ -258,7 +258,7 @@ class _TurnReader:
         if venues:
             if len(values) > 1:
                 values = [value for value in values if domain in gazetteer.venues(slot, value)]
-            # Of several addresses with all these parts, the shortest has the fewest other parts.
+            # If several addresses have all these parts, the shortest has the fewest other parts.
             chosen = min(values, key=len) if slot == "address" else values[0]
             spelling = gazetteer.spelling(slot, chosen)
         # `King's Parade` and `kings parade` are the same.
@@ -290,7 +290,7 @@ class _TurnReader:
     def _price(self, first: int, after: int, text: str) -> str:
         """Return `roomprice`, `entrancefee` or `price` for a price, based on adjacent words.
 
-        Without such words, a ticket price is not read as a fee in a dialogue that has a train.
+        Without such words, in a dialogue about a train, a ticket price is not read as a fee.
         """
         words = self._tokens.words
         earlier = dropwhile(

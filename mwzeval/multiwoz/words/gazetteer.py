@@ -1,7 +1,7 @@
 """The usual spellings of all values of the database, and a search for them in texts.
 
 Spellings of names and addresses are stored as normalized words in a trie. The search for the
-longest value at a word takes as many steps as the value has words, so a text is read once.
+longest value at a word takes one step per word of the value, so a text is read once.
 
 Some names are misspelled (`the Lenfield`, `Huntington Marriott hotel`): a word that occurs in no
 name is replaced by the most similar word of a name. If the text then contains a name, the original
@@ -69,7 +69,7 @@ def _stem(name: Words, domain: str) -> Words:
 
 
 def _is_telling(form: Words) -> bool:
-    """Return whether words are certainly a name: `avalon` and `river bar`, but not `the place`."""
+    """Return whether words are certainly a name, such as `river bar`, unlike `the place`."""
     form = form[1:] if form[:1] == ("the",) else form
     return len(form) > 1 or (
         bool(form) and len(form[0]) > 2 and form[0] not in WORDS["ordinary words"]
@@ -77,7 +77,7 @@ def _is_telling(form: Words) -> bool:
 
 
 OFF = "off"
-"""Separates a street from the street that it branches off."""
+"""The word between a street and the street from which it branches off."""
 TOWN = ("cambridge",)
 """Words that may follow every address."""
 TOWN_PARTS = {TOWN, ("city", "centre"), ("town", "centre")}
@@ -91,8 +91,8 @@ class Address:
     """An address of the database in normalized words.
 
     `streets` are its streets and buildings without numbers; `tail` is the part of the town, or
-    empty. Responses may give only parts of an address, so each part is compared separately: all
-    streets and numbers in a response must belong to the venue.
+    empty. A response may give only parts of an address, so each part is compared separately: the
+    address must have all streets and numbers in the response.
     """
 
     streets: tuple[Words, ...]
@@ -202,7 +202,7 @@ SHORTEST, LONGEST = 5, 24
 
 
 class Longest(NamedTuple):
-    """A value in tokens: the token after it, its meanings, and whether a possessive s follows."""
+    """A value in tokens: the token after it, its meanings, and whether a possessive "s" follows."""
 
     after: int
     meanings: tuple[Meaning, ...]
@@ -259,7 +259,7 @@ class Gazetteer:
         found = None
         position, last = index, len(words)
         if index + 1 < last and kinds[index] != POSSESSIVE:
-            # The search usually ends here: `the` and `a` begin many values, but rarely this one.
+            # The search usually ends here: `the` and `a` begin many values but rarely occur in one.
             first, after = node.get(words[index], _NO_NODE), words[index + 1]
             if (
                 None not in first

@@ -30,7 +30,7 @@ def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
-    """Return whether a ride begins or ends at a named venue; None if the name has another role."""
+    """Return `departure` or `destination` for the name of a venue; None if the name is neither."""
     position = first - 2 if tokens.word(first - 1) == "the" else first - 1
     before = tokens.word(position)
     if before in WORDS["away"]:
@@ -47,7 +47,7 @@ def way_to_name(tokens: Tokens, first: int) -> str | None:
 
 
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Return whether a place is the start or end of a journey, which the town may not be."""
+    """Return whether a place is the start or end of a journey; the town may be neither."""
     words = tokens.words
     before, following = tokens.word(first - 1), tokens.word(after)
     if before in WORDS["enjoyed"]:
@@ -95,7 +95,7 @@ def unknown_stations(
     """Yield the first and last tokens of stations that are not in the database.
 
     They are capitalized, and they follow words about a journey or are connected with a station of
-    the database, which are at `places` of the text. At least one word is not in `known`.
+    the database; `places` are the positions of these stations. At least one word is not in `known`.
     """
     found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:
@@ -194,7 +194,7 @@ class Journeys:
         slot = NOUNS.get(following[0]) if following else None
         rest = [word for word in following[1:] if word != "time"]
         if rest and rest[0] in (":", "at", "by", "is", "-", "|"):
-            # `Leaves 05:00, arrival at 05:51`: the word belongs to the next time.
+            # `Leaves 05:00, arrival at 05:51`: the word `arrival` refers to the next time.
             rest = rest[1:]
         return None if rest and rest[0][0].isdigit() else slot
 
@@ -214,7 +214,7 @@ class Journeys:
                 return None
             slot = self._time_at(index)
             if slot is not None:
-                # A word that belongs to another time may also apply to this one.
+                # A word that refers to another time may also apply to this one.
                 self.is_sure = not index < self._time[0] <= first
                 return slot
             if index == first - 2 and at and word in ("there", "in", "home"):

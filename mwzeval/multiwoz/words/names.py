@@ -97,8 +97,8 @@ _IS_TELLING = Cache(
 class _Phrase(NamedTuple):
     """A part of the displayed text that may contain a name.
 
-    `strong` is whether the layout marks it as a name, `heads` whether it begins a line. Its
-    distinctive words begin at `own`, after an article and words of small talk.
+    `strong` is true if the layout marks it as a name, `heads` if it begins a line. Its distinctive
+    words begin at `own`, after an article and words of small talk.
     """
 
     start: int
@@ -307,7 +307,7 @@ class _Names:
         )
 
     def _begins_item(self, name: _Phrase) -> bool:
-        """Return whether a line describes a venue and does not belong to another line."""
+        """Return whether a line describes a venue and is not part of another line's description."""
         blocks = self._shown.blocks
         number = self._shown.block_at(name.start)
         block = blocks[number]
@@ -397,7 +397,7 @@ class _Names:
         words = fold(self._text[name.own : name.end])
         kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
         last = words[-1]
-        # A hotel may be called a guesthouse, but a theater is not a museum.
+        # A hotel may be called a guesthouse, but a theater may not be called a museum.
         return (
             len(words) == SHORT_NAME
             and last in DOMAIN_OF

@@ -18,7 +18,7 @@ from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORDS, has
 AMOUNTS = frozenset({"stars", "entrancefee", "price", "duration"})
 """Slots whose values are equal if their numbers are equal."""
 MOST_TICKETS = 8
-"""Maximum number of people for which a price may be a multiple of a ticket's price, as in goals."""
+"""Maximum number of tickets whose total may be stated as a price, as in goals."""
 PENCE = 0.05
 """Maximum difference of totals, because prices of single tickets are rounded."""
 REFERENCE_LENGTH = 8
@@ -145,7 +145,7 @@ SPELLED: Mapping[str, Callable[[str], str]] = {
 
 
 def has_identifier(response: str) -> bool:
-    """Return quickly whether a response has a phone number, postcode, train id or reference."""
+    """Return whether a response has a phone number, postcode, train id or reference; fast."""
     return PATTERNS["identifier"].search(response) is not None
 
 
@@ -208,7 +208,7 @@ def is_reference(tokens: Tokens, index: int) -> bool:
 
 
 class Number(NamedTuple):
-    """A number with a meaning: its end in the text and in the tokens, and its slot."""
+    """A number with a known meaning: its end in the text and in the tokens, and its slot."""
 
     end: int
     token_end: int
@@ -283,7 +283,7 @@ def _price(tokens: Tokens, index: int) -> Number | None:
 def _duration(tokens: Tokens, index: int) -> tuple[bool, Number | None]:
     """Return whether a duration begins at a token, and the duration if it is that of a train.
 
-    Durations that state a frequency, a distance or a notice period are not those of a train.
+    Frequencies, distances and notice periods are not durations of a train ride.
     """
     match = PATTERNS["duration"].match(tokens.low, tokens.start(index))
     if match is None:

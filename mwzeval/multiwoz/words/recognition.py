@@ -134,7 +134,7 @@ class Recognizer:
         return found
 
     def _is_dull(self, word: str, kind: int) -> bool:
-        """Return whether a word that begins no value never has a meaning of its own."""
+        """Return whether a word that begins no value can be skipped, as it never has a meaning."""
         if kind in (SIGN, PLACEHOLDER):
             return word not in NUMBER_STARTS
         return (
@@ -146,7 +146,7 @@ class Recognizer:
         )
 
     def _unknown(self, tokens: Tokens, index: int, found: list[Candidate]) -> Candidate | None:
-        """Return a candidate that needs no database, or that is similar to a value of it."""
+        """Return a candidate that needs no database, or is similar to a value of the database."""
         kind, word = tokens.kinds[index], tokens.words[index]
         if kind == NUMERIC or word in WORDS["split identifiers"]:
             identifier = _identifier(tokens, index)
@@ -242,7 +242,7 @@ class Recognizer:
         elif slot == "type":
             is_value = following not in WORDS["not behind types"]
             if before in WORDS["not before types"]:
-                # `the museum` has no placeholder, but `the museum X` states the type of X.
+                # `the museum` gets no placeholder, but `the museum X` states the type of X.
                 is_value = is_value and value not in WORDS["hotel types"]
                 meanings = (("thetype", value),)
         elif slot == "pricerange":
@@ -330,13 +330,13 @@ def _is_where(
 
 
 def _first_word(tokens: Tokens, index: int, after: int) -> int:
-    """Return the first token of a value; an article belongs to it only if it has a capital."""
+    """Return the first token of a value, including an article if it has a capital."""
     is_article = tokens.words[index] == "the" and tokens.text[tokens.start(index)] == "t"
     return index + 1 if is_article and after > index + 1 else index
 
 
 def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
-    """Return the end position of a value in the text, without the s of a possessive."""
+    """Return the end position of a value in the text, without a possessive "s"."""
     if longest.owner:
         return tokens.start(after - 1) + len(tokens.words[after - 1]) - 1
     return tokens.end(after - 1)
@@ -360,7 +360,7 @@ def _identifier(tokens: Tokens, index: int) -> Candidate | None:
     return None
 
 
-# Values of the database
+# Conditions for values of the database, and values that the database lacks
 
 
 def _is_area(tokens: Tokens, index: int, after: int) -> bool:
@@ -569,7 +569,7 @@ FARTHEST = 14
 
 
 def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str] | None:
-    """Return the token after the statement about an amenity, and yes or no.
+    """Return the token after the statement about an amenity, and "yes" or "no".
 
     The amenity is from `index` to `after`. Returns None if it is only requested or wished for.
     """

@@ -56,7 +56,7 @@ class Delexicalized:
 
 _FIGURES = r"[^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*"
 _OWNER = r"\s?['’`´]\s?s\b"
-# A known placeholder (other text in brackets is words); text with a digit (13:15, 5pm, cb2.1ab,
+# A known placeholder (other text in brackets is split); text with a digit (13:15, 5pm, cb2.1ab,
 # tr1234); a word with a possessive s, also if tokenized (king 's); any other sign. The first
 # alternative, letters before a space or the end of a clause, matches nearly all tokens.
 _TOKEN = re.compile(
@@ -143,7 +143,7 @@ class Tokens:
         starts = self._starts = []
         position, find = 0, self.low.find
         for token in self._tokens:
-            # Only spaces and `_` are between tokens, and neither begins a token.
+            # Tokens are separated only by spaces and `_`, which do not begin a token.
             position = find(token, position)
             starts.append(position)
             position += len(token)
@@ -314,7 +314,7 @@ def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
 
 @lru_cache(maxsize=2**8)
 def shown(response: str) -> Shown:
-    """Return the displayed text of a response, in linear time; cached because turns are reread."""
+    """Return the displayed text of a response, in linear time; cached for repeated reading."""
     if response.isascii() and not PATTERNS["needs to be stripped"].search(response):
         return Shown(response)
     plain = response.translate(_REPLACED)
