@@ -19,7 +19,7 @@ from tests.places import ROOT, read_json, shared
 
 pytestmark = pytest.mark.integration
 
-PAGE = ROOT / "docs" / "live_reference.md"
+PAGE = ROOT / "benchmarks" / "measurements.md"
 TABLE = Path(__file__).with_name("agreement.tsv")
 Verdict = tuple[str, str, str, int, int]
 
