@@ -4,7 +4,7 @@ NAME = "crosswoz"
 TITLE = "CrossWOZ"
 
 SCORING_REVISION = 3
-"""It increases whenever the score of an unchanged input changes; every signature contains it."""
+"""The revision in every signature, which increases when the score of an unchanged input changes."""
 
 META = "_meta"
 """The key of a file's header."""

@@ -73,7 +73,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CrossWozScorer(FileScorer):
-    """Scores files of one revision and fold, or of those in the header of each file."""
+    """Scores files of one revision and fold, or of the revision and fold in each file's header."""
 
     options: Options
     revision: str | None
@@ -97,7 +97,7 @@ class CrossWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], None]:
-        """The scopes of both sides, because texts are scored for each side only."""
+        """The scopes of both sides, because texts are scored separately for each side."""
         return (USER, SYSTEM), None
 
     @property
@@ -132,7 +132,7 @@ class CrossWozScorer(FileScorer):
     ) -> Gold:
         """Return the gold data for a file whose header names this revision and fold.
 
-        If nothing names the fold, it is the local fold that has dialogues with these `ids`.
+        Without a named fold, it is the available fold that has dialogues with these `ids`.
         """
         is_known = revision in REVISIONS
         chosen = self.revision or (revision if revision is not None and is_known else RELEASE)

@@ -1,4 +1,4 @@
-"""Checks whether predictions can be scored, and in which tracks; reports all problems together.
+"""Checks whether, and in which tracks, predictions can be scored; reports all problems together.
 
 The problems include unknown and missing dialogues, dialogues of another length, missing fields,
 unknown services, and values whose spelling differs from gold.
@@ -53,7 +53,7 @@ HALF_AND_FULL = "width (full or half), case or blanks"
 UNFILLED = frozenset(
     {"none", "null", "nan", "n/a", "unknown", "not mentioned", "无", "未提及", "未知"}
 )
-"""Values in lower case by which systems mark an empty slot; no gold state has them."""
+"""Values, in lower case, with which systems mark an empty slot; no gold state has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def check(
         if conditioning not in (None, *JOINT_NAMES):
             message = unknown("conditioning", str(conditioning), JOINT_NAMES)
             findings.error("unknown-conditioning", message, key=META)
-            conditioning = GOLD_PREVIOUS_STATE  # avoids a second error for it
+            conditioning = GOLD_PREVIOUS_STATE  # avoids a second error about the conditioning
         _check_header(typed.header, gold.fold, findings)
         if DST in tracks:
             _check_conditioning(conditioning, findings)
@@ -288,7 +288,7 @@ def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings)
 def _check_services(predictions: Predictions, gold: Gold, findings: Findings) -> None:
     """Report acts about services that no hotel of the database and no gold act has.
 
-    As for other slots that do not exist, this is an error, or counts as wrong if lenient.
+    As for other slots that do not exist, this is an error; if lenient, the acts count as wrong.
     """
     named = [
         (name, turn, key, act.service)

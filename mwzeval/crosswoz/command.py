@@ -35,7 +35,7 @@ from mwzeval.text import to_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     places = {"": parser.add_subparsers(dest="action", metavar="ACTION", required=True)}
     for group, summary in model_command.GROUPS.items():
         part = places[""].add_parser(group, help=summary)

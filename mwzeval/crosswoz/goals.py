@@ -90,7 +90,7 @@ WIFI = "wifi"
 class SubGoal:
     """A sub-goal under construction.
 
-    This venue is near that of `source`; `ends` are the sub-goals at both ends of a trip.
+    Its venue is near the venue of `source`; `ends` are the sub-goals at both ends of a trip.
     """
 
     domain: str
@@ -103,7 +103,7 @@ class SubGoal:
 class GoalGenerator:
     """Generates goals with values of a database.
 
-    Raises `DataError` with everything that the database lacks.
+    Raises `DataError` that lists everything the database lacks.
     """
 
     def __init__(self, database: Database) -> None:

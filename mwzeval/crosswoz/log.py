@@ -1,8 +1,8 @@
 """Reads logs of simulated dialogues for scoring.
 
 A log is a file of trajectories (`mwzeval.conversation.trajectory`) whose exchanges have the form of
-predictions files. Other simulators may write lines of predictions files, with goal, final goal and
-a flag for finished dialogues, below a header line with the settings.
+predictions files. Other simulators may write a header line with the settings, then lines of
+predictions files with goal, final goal and a flag for finished dialogues.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
 OF_NO_SCORE = "acts do not count in scores of a simulation, but were used in its dialogues"
 NATURAL_MIX = 1000
-"""The maximum number of dialogues of the natural mix, which are the first dialogues."""
+"""The maximum number of dialogues in the natural mix, which has the first dialogues of a log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ Lines = Sequence[tuple[int, Any]]
 def natural_mix(names: Iterable[str]) -> int:
     """Return the number of dialogues, from the first, whose goals have consecutive numbers.
 
-    If a goal is skipped because there are enough goals of its type, the mix of types is no longer
-    natural. Names without numbers are not checked.
+    A missing number means that a goal was skipped because its type had enough goals, so the mix of
+    types is no longer natural. Names without numbers are not checked.
     """
     count = 0
     for index, name in enumerate(names):
@@ -167,7 +167,7 @@ def _as_predictions(line: Mapping[str, Any]) -> dict[str, Any]:
     plain[DIALOGUE] = line[LINE_DIALOGUE]
     plain[HAS_FINISHED] = line.get("end") == USER_STOP
     plain[N_TURNS] = line.get("turns")
-    # A dialogue without messages may also lack acts.
+    # A dialogue without messages may have no acts either.
     plain[TURNS] = line.get(ACTS) if line.get(MESSAGES) else line.get(ACTS, [])
     return plain
 

@@ -1,4 +1,4 @@
-"""The benchmark class of CrossWOZ, which the entry point names."""
+"""The benchmark class of CrossWOZ, registered by the entry point."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class CrossWoz(Benchmark):
 
 
 def _is_exchange(dialogue: Any, exchanges: Any) -> bool:
-    """Return whether exchanges are CrossWOZ's: by their fields, or by a number and Chinese text."""
+    """Return whether exchanges have fields of CrossWOZ, or a number and Chinese text."""
     if not isinstance(exchanges, list) or not exchanges:
         return False
     first = exchanges[0]

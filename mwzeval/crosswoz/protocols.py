@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class Rng:
-    """Random choices that depend only on a seed, also if dialogues run in parallel.
+    """Random choices that depend only on a seed, even if dialogues run in parallel.
 
     This uses Python's generator, because NumPy's is ten times as slow for single numbers.
     """
@@ -75,7 +75,7 @@ class UserSimulator(Protocol):
 
     @property
     def terminated(self) -> bool:
-        """Whether the dialogue is finished: everything was expressed and answered."""
+        """Whether the dialogue is finished: all lines of the goal were expressed and answered."""
         ...
 
 
@@ -94,7 +94,7 @@ class System(Protocol):
 class TextSystem(Protocol):
     """A system that receives and returns text; `state` and `selected` as for `System`.
 
-    Its last input and output acts are logged if it has the attributes `understood` and `said`.
+    If it has the attributes `understood` and `said`, its last input and output acts are logged.
     """
 
     def respond(self, utterance: str, /) -> str:

@@ -70,7 +70,7 @@ class Header:
 class Predicted:
     """The prediction for one exchange; missing fields are None.
 
-    `state` has all 26 slots, "" if a slot is not constrained, and any slots that do not exist.
+    `state` has all 26 slots ("" if a slot is not constrained), and any unknown slots.
     """
 
     user_acts: Acts | None = None

@@ -1,7 +1,7 @@
 """Simulated dialogues: a user with a goal talks to a system, at act level or text level.
 
-The goal with a given number, and its dialogue, depend only on the seed: neither the number of
-processes nor an interruption changes the result.
+The goal with a given number, and its dialogue, depend only on the seed, not on the number of
+processes or on interruptions.
 
 Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"). The user begins; a dialogue is
 finished if the user terminates it within 15 turns.
@@ -67,7 +67,7 @@ MOST_EXCHANGES = 15
 """The maximum number of user turns of a dialogue."""
 PER_TYPE = 1000
 GIVE_UP = 100_000
-"""The number of consecutive goals of complete types after which the missing types are given up."""
+"""After this number of consecutive goals of complete types, the missing types are given up."""
 MakeGoal = Callable[[Rng], Goal]
 FINISHED = "finished"
 OUTCOMES = {
@@ -86,8 +86,8 @@ class Setting:
     """The user, the system, and the level at which they talk.
 
     Either `make_system` (a system at act level, `System`) or `make_text_system` (a system at text
-    level, `TextSystem`) is given. At level `text`, the user, and also a system at act level, use
-    `nlu` and `nlg`. Raises `UsageError` for settings that cannot be combined.
+    level, `TextSystem`) is given. At level `text`, the user and a system at act level use `nlu` and
+    `nlg`. Raises `UsageError` for settings that cannot be combined.
     """
 
     database: Database
@@ -149,7 +149,7 @@ class Setting:
             user_turns=self.limit,
             note=keep if record.is_watched else None,
         )
-        # Reaching the limit is not a problem: the finish rate counts it.
+        # A dialogue that reaches the limit has no problem; it lowers the finish rate.
         return keep(ending._replace(problem=None) if ending.end == LIMIT else ending)
 
 
@@ -379,9 +379,9 @@ class Rate:
 class Summary:
     """Finish rates and problems.
 
-    `natural` is the rate in the natural mix of goal types ("overall" in the paper), `macro` the
-    mean over goal types. `outcomes` counts how dialogues ended. `problems` counts the errors of
-    users and systems, most frequent first. `silent` counts dialogues with an empty system turn.
+    `natural` is the rate in the natural mix of goal types ("overall" in the paper), `macro` is the
+    mean over goal types. `outcomes` counts dialogues by their ending. `problems` counts the errors
+    of users and systems, most frequent first. `silent` counts dialogues with an empty system turn.
     `unknown` counts the dialogues with acts that do not exist, by the unknown part.
     """
 

@@ -47,9 +47,9 @@ REMEMBERED = 2**14
 def system_named(name: str) -> Callable[[Database], Any]:
     """Return the function that makes the system called `name` for a dialogue.
 
-    `rule` is the rule-based system, and `rule-paper` the same with the paper's RuleDST. A folder is
-    a trained SL policy. `package.module:Name` is a user-defined class or function that is called
-    with the database. Raises `UsageError` for other names, `InputError` if loading fails.
+    `rule` is the rule-based system, and `rule-paper` uses the paper's RuleDST. A folder contains a
+    trained SL policy. `package.module:Name` is a user-defined class or function that is called with
+    the database. Raises `UsageError` for other names, `InputError` if loading fails.
     """
     if name in (RULE, RULE_PAPER):
         return partial(RuleSystem, paper_compatible=name == RULE_PAPER)
@@ -124,9 +124,9 @@ def nlg_named(name: str) -> Nlg:
 def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: Database) -> Nlu:
     """Return the NLU called `name`, for a `database`; `templates` are those of a `TemplateNlg`.
 
-    `templates` matches the manual templates. A folder is a trained NLU. `package.module:Name` is a
-    user-defined class or function that is called once, without arguments. Raises `UsageError` for
-    other names, `InputError` if an NLU cannot be loaded.
+    `templates` matches the manual templates. A folder contains a trained NLU. `package.module:Name`
+    is a user-defined class or function that is called once, without arguments. Raises `UsageError`
+    for other names, `InputError` if an NLU cannot be loaded.
     """
     if name == TEMPLATES and templates is not None:
         user, system = templates[USER].manual, templates[SYSTEM].manual
@@ -268,7 +268,7 @@ def add_live(parser: ArgumentParser) -> None:
 
 
 def live_setting(arguments: Namespace) -> RunSetting:
-    """Return the dialogues to run for `mwzeval live`, the same as for `crosswoz simulate`.
+    """Return the dialogues for `mwzeval live`, which are the same as for `crosswoz simulate`.
 
     Raises `UsageError` for options that cannot be combined.
     """

@@ -19,7 +19,7 @@ FIELDS = (
 class Track:
     """A task. Every exchange must have the `required` fields and at least one of `any_of`.
 
-    An optional field, or one of `any_of`, must be in all exchanges if it is in one.
+    If one exchange has an optional field, or a field of `any_of`, all exchanges must have it.
     """
 
     name: str

@@ -42,7 +42,7 @@ class NluSettings(TrainingSettings):
     longest: int = 160
     """The maximum number of characters of an utterance, and of its context."""
     context: bool = True
-    """Whether previous utterances are read too."""
+    """Whether the model also reads previous utterances."""
     varied: float = 0.5
     """Share of values that are replaced by other values of their slot in each epoch."""
 
@@ -55,9 +55,9 @@ class TradeSettings(TrainingSettings):
     """Settings of TRADE. Raises `UsageError` for invalid values."""
 
     hidden: int = 100
-    """Width of embeddings and recurrent layers; 400 in Wu et al., 100 in the public code."""
+    """Width of embeddings and recurrent layers: 400 in Wu et al., 100 in the public code."""
     dropout: float = 0.2
-    """This is also the share of words that are replaced by the unknown word in training."""
+    """The dropout rate; also the share of words replaced by the unknown word in training."""
     characters: bool = False
     """Whether words are single characters instead of jieba's words."""
     longest_history: int = 1000
@@ -98,8 +98,8 @@ def training_and_validation(
 ) -> tuple[list[Dialogue], list[Dialogue]]:
     """Return the training dialogues of a fold, and the dialogues that select the epoch.
 
-    The latter are the last `held_out` dialogues of the fold, or the validation fold in `root`.
-    Raises `UsageError` if both would be the same or one would be empty.
+    The epoch is selected on the last `held_out` dialogues of the fold, or on the validation fold in
+    `root`. Raises `UsageError` if both sets would be the same or one would be empty.
     """
     training = list(fold.dialogues.values())
     if held_out is not None:

@@ -1,6 +1,6 @@
 """DSTC7 track 1, sentence selection: select the next utterance of a dialogue from candidates.
 
-No module outside this package knows DSTC7. Source: the track's task description (IBM/dstc7-noesis);
+No module outside this package uses DSTC7. Source: the track's task description (IBM/dstc7-noesis);
 Gunasekara et al., "DSTC7 Task 1: Noetic End-to-End Response Selection", NLP4ConvAI 2019.
 """
 
@@ -8,4 +8,4 @@ NAME = "dstc7"
 TITLE = "DSTC7"
 
 SCORING_REVISION = 2
-"""It increases whenever the score of an unchanged input changes; every signature contains it."""
+"""The revision in every signature, which increases when the score of an unchanged input changes."""

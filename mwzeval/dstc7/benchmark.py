@@ -111,7 +111,7 @@ class SubmissionScorer(FileScorer):
     def validate(self, file: str) -> list[Problem]:
         """Return all problems of a submission and its gold data.
 
-        Raises `UsageError` if a pool is given without targets.
+        Raises `UsageError` for a pool without targets.
         """
         track = track_from(self._track, file)
         return validate(file, self._gold(track), track, self._options)

@@ -54,7 +54,7 @@ class DialogueChecks:
 def _report_lacking(
     findings: Findings, lacking: list[tuple[str, str]], answers: int, where: str
 ) -> None:
-    """Warn about correct answers that are not among the candidates, with the first one."""
+    """Warn about correct answers that are not among the candidates, with the first example."""
     if lacking:
         name, identity = lacking[0]
         message = (
@@ -80,7 +80,7 @@ def check_examples(
 ) -> None:
     """Report examples that only the submission or only the targets have.
 
-    `is_sample` is true if no targets were named and those of the embedded sample are used.
+    `is_sample` is true if no targets were named, so that the embedded sample is used.
     """
     if submission and targets and not submission.keys() & targets.keys():
         where = "embedded sample's targets" if is_sample else "targets"

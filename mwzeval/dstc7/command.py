@@ -29,7 +29,7 @@ TRAINED = ("epochs", "dimensions", "batch_size", "learning_rate", "patience", "s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     predict = actions.add_parser("predict", help="write a baseline's submission")

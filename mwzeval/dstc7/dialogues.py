@@ -208,7 +208,7 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
     """Return canonical candidate id → utterance, in the order of the file.
 
     The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header or quotes; further
-    tabs belong to the utterance. Lines with one column and repeated ids are errors; a size other
+    tabs are part of the utterance. Lines with one column and repeated ids are errors; a size other
     than 120,000 is a warning. Problems are added to `findings`; without it, errors raise
     `InputError`.
     """

@@ -175,7 +175,7 @@ def plain_metrics(
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
     """Return the mean of the final scores of several submissions, and the tracks that it covers.
 
-    The track's own method of combining subtasks is not known; this mean is not official. Raises
+    This mean is not official; it is not known how the organizers combined subtasks. Raises
     `ValueError` if there are no submissions.
     """
     if not evaluated:

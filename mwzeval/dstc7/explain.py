@@ -25,7 +25,7 @@ MEANINGS = {
     "empty-ranking": "The ranking is empty.",
     "not-submitted": "The example is not in the submission.",
 }
-"""Why a hit was missed (as in docs/dstc7.md); `ranked-below` and `none-below` end with the rank."""
+"""Reasons for a missed hit (docs/dstc7.md); `ranked-below` and `none-below` end with the rank."""
 
 RIGHT, SELECTED = "right", "selected"
 """The labels of correct candidates, and of candidates that the F-score selects."""

@@ -99,7 +99,7 @@ class _Text:
                 raise too_large(self._name, what, most)
 
     def _refill(self) -> bool:
-        """Drop the parsed text, read as much again as is left; return whether there was more."""
+        """Drop the parsed text, and read more; return False at the end of the file."""
         self._line, self._column = self._place(self.at)
         parts = [self._text[self.at :]]
         self.at = 0

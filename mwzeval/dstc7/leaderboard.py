@@ -30,9 +30,8 @@ CHANCE = "random ranking (expected)"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All tables, the sources by their short names, and notes.
-
-    A table is about one test set (a `case` for Advising) or about dev. Scores are between 0 and 1.
+    """All tables, the sources by their short names, and notes. A table has results on one test set
+    (a `case` for Advising) or on dev. Scores are between 0 and 1.
     """
 
     sources: Mapping[str, str]
@@ -84,7 +83,7 @@ def _chance(track: str) -> Iterator[LeaderboardRow]:
 def tables_of(
     results: Results, track: Track, split: str | None = None
 ) -> tuple[LeaderboardTable, ...]:
-    """Return the tables of a track: of its test set if it names one, of a `split` if given.
+    """Return the tables of a track: only those of its test set or of a `split`, if given.
 
     Raises `UsageError` if there are no published results.
     """

@@ -1,9 +1,9 @@
 """The scores of a submission: a row for each example, and scores (0 to 1) of column sums.
 
 With `compat="2018"`, rows reproduce the organizers' script with its errors, for comparison with old
-tables: Recall@100 counts a hit at any rank, also after 100; average precision uses the position of
-an answer in the targets file instead of its position among the answers found, so that it can exceed
-1; repeated ids in a ranking take up ranks, and repeated targets count again.
+tables. Recall@100 counts a hit at any rank, even after 100. Average precision uses the position of
+an answer in the targets file instead of its position among the answers found, so it can exceed 1.
+Repeated ids in a ranking are not removed, and repeated targets count again.
 
 Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
 Voorhees, TREC-8 (reciprocal rank); IBM/dstc7-noesis, evaluations/metrics.py at aab03b8.
@@ -176,7 +176,7 @@ def select(
 ) -> tuple[tuple[str, ...], Selection]:
     """Return the choices that cover the share `coverage` of the probability, and their counts.
 
-    At most the ten most probable choices are used; if an id is repeated, its first place counts.
+    Only the ten most probable choices are used; if an id is repeated, the first one counts.
     """
     places = _first_places(ranking.ids)
     weights = [ranking.confidences[place] or 0.0 for place in places]
@@ -190,9 +190,9 @@ def select(
 def covering(weights: Sequence[float], coverage: float) -> list[int]:
     """Return the indices of the most probable entries that together cover a share of all weight.
 
-    They are the shortest prefix that reaches `coverage` after sorting by falling weight (equal
-    weights stay in order). Entries of weight 0 are never included. The indices are in sorted order;
-    the list is empty if all weights are 0.
+    They are the fewest entries that reach `coverage` after sorting by falling weight (equal weights
+    stay in order). Entries of weight 0 are never included. The indices are in sorted order; the
+    list is empty if all weights are 0.
     """
     try:
         total = fsum(weights)
@@ -301,7 +301,7 @@ def _fscore_measures(make: partial[Measure], coverage: float) -> Iterator[Measur
     yield make(f"fscore@{percent}", f"F-score@{percent}", of=f1)
     yield make("precision", "Precision", of=partial(ratio, right, selected))
     yield make("recall", "Recall", of=partial(ratio, right, correct))
-    # The task description does not define these.
+    # The task description does not define these scores.
     for name, label, of in (
         ("macro.precision", "Macro precision (ours)", partial(_mean, "precision", EXAMPLES)),
         ("macro.recall", "Macro recall (ours)", partial(_mean, "recall", EXAMPLES)),

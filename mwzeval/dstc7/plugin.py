@@ -1,4 +1,4 @@
-"""The benchmark class of DSTC7, which the entry point names."""
+"""The benchmark class of DSTC7, registered by the entry point."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Ranking:
     """The ranking of one example, in file order and with repeats.
 
     `ids` are canonical. A missing confidence is None, and a confidence that is not a number is NaN.
-    `has_repeats` says whether an id occurs twice.
+    `has_repeats` is true if an id occurs twice.
     """
 
     ids: tuple[str, ...]
@@ -93,9 +93,9 @@ def read_submission(
 ) -> Submission:
     """Return the submission in a file: JSON (also compressed, or `-`), or a zip archive.
 
-    `track` selects a file of the archive, whose files have official names. Problems of examples and
-    entries are added to `findings`; without it, errors raise `InputError`. `InputError` is also
-    raised for a file that cannot be read, is not a JSON array or is too large.
+    `track` selects a file of the archive, in which all files have official names. Problems of
+    examples and entries are added to `findings`; without it, errors raise `InputError`.
+    `InputError` is also raised for a file that cannot be read, is not a JSON array or is too large.
     """
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)

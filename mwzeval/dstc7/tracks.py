@@ -192,9 +192,9 @@ def track_of_file(file: str) -> Track | None:
 
 
 def track_from(name: str | None, file: str, *, is_output: bool = False) -> Track:
-    """Return the track called `name` or, without it, the track in the submission's file name.
+    """Return the track called `name`; without a name, the track in the submission's file name.
 
-    Raises `UsageError` if neither names a track, `InputError` if an input file does not exist.
+    Raises `UsageError` if neither is a track, `InputError` if an input file does not exist.
     """
     named = track_of_file(file)
     if name is not None:

@@ -1,8 +1,8 @@
 """Converts submissions and targets to and from the formats of TREC tools.
 
 A run has six columns (query, Q0, document, rank, score, tag), qrels have four (query, 0, document,
-relevance). A query is an example, a document is a candidate. The tools sort by score, mostly in 32
-bits, and break ties differently. The score is the negative rank, which preserves the order.
+relevance). A query is an example, a document is a candidate. The tools sort by score, mostly with
+32 bits, and differ for equal scores; so the scores of a run are negative ranks.
 
 Source: trec_eval (NIST).
 """
@@ -78,8 +78,8 @@ def read_run(path: str | Path) -> list[Ranked]:
 def read_qrels(path: str | Path) -> Targets:
     """Return qrels as targets: the candidates with a relevance above 0.
 
-    Raises `InputError` with all problems, including examples without a relevant candidate. For such
-    an example, the qrels must have NONE as a relevant document.
+    Raises `InputError` with all problems, including examples without a relevant candidate. In the
+    qrels of such an example, NONE must be a relevant document.
     """
     findings = Findings(file=str(path))
     correct: dict[str, dict[str, None]] = {}

@@ -122,7 +122,7 @@ def turn_key(acts: Iterable[Act]) -> Key:
 
 
 def parse_key(text: str) -> Key:
-    """Return the key for its spelling in a template file, in any order."""
+    """Return the key whose spelling in a template file is `text`, in any order."""
     return tuple(sorted(text.split(TOGETHER))) if text else ()
 
 

@@ -1,7 +1,7 @@
 """The venue database in memory, which finds the venues that satisfy a state.
 
-As in the query of the public CrossWOZ code, values of a state are parts of texts, ranges of prices
-or lower bounds of ratings.
+As in the public CrossWOZ code, a value of a state matches as a part of a text, as a range of prices
+or as a lower bound of a rating.
 
 The answer to a query is the intersection of bit sets, one for each constraint; bit i is the i-th
 venue of the file. Distinct texts and numbers are indexed once, and the bit sets of constraints are
@@ -45,7 +45,7 @@ REMEMBERED = 2**14
 """The maximum number of cached answers, which limits the memory for malicious input."""
 DEPARTURE_MARK, DESTINATION_MARK = "(起点)", "(终点)"
 STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION}
-"""Slot with a station → slot with the end of the trip near it."""
+"""Slot with a station → slot with the end of the trip near this station."""
 TAXI_RECORD = {CAR_TYPE: "#CX", CAR_PLATE: "#CP"}
 """The record of every taxi: placeholders, which also occur in gold system acts."""
 
@@ -63,7 +63,7 @@ EVERYTHING = float("inf")
 
 
 def price_bounds(slot: str, value: str) -> Bounds | None:
-    """Return the bounds of a ticket, cost or price, None if the value sets no bound.
+    """Return the bounds of a ticket, cost or price; None if the value has no bounds.
 
     A single number is an exact price. If there are blanks around the hyphen of a range, only the
     first number counts: `100 - 150元` means exactly 100.
@@ -81,7 +81,7 @@ def price_bounds(slot: str, value: str) -> Bounds | None:
 
 
 def rating_bounds(value: str) -> Bounds | None:
-    """Return the bounds of a rating: the number at the beginning of the value, or more.
+    """Return the bounds of a rating, which is at least the number at the beginning of the value.
 
     `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5. The result is None if there is no number.
     """
@@ -227,7 +227,7 @@ class Database:
             domain: {entity.name: entity for entity in entities[domain]} for domain in VENUE_DOMAINS
         }
         self._stations = entities[METRO]
-        self._station_of = dict(reversed(self._stations))  # the first of equal names counts
+        self._station_of = dict(reversed(self._stations))  # of equal names, the first counts
         self._places = _Texts([name] for name, _ in self._stations)
         self._stop = lru_cache(REMEMBERED)(self._first_stop)
         self._answer = lru_cache(REMEMBERED)(self._query)

@@ -71,8 +71,8 @@ class SystemTurn:
     """The system's utterance and acts, and its state at the first and last query of the turn.
 
     `first_query` has the user's constraints (`sys_state_init`, the target of state tracking).
-    `last_query` may be relaxed (`sys_state`, from which the next turn starts). `first_selected` and
-    `last_selected` are the names selected from their results.
+    `last_query` may have fewer constraints (`sys_state`, from which the next turn starts).
+    `first_selected` and `last_selected` are the names selected from the results of these queries.
     """
 
     utterance: str
@@ -144,8 +144,8 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
 def check_characters(dialogues: Iterable[Dialogue]) -> None:
     """Raise `InputError` if a text of a dialogue is not valid Unicode (a lone surrogate).
 
-    Files with such texts are rejected when they are read. Models that are trained on dialogues made
-    in Python would copy such words to files, where they cannot be written.
+    Files with such texts are rejected when they are read. Without this check, models trained on
+    dialogues made in Python would contain words that cannot be written to files.
     """
     for dialogue in dialogues:
         for number, exchange in enumerate(dialogue.exchanges):

@@ -285,7 +285,7 @@ def _at_hand(root: DataRoot, revision: str) -> dict[str, Path]:
 def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
     """Return the available fold with the most of these dialogues, `test` if no fold has any.
 
-    Without `ids`, it is the first available fold. Raises `DataError` for unreadable files.
+    Without `ids`, return the first available fold. Raises `DataError` for unreadable files.
     """
     there = _at_hand(root, revision)
     if not ids:

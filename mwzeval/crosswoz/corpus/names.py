@@ -1,6 +1,6 @@
 """The Chinese names in CrossWOZ's files, each with an English translation.
 
-They are data and never translated when they are compared, stored or printed.
+The names are data, which are never translated when they are compared, stored or printed.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ RATING = "评分"
 ADDRESS = "地址"
 PHONE = "电话"
 STATION = "地铁"
-"""The slot with the nearest metro station; its name equals that of the domain."""
+"""The slot with the nearest metro station; the metro domain has the same name."""
 TICKET = "门票"
 """Entrance fee of an attraction, in yuan."""
 DURATION = "游玩时间"
-"""How long a visit of an attraction takes."""
+"""The duration of a visit to an attraction."""
 DISHES = "推荐菜"
 """Recommended dishes of a restaurant."""
 COST = "人均消费"
-"""Cost of a meal for one, in yuan."""
+"""Cost of a meal for one person, in yuan."""
 OPEN_HOURS = "营业时间"
 HOTEL_TYPE = "酒店类型"
 SERVICES = "酒店设施"
-"""Services of a hotel; one service X is also the slot `酒店设施-X`."""
+"""Services of a hotel; each service X also has the slot `酒店设施-X`."""
 PRICE = "价格"
 """Price of a hotel, in yuan a night."""
 DEPARTURE = "出发地"
@@ -43,7 +43,7 @@ DESTINATION_STATION = "目的地附近地铁站"
 CAR_TYPE = "车型"
 CAR_PLATE = "车牌"
 SOURCE_DOMAIN = "源领域"
-"""The slot of a Select act whose value is the domain of the venue that was chosen before."""
+"""The slot of a Select act whose value is the domain of the previously chosen venue."""
 
 NEARBY = {ATTRACTION: "周边景点", RESTAURANT: "周边餐馆", HOTEL: "周边酒店"}
 """Domain → the slot with nearby venues of that domain."""

@@ -41,8 +41,8 @@ def comparable_text(text: str) -> str:
 def comparable(act: Act) -> Act:
     """Return an act with slot and value in comparable form.
 
-    NLU models return word pieces, which have neither case nor blanks (section 9 of the paper's
-    code). Therefore both sides are compared in this form.
+    Predicted and gold acts are compared in this form, because NLU models return word pieces, which
+    have neither case nor blanks (section 9 of the paper's code).
     """
     return Act(act.intent, act.domain, comparable_text(act.slot), comparable_text(act.value))
 
@@ -52,7 +52,7 @@ def normal_value(slot: str, value: str) -> str:
     """Return a state's value in normal form: sorted items, no meaningless blanks.
 
     Blanks separate dishes and services, and are meaningless in other slots. The ending of hotel
-    types, which not all annotators wrote, is removed (`经济型`). Width and case do not change.
+    types (`经济型`) is removed, because not all annotators wrote it. Width and case do not change.
     """
     items = value.split()
     if slot in SEVERAL_ITEMS:
@@ -69,8 +69,8 @@ BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text without blanks. Raises `DependencyError` without jieba.
 
-    Blocks are segmented separately, with the same result, so that the results for blocks can be
-    cached: many sentences differ only in a few values.
+    Blocks are segmented separately, which has the same result. The results for blocks are cached,
+    because many sentences differ only in a few values.
     """
     words: list[str] = []
     for block in BLOCKS.split(text):
@@ -99,7 +99,7 @@ def _cut() -> Callable[[str], Iterable[str]]:
         jieba: Any = required("jieba", "crosswoz")
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()
-    # By default, jieba reads them from a temporary folder, where anybody may have written the file.
+    # By default, jieba reads the words from a temporary folder, to which anybody can write.
     tokenizer.FREQ, tokenizer.total = derive(
         "jieba-words",
         [Path(jieba.__file__).with_name(jieba.DEFAULT_DICT_NAME)],

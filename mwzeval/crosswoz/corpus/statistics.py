@@ -103,11 +103,11 @@ PAPER_DATABASE: Columns = {
 def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:
     """Return Tables 1, 6 and 7 for all dialogues (key `all`) and for each goal type that occurs.
 
-    Rates are shares (0 to 1): of goals that change (a constraint without reference has another
+    Rates (0 to 1) are the shares of goals that change (a constraint without reference has another
     value at the end), of dialogues without an offer, and of system turns whose last query differs
     from the first. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
-    `values` distinct values in acts, `slot_values` distinct values of each domain and slot. This is
-    our interpretation; the paper does not define them. Raises `DependencyError` without jieba.
+    `values` distinct values in acts, `slot_values` distinct values of each domain and slot. The
+    paper does not define them; the definitions are ours. Raises `DependencyError` without jieba.
     """
     every = list(dialogues)
     scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
@@ -210,7 +210,7 @@ def fold_statistics(fold: Fold) -> dict[str, Any]:
 def statistics_document(statistics: Mapping[str, Any]) -> Document:
     """Return the result of `fold_statistics` as two tables with a line for each number.
 
-    Below the number is the paper's: that of the same fold or, if marked, of the training fold.
+    The paper's number is below it: for the same fold or, if marked, for the training fold.
     """
     paper = statistics.get("paper", {})
     scopes = {
@@ -235,7 +235,7 @@ def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> Shee
         for label, paper in beneath.items():
             figures = [paper.get(column, {}).get(name) for column in columns]
             if any(figure is not None for figure in figures):
-                # The figures have the same digits as in the paper.
+                # The paper's figures are shown with the digits of the paper.
                 lines.append([f"  {label}", *("" if f is None else str(f) for f in figures)])
                 break
     return sheet("", [title, *columns], lines)

@@ -1,10 +1,10 @@
 """A trained NLU: tags of characters and classes of utterances.
 
 Values of Inform and Recommend acts in an utterance are tagged by character (B and I); all other
-acts are classes of the whole utterance. The network is a recurrent layer over characters with the
-context, or any BERT in a local folder, which is fine-tuned. The loss is the cross-entropy of the
-tags plus the weighted cross-entropy of the classes. Without validation data, the last weights are
-used.
+acts are classes of the whole utterance. The network is a recurrent layer over the characters of
+context and utterance, or any BERT in a local folder, which is fine-tuned. The loss is the
+cross-entropy of the tags plus the weighted cross-entropy of the classes. Without validation data,
+the last weights are used.
 
 Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
 """
@@ -61,7 +61,7 @@ BETWEEN = "\n"
 """The separator of the utterances of a context."""
 IGNORED = -100
 RAREST = 2
-"""Characters that occur less often in training are unknown."""
+"""Characters that occur less often than this in training are unknown."""
 MODEL_FILE = "nlu.safetensors"
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
@@ -81,7 +81,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An utterance with the tag of each character and the classes of the whole."""
+    """An utterance with the tag of each character and the classes of the whole utterance."""
 
     utterance: Utterance
     tags: tuple[str, ...]
@@ -207,8 +207,8 @@ Values = Mapping[tuple[str, str], Sequence[str]]
 def values_of(examples: Iterable[Example], database: Database | None = None) -> Values:
     """Return the tagged values, and the values of a database for open slots.
 
-    `varied` replaces values of training examples by these, so that the model does not memorize
-    names: a sentence is equally natural with the name of another venue.
+    `varied` replaces values of training examples by these values, so that the model does not
+    memorize names. A sentence is equally natural with the name of another venue.
     """
     values: dict[tuple[str, str], list[str]] = {}
     for example in examples:
@@ -340,7 +340,7 @@ class CharacterNetwork(NluNetwork):
         texts = self._tensor([utterance.text[: self._longest] for utterance in utterances])
         sides = self.sides(torch.tensor([int(utterance.side == USER) for utterance in utterances]))
         read = self._dropped(self.characters(texts) + sides.unsqueeze(1))
-        # The backward direction starts from the last character: if padding were read before it, the
+        # The backward direction starts from the last character, not from padding; otherwise the
         # result would depend on the longest utterance in the batch.
         places, lengths = torch.arange(texts.shape[1]), (texts != PADDING).sum(dim=1, keepdim=True)
         turned = torch.where(places < lengths, lengths - 1 - places, places).unsqueeze(2)

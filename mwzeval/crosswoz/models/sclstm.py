@@ -1,9 +1,9 @@
 """SC-LSTM: generates sentences from dialogue acts, with one model for each side.
 
 A sentence consists of words and placeholders. A placeholder is replaced by the value of an act:
-`[KEY]` for the first act of its kind, `[KEY2]` for the next, with the act keys of templates. If a
-turn has several acts of a kind, the values of a training sentence are numbered in sentence order,
-because the wizards' order of several names cannot be learned.
+`[KEY]` for the first act with the key, `[KEY2]` for the next; the keys are those of templates. If a
+turn has several acts with a key, the values in a training sentence are numbered in sentence order,
+because the order in which wizards name several venues cannot be learned.
 
 Source: Wen et al., EMNLP 2015, section 3. In addition to the gates of an LSTM, a reading gate
 removes expressed acts from the acts vector. Training penalizes large changes of the vector,
@@ -47,7 +47,7 @@ BEAM = 10
 LONGEST = 100
 """The maximum number of tokens of a sentence; the longest of the validation fold has 118."""
 ERROR_COST = 10.0
-"""The cost of a slot error, subtracted from the mean log-probability."""
+"""The cost of a slot error, which is subtracted from the mean log-probability."""
 FORESIGHT = 0.5
 """The weight of the state in the reading gate, relative to the token (α in the paper)."""
 STEP_COST, STEP_BASE = 1e-4, 100.0
@@ -63,7 +63,7 @@ class Example:
 
 
 def features(acts: Acts) -> tuple[str, ...]:
-    """Return the features of a sentence: the acts' keys, numbered from the second of a kind on."""
+    """Return the features of a sentence: the keys of its acts; repeated keys are numbered."""
     seen: Counter[str] = Counter()
     return tuple(_numbered(act_key(act), seen) for act in acts)
 
@@ -184,9 +184,9 @@ def beam_search(
 ) -> list[Hypothesis]:
     """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
 
-    After each token, the search continues with the `width` most probable sequences until this
-    number is complete. Width 1 is greedy search; if it is the number of all sequences, the search
-    is exhaustive. If no sequence is complete, the most probable incomplete one is returned.
+    After each token, the search continues with the `width` most probable sequences, until this
+    number of sequences is complete. Width 1 is greedy search; with the number of all sequences, the
+    search is exhaustive. If no sequence is complete, the most probable incomplete one is returned.
 
     A state has one row for each sequence. `begin` is the state of one empty sequence, and `end` is
     the token that ends a sequence. `following` returns log-probabilities of the next token, shape
@@ -232,7 +232,7 @@ def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
 
 
 class State(NamedTuple):
-    """The state after a token, a row for each sentence: hidden units, cells, remaining acts."""
+    """The state after a token, one row per sentence: hidden units, cells, remaining acts."""
 
     hidden: Tensor
     cell: Tensor
@@ -383,7 +383,7 @@ class Sclstm:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread: a beam is too small for more, and results are reproducible."""
+    """Compute in one thread, which makes results reproducible; a beam is too small for more."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -47,8 +47,8 @@ def train_policy(
 
     The policy (`policy.safetensors`) and a checkpoint are written to `folder`; the same call
     resumes an interrupted training, with an identical result. The losses of the curve are mean
-    cross-entropies per act, in nats; that of `validation` is the score `validation_loss`. `watch`
-    is called with each point.
+    cross-entropies per act, in nats; the score `validation_loss` is the loss on `validation`.
+    `watch` is called with each point.
 
     Raises `InputError` for dialogues without turns and for a damaged checkpoint, `UsageError` if
     the folder contains other files.

@@ -56,8 +56,8 @@ IMPOSSIBLE = -1e9
 class Example:
     """A turn: the history including the user's utterance, and the slots filled after it.
 
-    `words` are numbers; numbers from the size of the vocabulary on are the `unknown` words of this
-    history, in order. `values` has the words of each filled slot, without `END`.
+    `words` are numbers; numbers not below the size of the vocabulary are the `unknown` words of
+    this history, in order. `values` has the words of each filled slot, without `END`.
     """
 
     words: NDArray[np.int32]
@@ -205,7 +205,7 @@ class TradeNetwork(nn.Module):
             histories[row, : len(example.words)] = torch.from_numpy(example.words)
         read = histories.masked_fill(histories >= self._size, UNKNOWN)
         if self.training:
-            # As in the public code, dropped words become unknown: their position is learned.
+            # As in the public code, dropped words become unknown, so positions are learned.
             is_kept = torch.rand(read.shape) >= self._settings.dropout
             read = read.where(is_kept | (read <= max(MARKS)), UNKNOWN)
         inputs = self.dropout(self.words(read)).transpose(0, 1)
@@ -235,7 +235,7 @@ class TradeNetwork(nn.Module):
         return looks, looks.exp() @ encoded
 
     def mixture(self, states: Tensor, seen: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-shares of vocabulary and history in the next word."""
+        """Return the logarithms of the shares of vocabulary and history in the next word."""
         score = self.switch(torch.cat([states, seen, inputs], dim=-1))
         return functional.logsigmoid(score), functional.logsigmoid(-score)
 

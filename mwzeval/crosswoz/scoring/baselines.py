@@ -1,7 +1,7 @@
 """Predictions of baselines: gold data, a copy of the previous turn, rule-based systems, templates.
 
-All can be written as plain predictions files. The scores of the first two are always shown next to
-those of a system.
+All baselines can be written as predictions files. The scores of gold data and of the copy are
+always shown next to those of a system.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ REFERENCES = {
     COPY_PREVIOUS: "copy of the previous turn",
     CEILING: "gold acts without values",
 }
-"""The baselines that are shown next to a system. `ceiling` (policies only): the values of the gold
-acts are replaced by those of the query of the gold state, as for the acts of a policy."""
+"""The baselines that are shown next to a system. In `ceiling` (policies only), the values of the
+gold acts come from the query of the gold state, as for the acts of a policy."""
 
 
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
@@ -128,8 +128,8 @@ def rule_tracker_file(
 ) -> dict[str, Any]:
     """Return RuleDST's predictions from gold user acts, with the conditioning of the header.
 
-    `gold_previous_state`: as in the paper, the tracker starts every turn from the gold state before
-    it. `gold_acts`: it keeps its own state. `source_in_turn` is a variant (see `RuleTracker`).
+    With `gold_previous_state`, as in the paper, the tracker starts every turn from the gold state
+    before it; with `gold_acts`, from its own state. `source_in_turn` is a variant of `RuleTracker`.
     """
     resets = conditioning == GOLD_PREVIOUS_STATE
 
@@ -170,7 +170,7 @@ def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
 def generated_file(
     fold: Fold, nlg: Nlg, system: str, seed: int | str = 0, **meta: Any
 ) -> dict[str, Any]:
-    """Return a generator's texts for the gold acts of both sides; empty texts if it has no words.
+    """Return a generator's texts for the gold acts of both sides, "" for acts without a text.
 
     `system` is its name. The random choices of each dialogue depend on the seed and the dialogue.
     """
@@ -219,7 +219,7 @@ def baseline_file(
         return simulator_file(fold, seed)
     track = TRACKS[name.removeprefix("gold-")]
     conditioned = {"conditioning": GOLD_PREVIOUS_STATE} if track is DST else {}
-    # A policy has acts either with or without values; NLG has texts of one side or of both.
+    # A policy predicts acts with or without values; NLG predicts texts of one or both sides.
     some = track.any_of if track is NLG else track.any_of[:1]
     fields = (*track.required, *some, *track.optional)
     return gold_file(fold, track.name, fields, **conditioned)

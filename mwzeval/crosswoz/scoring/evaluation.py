@@ -64,7 +64,7 @@ from mwzeval.version import __version__, library_version
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 """Short names of scores for gates."""
 SAMPLE_NOTE = "The sample describes a fictional town: these are not CrossWOZ scores."
-"""This note is shown whenever the embedded sample was scored."""
+"""The note that is shown whenever the embedded sample was scored."""
 MAIN_SCOPES = (WHOLE, USER, SYSTEM)
 """The scopes in which the scores of baselines are shown next to those of a system."""
 Source = Callable[[Dialogue], Sequence[Predicted]]
@@ -183,7 +183,7 @@ def validate(
     *,
     file: str | None = None,
 ) -> list[Problem]:
-    """Return all problems, errors first, instead of raising; parameters as for `evaluate`."""
+    """Return all problems, errors first, instead of raising; for parameters, see `evaluate`."""
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     try:
         check(predictions, _gold(gold), options, findings)

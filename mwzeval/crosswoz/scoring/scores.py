@@ -1,9 +1,9 @@
 """The scores of NLU, state tracking, policy and user simulator, and the code that all tracks share.
 
 Columns are named `PREFIX.KIND@SCOPE`. Sources: Zhu et al., TACL 2020, Tables 8 (state tracking), 9
-(NLU) and 10 (user simulators) and section 5. Unlike there, a repeated act counts once. A state is
-correct if all 26 slots equal those of the system's first query exactly. The variants `normalised`
-and `name_lenient` are not from the paper.
+(NLU) and 10 (user simulators) and section 5. Unlike in the paper, a repeated act counts once. A
+state is correct if all 26 slots equal those of the system's first query exactly. The variants
+`normalised` and `name_lenient` are not from the paper.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def rates(
     *,
     is_outcome: bool = False,
 ) -> Iterator[Measure]:
-    """Yield the share of `part` in `whole`, two columns without their scope, in percent by scope.
+    """Yield the share of the column `part` in the column `whole`, in percent, by scope.
 
     Scopes in which `whole` is 0 are left out. The cases are the `dialogues` of the track. An
     outcome is 0 or 1 for each dialogue.
@@ -145,10 +145,10 @@ ItemTurn = tuple[frozenset[Item], frozenset[Item], tuple[str, ...]]
 class ItemScores(Generic[Item]):
     """Micro-averaged precision, recall and F1 of all items, and of the items in each scope.
 
-    Items are acts, or slots with their values. `scopes_of` returns the scopes of an item (its
-    intent, for example); the scopes of its turn are added. Scopes that are not in `scopes` are not
-    counted. Turns without items change no score. Column names begin with `prefix`; the column
-    `cases` counts the dialogues with at least one gold item.
+    Items are acts, or slots with their values. `scopes_of` returns the scopes of an item (such as
+    its intent); the scopes of its turn are added. Scopes that are not in `scopes` are not counted.
+    Turns without items change no score. Column names begin with `prefix`; the column `cases` counts
+    the dialogues with at least one gold item.
     """
 
     prefix: str
@@ -221,8 +221,8 @@ VARIANTS = {
 }
 """Variant of joint accuracy → the suffixes of its name and label, and its rule in signatures.
 
-`normalised`: blanks, the order of items and the ending of hotel types are ignored. `name_lenient`:
-in addition, a predicted name that gold lacks is accepted if the system has chosen it.
+`normalised` ignores blanks, the order of items and the ending of hotel types. `name_lenient` also
+accepts a predicted name that the gold state lacks if the system has chosen it.
 """
 JOINT_SCOPES = (WHOLE, *TYPE_SCOPES, SELECT_TURNS)
 LABELS = {"joint_single_turn": "Single-turn joint", "joint_full": "Full joint"}
@@ -244,7 +244,7 @@ class Difference:
         return normal_value(self.slot, self.predicted) == normal_value(self.slot, self.gold)
 
     def is_chosen_name(self, selected: Selected) -> bool:
-        """Return whether the system has chosen the predicted name, and gold has no name."""
+        """Return whether the system has chosen the predicted name, and there is no gold name."""
         is_name = self.slot == NAME and not self.gold.strip()
         return is_name and self.predicted in selected.get(self.domain, ())
 
@@ -501,9 +501,9 @@ DELEXICALIZED_ACTS = ItemScores("policy_delex.", POLICY_SCOPES, _parts_of_spelli
 class PolicyScores(TrackScores):
     """Act F1 of the system, with values and without.
 
-    As in the paper, acts without values are compared after values have been inserted. Therefore an
+    As in the paper, values are inserted into acts without values before they are compared, so an
     act whose value is not found counts as missing. If only acts without values are predicted, the
-    results of the query of the gold state provide the values.
+    values come from the query of the gold state.
     """
 
     main = ("policy.f1", "policy.f1_delex")
@@ -563,8 +563,8 @@ USER_ACTS = ItemScores("sim.", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 class SimulatorScores(TrackScores):
     """Joint accuracy of the user's state, with and without flags, and F1 of the user's acts.
 
-    (odd) The first turn does not count for the joint accuracy, but it counts for the F1 of acts.
-    The flag of a line ("expressed") is part of the state.
+    (odd) Joint accuracy ignores the first turn, but the F1 of acts does not. The flag of a line
+    ("expressed") is part of the state.
     """
 
     main = ("sim.joint", "sim.joint_values", "sim.f1")

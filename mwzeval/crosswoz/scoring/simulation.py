@@ -1,7 +1,7 @@
 """Scores simulated dialogues: finish rate, Inform and Success.
 
-Source of the finish rate: Zhu et al., TACL 2020, section 5.6. The overall rate is over the first
-1,000 dialogues, which have the natural mix of goal types ("natural"); "macro" is the mean over goal
+Source of the finish rate: Zhu et al., TACL 2020, section 5.6. The overall rate ("natural") is over
+the first 1,000 dialogues, which have the natural mix of goal types; "macro" is the mean over goal
 types. Inform and Success are not from the paper (see `success.py`). They are computed from the
 user's last state, corrected by the system's utterances.
 """
@@ -77,8 +77,8 @@ ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "un
 def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
     """Return the lines of the goal with the user's final values.
 
-    A user whose goal names a venue keeps this name, even if the system names another. Therefore, if
-    the system names a venue that does not exist, that name is the final value.
+    The state of a user whose goal names a venue has this name even if the system names another. So
+    if the system names a venue that does not exist, the final value is replaced by that name.
     """
     invented: dict[str, str] = {}
     for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):
@@ -173,7 +173,7 @@ def evaluate_simulation(
         "version": __version__,
     }
     measures = tuple(_measures(table.sums(), Signature.of("e2e", choices)))
-    # With another seed, the goal of the same name is different.
+    # With another seed, a goal of the same name is another goal.
     goals = {name: json_line(goal_to_json(each.goal)) for name, each in dialogues.items()}
     about = {name: sha256(goal.encode()).hexdigest()[:16] for name, goal in goals.items()}
     scored = ScoredTable(table, measures, about=about)

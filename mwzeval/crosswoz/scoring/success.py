@@ -1,9 +1,9 @@
 """Inform, Success and BLEU of end-to-end systems.
 
-The outcome of a dialogue is checked against its goal and the database. For a predictions file, the
-outcome is computed: the user turns are those of the corpus, for any answer of the system. Each
-sub-goal gets the last venue that the system named while the user talked about this sub-goal, and
-the values in the system's acts or words. In simulated dialogues, the user's state has the outcome.
+The outcome of a dialogue is compared with its goal and the database. For a predictions file, the
+outcome is computed, because the user turns of the corpus do not react to the system. The outcome of
+a sub-goal is the last venue that the system named while the user talked about it, and the values in
+the system's acts or words. In simulated dialogues, the user's last state is the outcome.
 
 These scores are not from the paper, whose finish rate only requires a value for every line of the
 goal. docs/crosswoz.md defines the terms and the failure reasons. A reason may end with a colon and
@@ -57,7 +57,7 @@ UNANSWERED, WRONG_VALUE = "unanswered", "wrong-value"
 NOT_FINISHED, NOT_DONE = "not-finished", "not-done"
 
 INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT, NO_END, OTHER_END})
-"""Faults because of which Inform fails, and Success too. All other faults concern Success only."""
+"""Faults with which Inform and Success fail. With all other faults, only Success fails."""
 MEANINGS = {
     **MEANINGS_OF_TRACKS,
     NO_VENUE: "The system named no venue for a sub-goal.",
@@ -316,8 +316,8 @@ SENTENCES = re.compile(r"[。！？!?;；，,\n]")
 def answer_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
     """Return the value of a slot in a response, or "" if it does not contain the value `held`.
 
-    A part of a sentence with the name of a service reports this service, and may deny it. If the
-    user has just `asked` for the service, a bare yes or no is an answer too.
+    A part of a sentence with the name of a service states whether the service exists. If the user
+    has just `asked` for the service, a mere yes or no is also an answer.
     """
     if slot.startswith(SERVICE_PREFIX):
         told = _service(response, slot.removeprefix(SERVICE_PREFIX))
@@ -455,7 +455,7 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
     """Return the lines of a dialogue's goal with the values that result from the predictions.
 
     Constraints except names and ends of trips have the final values of the corpus. The values of
-    requests are those in the system's acts if these are predicted, otherwise database values in its
+    requests are those in the system's acts or, if no acts are predicted, the database values in its
     words.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}

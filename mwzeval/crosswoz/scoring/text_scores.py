@@ -4,8 +4,8 @@ Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as in its public code. T
 turn are all sentences of the fold whose acts have the same multiset of act keys, with the values of
 the turn inserted. The slot error rate is that of Wen et al., EMNLP 2015, for texts with values: the
 number of missing and redundant values divided by the number of values of the acts. The slot error
-rate and the value missing rate are not from the paper; its public code has an outline of a slot
-error rate that does not fit its acts.
+rate and the value missing rate are not from the paper; its public code has an unfinished slot error
+rate that does not fit its acts.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     """Return how many values of a text are not in its acts.
 
-    These are values that the text contains more often than the acts, placeholders without a value
-    and, in the rest of the text, numbers and names of venues. `names` is the result of
+    Redundant are values that the text contains more often than the acts, placeholders without a
+    value and, in the rest of the text, numbers and names of venues. `names` is the result of
     `venue_names`.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
@@ -115,7 +115,7 @@ class TextScores(TrackScores):
     """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side.
 
     Tracks other than NLG have only BLEU-4, because an end-to-end response need not contain the gold
-    values. Such a track has one side, and its scopes do not name it. `fields` are the fields with
+    values. Such a track has one side, which its scopes do not mention. `fields` are the fields with
     the texts; all sentences of the `dialogues` are references.
     """
 
@@ -262,11 +262,11 @@ class NlgScorer:
         return rows
 
     def bleu4(self, sums: Sums) -> NDArray[np.float64]:
-        """Return the BLEU-4 (0 to 1) of summed rows."""
+        """Return BLEU-4 (0 to 1) from summed rows."""
         return closest_length_bleu([sums[column] for column in self._statistics])
 
     def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return the percentage of values that are missing from the texts, of summed rows."""
+        """Return the percentage of values that are missing in the texts, from summed rows."""
         _, values, missing, _ = (sums[name] for name in self._counts)
         return _percent(missing, values)
 

@@ -1,7 +1,7 @@
 """A rule-based system: RuleDST, the database, and a policy that answers all requests.
 
-The system offers venues of the database. If no venue satisfies all constraints, it says so, offers
-a venue that satisfies most of them, and reports the differences. The policy is not from the paper.
+The system offers venues of the database. If no venue satisfies all constraints, it states this,
+offers a venue that satisfies most, and reports the differences. The policy is not from the paper.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class _Offer(NamedTuple):
 class RuleSystem:
     """A rule-based system for a single dialogue.
 
-    The tracker is RuleDST with the Select variant that takes the source from the same turn, which
-    resolves "near the one just chosen". With `paper_compatible`, it has the paper's rule.
+    The tracker is RuleDST with the variant `source_in_turn`, which resolves "near the one just
+    chosen". With `paper_compatible`, the tracker has the paper's rule.
     """
 
     def __init__(self, database: Database, *, paper_compatible: bool = False) -> None:
@@ -75,7 +75,7 @@ class RuleSystem:
 
     @property
     def state(self) -> State:
-        """The constraints of the last query, without those that were given up."""
+        """The constraints of the last query, without the constraints that were given up."""
         return self._tracker.state
 
     @property
@@ -110,7 +110,7 @@ class RuleSystem:
                 return acts
             self._offers[domain] = offer
         elif asked and offer.open:
-            # The reported values are those of one venue, which is chosen now.
+            # All reported values must be of one venue, which is now chosen.
             self._offers[domain] = offer = offer._replace(open=False)
             acts = [Act(INFORM, domain, NAME, offer.venue.name)]
         elif NAME in asked:

@@ -50,7 +50,7 @@ class RuleTracker:
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def update(self, user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> State:
-        """Update and return the state; `system_acts` are those before the user's acts."""
+        """Update and return the state; `system_acts` precede the `user_acts`."""
         said, heard = tuple(system_acts), tuple(user_acts)
         self.domain = current_domain(heard, said)
         intents = {act.intent for act in said}
@@ -93,9 +93,9 @@ class RuleTracker:
 
 
 def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> str | None:
-    """Return the domain of a turn: that of most Select, else Request, else Inform acts.
+    """Return the domain of most Select acts, else of most Request acts, else of most Inform acts.
 
-    Without such acts, it is the domain of the system's acts, or None. Among equally frequent
+    Without such acts, return the domain of the system's acts, or None. Among equally frequent
     domains, the first counts.
     """
     heard = tuple(user_acts)

@@ -1,9 +1,9 @@
 """The paper's policy: a small network that is trained on the wizards' acts ("SL policy").
 
-The input is a vector of 328 zeros and ones, the output one number for each kind of act. Source: Zhu
-et al., TACL 2020, section 4.3. The vector, the vocabularies, the insertion of values and the
-situations of a corpus are those of the public code, with queries that are independent of each
-other. Training (`models/sl.py`) requires PyTorch; this module does not.
+The input is a vector of 328 zeros and ones; the output is a number for each act without value.
+Source: Zhu et al., TACL 2020, section 4.3. The vector, the vocabularies, the insertion of values
+and the situations of a corpus are those of the public code, with queries that are independent of
+each other. Training (`models/sl.py`) requires PyTorch; this module does not.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from mwzeval.neural.state import read_arrays, refused, write_arrays
 Vector = NDArray[np.float32]
 Weights = Mapping[str, NDArray[np.float32]]
 NUMBERED = (INFORM, RECOMMEND)
-"""Intents whose values are replaced by numbers: the first name, the second, and so on."""
+"""Intents whose values are replaced by numbers: 1 for the first value, 2 for the second, etc."""
 NUMBER = re.compile("[0-9]{1,9}")
 RESULT_COUNTS = (0, 1, 4)
 """The upper limits of the buckets for the number of results, except the last bucket."""
@@ -240,8 +240,8 @@ def policy_turns(
     """Yield the system turns of a `dialogue` as inputs of a policy with this `vocabulary`.
 
     The state is the gold state of the wizard's last query to the `database`. The current domain is
-    that of RuleDST with the gold acts. With `paper_compatible`, the flag of the last turn is set as
-    in the paper's evaluation: in all turns but the first two.
+    that of RuleDST with the gold acts. With `paper_compatible`, as in the paper's evaluation, all
+    turns but the first two are marked as the last turn.
     """
     tracker = RuleTracker()
     before: Acts = ()

@@ -1,4 +1,4 @@
-"""Templates: sentences with placeholders by the keys of turns, for NLG and NLU.
+"""Templates for NLG and NLU: sentences with placeholders, grouped by the keys of turns.
 
 Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: four JSON files in a
 folder or zip archive. Each side has a file with sentences for whole turns that were mined from a
@@ -125,10 +125,10 @@ class Templates:
     def sentence(self, acts: Acts, rng: Rng, mode: Mode = "auto_manual") -> str | None:
         """Return a sentence for the acts, None if there is no template for them.
 
-        `auto` chooses among the sentences for exactly this turn. `manual` joins a sentence for each
-        kind of act. `auto_manual`, the paper's mode, uses `manual` if `auto` has no sentence.
-        `auto_manual_public` has the fallback of the public code: a sentence for each act, where all
-        acts of a kind have the value of the first.
+        `auto` chooses among the sentences for the key of the whole turn. `manual` joins a sentence
+        for each key of an act. `auto_manual`, the paper's mode, uses `manual` if `auto` has no
+        sentence. `auto_manual_public` has the fallback of the public code: a sentence for each act,
+        where all acts with a key have the value of the first one.
         """
         spoken = lowered(acts)
         if mode != "manual" and (sentences := self.auto.get(turn_key(spoken))):
@@ -139,7 +139,7 @@ class Templates:
         return _joined(parts(in_turn_order(spoken)), rng)
 
     def _together(self, acts: Acts) -> Iterator[Part]:
-        """Yield sentences, each for as many acts of a kind as possible."""
+        """Yield sentences, each for as many acts with the same key as possible."""
         kinds: dict[str, list[Act]] = {}
         for act in acts:
             kinds.setdefault(act_key(act), []).append(act)
@@ -153,7 +153,7 @@ class Templates:
                 start += size
 
     def _one_by_one(self, acts: Acts) -> Iterator[Part]:
-        """Yield the sentences for each act; they get the value of the first act of its kind."""
+        """Yield the sentences for each act, with the value of the first act that has its key."""
         for act in acts:
             yield self._sentences(act_key(act), act), acts
 
@@ -165,7 +165,7 @@ class Templates:
 
 
 def manual_key(key: str, times: int) -> str:
-    """Return the key of sentences with a kind of act several times: `…+名称1+名称2`."""
+    """Return the key of sentences for several acts with the same key: `…+名称1+名称2`."""
     if times == 1:
         return key
     start, _, slot = key.rpartition(SEPARATOR)
@@ -308,9 +308,9 @@ class _Pattern(NamedTuple):
 class TemplateReader:
     """An NLU that matches utterances with the manual templates of both sides.
 
-    It allows text-level simulations without a trained NLU. It understands almost only utterances
-    that consist of its templates (a sentence for each kind of act, with punctuation). Values in
-    templates are in lower case; names of the `database` get their own spelling.
+    It allows text-level simulations without a trained NLU. It understands little except utterances
+    that consist of its templates (a sentence for each act key, with punctuation). Values in
+    templates are in lower case; names of the `database` get their original spelling.
     """
 
     def __init__(self, user: Sentences, system: Sentences, database: Database) -> None:
@@ -373,7 +373,7 @@ class TemplateReader:
                 if pattern.literal < most:
                     continue
                 match = pattern.regex.fullmatch(text)
-                # Values hardly ever contain punctuation: such a match is probably wrong.
+                # Values hardly ever contain punctuation, so such a match is probably wrong.
                 if match is None or any(MARK.search(value) for value in match.groups()):
                     continue
                 if pattern.literal > most:

@@ -1,8 +1,8 @@
 """A dual encoder: the score is the dot product of a context vector and a candidate vector.
 
 In training, the answers of the other examples in a batch are the wrong candidates. A vector has a
-sparse part, a learned weight for every word (for exact matches), and a dense part, a weighted sum
-of learned word vectors (for similar words). Training starts from TF-IDF weights.
+sparse part for exact matches (a learned weight of every word) and a dense part for similar words (a
+weighted sum of learned word vectors). Training starts from TF-IDF weights.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ CONTEXT, CANDIDATE, SHARED = "context", "candidate", "shared"
 WORD_VECTORS = "word_vectors"
 DENSE, SPARSE = "dense", "sparse"
 LENGTH_OFFSET = 2.0
-"""This is added to the number of words; sums are divided by a power of the result."""
+"""The number that is added to the number of words; sums are divided by a power of the result."""
 FIRST_VECTOR_LENGTH = 0.3
 """The initial length of word vectors; it is small so that exact matches dominate."""
 FIRST_SCALE = 2.6
@@ -387,7 +387,7 @@ class TrainingData:
         return len(self.contexts)
 
     def twins(self, pairs: Integers) -> NDArray[np.bool_]:
-        """Return, pairs × pairs, whether an answer is also correct for another pair's context."""
+        """Return, pairs × pairs, whether answers are also correct for contexts of other pairs."""
         example, same = self.example[pairs], self.same[pairs]
         twins: NDArray[np.bool_] = (same[:, None] == same) | (example[:, None] == example)
         np.fill_diagonal(twins, False)
@@ -506,7 +506,7 @@ def train_dual_encoder(
 def dev_scores(queries: Sequence[Query], scores: Sequence[Scores]) -> dict[str, float]:
     """Return Recall@1, Recall@10 and MRR of the scores of lists, between 0 and 1.
 
-    Among equal scores, the correct answer is last: constant scores gain nothing.
+    Among equal scores, the correct answer is last, so constant scores have no advantage.
     """
     ranks = np.full(len(queries), np.inf)
     for index, (query, row) in enumerate(zip(queries, scores, strict=True)):

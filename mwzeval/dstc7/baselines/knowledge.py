@@ -137,8 +137,8 @@ _COURSE = re.compile(r"\b([a-z]{2,8})[ -]?([0-9]{3})\b|\b([0-9]{3})\b", re.IGNOR
 class Courses:
     """Looks up descriptions of the courses that a text names.
 
-    `descriptions` is by code in lower case (eecs281); `codes` has the code for each number (281)
-    that belongs to a single course.
+    `descriptions` maps codes in lower case (eecs281) to texts; `codes` maps each number (281) that
+    only one course has to its code.
     """
 
     descriptions: Mapping[str, str]
@@ -165,7 +165,7 @@ class Courses:
         named: dict[str, str] = {}
         for match in _COURSE.finditer(text.lower()):
             code = f"{match[1]}{match[2]}"
-            if code not in self.descriptions:  # in "take 281", the number is the name
+            if code not in self.descriptions:  # "take 281" names the course by its number only
                 code = self.codes.get(match[2] or match[3], "")
             if code in self.descriptions:
                 named[code] = self.descriptions[code]

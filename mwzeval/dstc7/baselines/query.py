@@ -59,8 +59,8 @@ def query_of(
 ) -> Query:
     """Return the input of a baseline; with `last_message`, the context is only the last message.
 
-    With `knowledge`, descriptions are added to the end of each candidate. The descriptions for the
-    context are added as its oldest message.
+    With `knowledge`, descriptions are added to the end of each candidate. The descriptions for a
+    context become its oldest message.
     """
     messages = [message.utterance for message in example.messages]
     messages = messages[-1:] if last_message else messages
@@ -119,7 +119,7 @@ class Vectors:
 def list_scores(contexts: Vectors, candidates: Vectors, sizes: Sequence[int]) -> list[Scores]:
     """Return the dot products of each context with its own candidates.
 
-    `candidates` has the `sizes[0]` candidates of the first context, then those of the second, …
+    `candidates` has the `sizes[0]` candidates of the first context, then those of the second, etc.
     """
     query = np.zeros(contexts.sparse.shape[1], dtype=np.float32)
     scores = []
@@ -160,7 +160,7 @@ def order(scores: Scores) -> Indices:
 def best(scores: Scores, most: int) -> tuple[Indices, Scores]:
     """Return the indices of the `most` highest scores in that order, and these scores.
 
-    The result equals the head of `order`, but not all scores are sorted.
+    The result equals the beginning of `order`, but not all scores are sorted.
     """
     if most >= len(scores):
         places = order(scores)

@@ -2,8 +2,7 @@
 
 Candidates of an example or of a pool are ranked by the dot product of a context vector and a
 candidate vector. This module has the baselines without training: TF-IDF, BM25 and a random order.
-In subtask 4, NONE has the same score in every list: the score with the best final score on lists
-with answers.
+In subtask 4, NONE has the same score in every list; the score is tuned on lists with answers.
 """
 
 from __future__ import annotations
@@ -216,10 +215,10 @@ BASELINES = (RANDOM, TFIDF, BM25, DUAL_ENCODER)
 class Baseline:
     """A baseline and its input.
 
-    `model` is the folder or file of a trained dual encoder, required only for that baseline. `seed`
-    is used by `random` only. With `last_message`, a context is its last message. `knowledge` is
-    looked up for contexts and candidates (subtask 5). Raises `UsageError` if the name is unknown,
-    or if a model is missing or not applicable.
+    `model` is the folder or file of a trained dual encoder, required only for that baseline. Only
+    `random` uses `seed`. With `last_message`, a context is only its last message. `knowledge` is
+    used for contexts and candidates (subtask 5). Raises `UsageError` if the name is unknown, or if
+    a model is missing or not applicable.
     """
 
     name: str

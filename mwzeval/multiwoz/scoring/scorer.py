@@ -170,9 +170,8 @@ class Scorer:
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
         """Return the sources of a single checked dialogue.
 
-        Few turns may not show by their form whether responses are lexicalized, because a
-        lexicalized dialogue may contain a placeholder; so names in the database are also
-        used.
+        In a few turns, one placeholder in a lexicalized dialogue could decide, so names in the
+        database are used, too.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),
