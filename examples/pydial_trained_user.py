@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.libraries import required
-from mwzeval.neural.state import read_arrays, refused, write_arrays
+from mwzeval.neural import read_arrays, refused, write_arrays
 from mwzeval.pydial.acts import BYE, DONTCARE, HELLO, NONE, NULL, Act, Item
 from mwzeval.pydial.domain import NAME, Domain, load_domain
 from mwzeval.pydial.goals import Goal

@@ -93,17 +93,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_prices(parser: argparse._ActionsContainer) -> None:
-    """Add the option for a file of prices."""
-    parser.add_argument(
-        "--prices",
-        type=InputFile,
-        metavar="FILE",
-        help='JSON file with the prices of models in live dialogues, {"MODEL": {"in": USD '
-        'per million tokens, "out": …, "cached_in": …}}',
-    )
-
-
 def add_intervals(parser: argparse.ArgumentParser) -> None:
     """Add `--ci`."""
     parser.add_argument(

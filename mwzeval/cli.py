@@ -61,7 +61,7 @@ VERBS_OF_NONE = {
     "data": ("show, download or verify public files; copy examples", "mwzeval.commands.data"),
     "doctor": (
         "show what is installed and what is missing: versions, packages, files",
-        "mwzeval.doctor",
+        "mwzeval.commands.doctor",
     ),
     "completion": ("set up shell completion of verbs, options and files", "mwzeval.completion"),
 }

@@ -13,7 +13,6 @@ from typing import Any
 
 from mwzeval.errors import DependencyError
 
-NEURAL = "neural"
 PACKAGES = {"sklearn": "scikit-learn"}
 _REPLACING = Lock()
 
@@ -33,7 +32,7 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def required(module: str, extra: str | None = NEURAL, needed: str | None = None) -> Any:
+def required(module: str, extra: str | None = "neural", needed: str | None = None) -> Any:
     """Return a module. Raises `DependencyError` with the extra that installs it.
 
     If `extra` is None, the error names the package. `needed` states the purpose: "drawing needs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import sys
 import warnings
@@ -66,13 +67,13 @@ def warnings_as_lines() -> Iterator[None]:
     """Print each `MwzevalWarning` once, on one line without its location in the code."""
     with warnings.catch_warnings():
         show = warnings.showwarning
-        told: set[str] = set()
+        printed: set[str] = set()
 
         def line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if not issubclass(category, MwzevalWarning):
                 show(message, category, *where, **more)
-            elif str(message) not in told:
-                told.add(str(message))
+            elif str(message) not in printed:
+                printed.add(str(message))
                 notify(f"warning: {message}")
 
         warnings.simplefilter("always", MwzevalWarning)
@@ -175,9 +176,7 @@ def write_output(path: str, content: str | bytes, about: str = "", *, quiet: boo
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Return \\uXXXX for each unencodable UTF-16 code unit, and the position after them."""
+    """Return the JSON escapes of unencodable characters, and the position after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
-    places = range(0, len(units), 4)
-    return "".join(f"\\u{units[place : place + 4]}" for place in places), error.end
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end

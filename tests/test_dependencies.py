@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from mwzeval.doctor import PURPOSES
+from mwzeval.commands.doctor import PURPOSES
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools, required
 from tests.places import ROOT

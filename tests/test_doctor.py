@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.doctor import PURPOSES, diagnosis
+from mwzeval.commands.doctor import PURPOSES, diagnosis
 from tests.places import ROOT
 
 EXTRAS_OF_DEVELOPERS = {"dev", "dev-all", "docs"}
@@ -29,7 +29,7 @@ def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
 
 def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ['nowhere>=1; extra == "plot"', 'numpy>=999; extra == "rl"', "numpy>=1"]
-    monkeypatch.setattr("mwzeval.doctor.requires", lambda name: lines)
+    monkeypatch.setattr("mwzeval.commands.doctor.requires", lambda name: lines)
     found = {of["extra"]: of for of in diagnosis().plain["extras"]}
     assert found["plot"]["missing"] == "nowhere"
     assert found["rl"]["missing"] == f"numpy>=999 (not {version('numpy')})"

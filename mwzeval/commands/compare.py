@@ -130,11 +130,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         intervals=arguments.table not in (None, NONE),
         **options,
     )
-    found = {name: [p for run in runs for p in warnings[run]] for name, runs in systems.items()}
-    under = {name: tuple(conditions(problems)) for name, problems in found.items()}
-    comparison = replace(
-        comparison, conditions={name: texts for name, texts in under.items() if texts}
-    )
+    found = {
+        name: tuple(conditions(problem for run in runs for problem in warnings[run]))
+        for name, runs in systems.items()
+    }
+    comparison = replace(comparison, conditions={n: texts for n, texts in found.items() if texts})
     doubts = directions(comparison) if arguments.items else ()
     with warnings_behind(*warnings.values(), doubts, can_be_validated=not arguments.items):
         document = comparison_document(comparison, places=arguments.places)

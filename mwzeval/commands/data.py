@@ -128,10 +128,10 @@ def examples(destination: Path) -> list[Path]:
     origin = embedded("predictions")
     files = sorted(path for path in origin.rglob("*") if path.is_file())
     copies = [destination / path.relative_to(origin) for path in files]
-    if taken := [str(copy) for copy in copies if os.path.lexists(copy)]:
+    if existing := [str(copy) for copy in copies if os.path.lexists(copy)]:
         raise UsageError(
-            f"nothing was copied: {len(taken)} of the files already exist, such as {taken[0]}; "
-            "name another folder"
+            f"nothing was copied: {len(existing)} of the files already exist, such as "
+            f"{existing[0]}; name another folder"
         )
     with named_where_unwritable(destination):
         for path, copy in zip(files, copies, strict=True):

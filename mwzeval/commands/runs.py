@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison.gates import failures
-    from mwzeval.comparison.runs import across, runs_document
+    from mwzeval.comparison.runs import runs_document, scores_of_runs
     from mwzeval.files.reading import shortest_ends
     from mwzeval.scores.report import plain_problem
     from mwzeval.scores.sheets import printed
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error("name two or more different files, one for each run")
     runs = score_files(files, arguments, benchmark)
     reports = [run.report() for run in runs.values()]
-    scores = across({name: run.scored_table for name, run in runs.items()})
+    scores = scores_of_runs({name: run.scored_table for name, run in runs.items()})
     meta = reports[0].meta
     failed = failures(arguments.fail_under, scores, reports[0].aliases)
     warnings = [warning for report in reports for warning in report.warnings]

@@ -89,12 +89,11 @@ def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[st
         return next(iter(units.values()))
     from mwzeval.comparison.systems import check_comparable, common_units
 
-    # Explanations are per trial, so the common units are trials.
-    scored = {name: system.scored_table for name, system in systems.items()}
-    tables = {
-        name: replace(scored_table, table=scored_table.trial_rows)
-        for name, scored_table in scored.items()
-    }
+    tables = {}
+    for name, system in systems.items():
+        scored = system.scored_table
+        # Explanations are per trial, so the common units are trials.
+        tables[name] = replace(scored, table=scored.trial_rows)
     check_comparable(tables)
     return common_units(tables, unit, units)
 
@@ -197,7 +196,7 @@ def are_items(file: str) -> bool:
 
 def has_items(file: str) -> bool:
     """Return whether a file has scores of items, by its name or its format."""
-    from mwzeval.comparison.item_formats import is_log
+    from mwzeval.comparison.items import is_log
 
     return are_items(file) or (file != STANDARD_INPUT and is_log(file))
 
@@ -211,7 +210,6 @@ def read_items(
     could score the file.
     """
     from mwzeval.comparison import items
-    from mwzeval.comparison.item_formats import Columns
 
     given, parser = vars(arguments), argparse.ArgumentParser(add_help=False)
     benchmark.add_arguments(parser, arguments.verb)
@@ -219,7 +217,7 @@ def read_items(
     if wrong := [option for option, default in own.items() if given[option] != default]:
         named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
         raise UsageError(f"{named} cannot be combined with --items")
-    columns = Columns(
+    columns = items.Columns(
         arguments.item_column,
         tuple(filter(None, [arguments.score])),
         arguments.cluster_column,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import comb
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import ScoredTable
-from mwzeval.scores.score import WHOLE, Group, Interval, Signature, apart, ends_record
+from mwzeval.scores.score import WHOLE, Group, Interval, Signature, comparability_notes, ends_record
 from mwzeval.scores.sheets import (
     ALIKE,
     BETTER,
@@ -137,11 +138,6 @@ class ComparedMeasure:
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
-    def setting(self) -> str:
-        """The differences from the other groups of this score; empty if there is only one group."""
-        return self.group.setting
-
-    @property
     def has_direction(self) -> bool:
         """Whether some values of the score are better than others."""
         return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
@@ -221,10 +217,6 @@ class Comparison:
         groups = {measure.group.systems: measure.group for measure in self.measures}
         return tuple(groups.values())
 
-    def groups_of(self, name: str, scope: str = WHOLE) -> list[Group]:
-        """Return the groups of systems that can be compared with each other in a score."""
-        return [m.group for m in self.measures if (m.name, m.scope) == (name, scope)]
-
     @property
     def drawn(self) -> str:
         """The noun for resampled and compared items."""
@@ -239,7 +231,7 @@ class Comparison:
     @property
     def pairs(self) -> int:
         """The number of pairs of systems in the largest group."""
-        return max(group.pairs for group in self.groups)
+        return max(comb(len(group.systems), 2) for group in self.groups)
 
     @property
     def several_runs(self) -> bool:
@@ -377,7 +369,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     under = comparison.conditions.items()
     for condition in dict.fromkeys(condition for _, texts in under for condition in texts):
         yield f"{', '.join(name for name, texts in under if condition in texts)}: {condition}"
-    yield from _apart(comparison, comparison.measures)
+    yield from _apart(comparison.measures)
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
         yield f"runs: {', '.join(counts)}"
@@ -402,15 +394,18 @@ def _largest_groups(comparison: Comparison) -> list[Group]:
     return list(groups.values())
 
 
-def _apart(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
-    of_whole = (measure for measure in measures if measure.scope == WHOLE)
-    return apart({measure.label: comparison.groups_of(measure.name) for measure in of_whole})
+def _apart(measures: Iterable[ComparedMeasure]) -> list[str]:
+    groups: dict[str, list[Group]] = {}
+    for measure in measures:
+        if measure.scope == WHOLE:
+            groups.setdefault(measure.label, []).append(measure.group)
+    return comparability_notes(groups)
 
 
 def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
     groups: dict[tuple[tuple[str, ...], str], list[ComparedMeasure]] = {}
     for measure in comparison.measures:
-        groups.setdefault((measure.group.systems, measure.setting), []).append(measure)
+        groups.setdefault((measure.group.systems, measure.group.setting), []).append(measure)
     for (systems, setting), measures in groups.items():
         group = measures[0].group
         yield {
@@ -456,7 +451,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
 def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
     decimals = measure.places if places is None else places
     scope = "" if measure.scope == WHOLE else f", {measure.scope}"
-    setting = f", {measure.setting}" if measure.setting else ""
+    setting = f", {measure.group.setting}" if measure.group.setting else ""
     about = [f"n = {measure.n}"]
     if measure.test is not None:
         about.append(METHODS[measure.test].format(unit=comparison.drawn))
@@ -579,7 +574,7 @@ def _record(
     record: dict[str, Any] = {
         "score": measure.name,
         "scope": measure.scope,
-        "setting": measure.setting,
+        "setting": measure.group.setting,
         "system": entry.system,
         "value": entry.value,
         "best": entry in measure.best,
@@ -704,4 +699,4 @@ def _caption(
         yield f"{shown} {level}, if other {others} like these were drawn ({', '.join(methods)})."
     if few := about_few(comparison):
         yield f"{FEW}: {few}."
-    yield from _apart(comparison, measures)
+    yield from _apart(measures)

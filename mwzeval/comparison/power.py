@@ -76,10 +76,9 @@ class Spread:
         return math.sqrt(self.of_item(trials) / items)
 
 
-Scores = Sequence[NDArray[np.float64]]
-
-
-def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> Spread:
+def spread_of(
+    *systems: Sequence[NDArray[np.float64]], clusters: Sequence[Hashable] | None = None
+) -> Spread:
     """Return the spread of a system's trials, or of the difference of two on the same items.
 
     The sums of squares within items, within clusters and between clusters are equated with their
@@ -90,16 +89,15 @@ def spread_of(*systems: Scores, clusters: Sequence[Hashable] | None = None) -> S
         UsageError: For fewer than two items or clusters, or if only one system has items with
             several trials.
     """
-    number = len(systems[0])
-    if number < 2 or (clusters and len(set(clusters)) < 2):
+    items = len(systems[0])
+    if items < 2 or (clusters and len(set(clusters)) < 2):
         raise UsageError(
             "a pilot run (or two runs in common) needs at least two items and two clusters "
-            f"(--cluster-column): there are {number} items of "
+            f"(--cluster-column): there are {items} items of "
             f"{plural(len(set(clusters or ())), 'cluster')}"
         )
     counts = np.array([[of_item.size for of_item in scores] for scores in systems])
     means = np.array([[of_item.mean() for of_item in scores] for scores in systems])
-    items = counts.shape[1]
     second = counts.sum(axis=1) - items
     if second.any() and not second.all():
         raise UsageError(
@@ -170,7 +168,7 @@ class TwoSided:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pilot:
-    """One score of a pilot run: the overall `value`, and the score of each trial, item → array.
+    """One score of a pilot run: the overall `value`, and the score of each of the `trials` by item.
 
     `clusters` has the cluster of each item if the items of a cluster are dependent.
     """
@@ -181,11 +179,7 @@ class Pilot:
     scores: Mapping[str, NDArray[np.float64]]
     clusters: Mapping[str, str] | None
     spread: Spread
-
-    @property
-    def trials(self) -> int:
-        """The number of trials of all items."""
-        return sum(of_item.size for of_item in self.scores.values())
+    trials: int
 
 
 def pilots_of(
@@ -248,7 +242,7 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
     of_items = [clusters[item] for item in scores] if clusters else None
     spread = spread_of(list(scores.values()), clusters=of_items)
     value = measure.value(observed(table))
-    return Pilot(measure.label, value, measure.places, scores, clusters, spread)
+    return Pilot(measure.label, value, measure.places, scores, clusters, spread, len(kept))
 
 
 class Clustering(NamedTuple):

@@ -1,10 +1,10 @@
 """Several runs of one system with different seeds, and the variance of their scores.
 
 The spread of a score over runs does not describe the variance between dialogues, and the interval
-of one run does not describe the variance between seeds. `Across.components` covers both: a score is
-the mean of one number per unit (its jackknife pseudo-value, which for a rate is the outcome
-itself), and the variance of these numbers, over runs × units, is split between runs, units and the
-rest.
+of one run does not describe the variance between seeds. `ScoreOfRuns.components` covers both: a
+score is the mean of one number per unit (its jackknife pseudo-value, which for a rate is the
+outcome itself), and the variance of these numbers, over runs × units, is split between runs, units
+and the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.comparison.systems import check_alike
-from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, observed
 from mwzeval.scores.report import COUNTS, SCHEMA, grouped, scored_data
 from mwzeval.scores.score import WHOLE, Score, Words, by_place
@@ -30,7 +29,7 @@ NESTED = ("values", "variances")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Across(Score):
+class ScoreOfRuns(Score):
     """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
     `components` are variances, in the squared unit of the score, of the numbers per unit whose mean
@@ -63,15 +62,13 @@ class Across(Score):
         return self.components.standard_error(round(runs * len(self.values)), round(units * self.n))
 
 
-def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
+def scores_of_runs(runs: Mapping[str, ScoredTable]) -> tuple[ScoreOfRuns, ...]:
     """Return every score over the runs, by name.
 
     Raises:
-        UsageError: For fewer than two runs, or runs with different signatures.
+        UsageError: For runs with different signatures.
         InputError: If they do not have the same units; the message lists the missing ones.
     """
-    if len(runs) < 2:
-        raise UsageError("--runs needs at least two predictions files, one for each run")
     check_alike(runs)
     first = next(iter(runs.values()))
     aligned = [replace(run, table=run.table.select(first.table.units)) for run in runs.values()]
@@ -84,7 +81,7 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
         components = _components([of_run[measure.key] for of_run in measures], tables)
         score = {f.name: getattr(scores[0][measure.key], f.name) for f in fields(Score)}
         score["value"] = float(np.mean(values))
-        found.append(Across(**score, values=values, components=components))
+        found.append(ScoreOfRuns(**score, values=values, components=components))
     return tuple(found)
 
 
@@ -119,7 +116,7 @@ def pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
 
 
 def runs_document(
-    scores: Sequence[Across],
+    scores: Sequence[ScoreOfRuns],
     *,
     runs: Mapping[str, Mapping[str, Any]],
     meta: Mapping[str, Any],
@@ -159,7 +156,7 @@ def runs_document(
     )
 
 
-def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
+def _spread(scores: Sequence[ScoreOfRuns]) -> Iterator[Sheet]:
     groups, whole = grouped(scores)
     title = "mean ± standard deviation over runs"
     for with_parts in groups:
@@ -176,15 +173,15 @@ def _spread(scores: Sequence[Across]) -> Iterator[Sheet]:
         yield sheet(title, ["", "mean ± sd", "range"], rows)
 
 
-def _mean(score: Across) -> str:
+def _mean(score: ScoreOfRuns) -> str:
     return f"{score.value:.{score.places}f} ± {score.sd:.{score.places}f}"
 
 
-def _range(score: Across) -> str:
+def _range(score: ScoreOfRuns) -> str:
     return f"{min(score.values):.{score.places}f}–{max(score.values):.{score.places}f}"
 
 
-def _components_sheet(scores: Sequence[Across], units: str) -> Sheet:
+def _components_sheet(scores: Sequence[ScoreOfRuns], units: str) -> Sheet:
     rows: list[list[Cell | str]] = []
     for score in scores:
         shares = [f"{100 * share:.1f}" for share in score.shares or ()]
@@ -197,7 +194,7 @@ def _components_sheet(scores: Sequence[Across], units: str) -> Sheet:
     return sheet("variance of one run's score, and standard error of the mean", header, rows)
 
 
-def _record(score: Across) -> dict[str, Any]:
+def _record(score: ScoreOfRuns) -> dict[str, Any]:
     names = ("run_share", "dialogue_share", "rest_share")
     return {
         "score": score.name,

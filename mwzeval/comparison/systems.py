@@ -35,7 +35,7 @@ from mwzeval.scores.score import (
     Score,
     Signature,
     by_place,
-    differing,
+    different_choices,
     groups_of,
     is_named,
 )
@@ -96,7 +96,7 @@ def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = (
     signed = [signatures_of(scored) for scored in systems.values()]
     found: dict[str, str] = {}
     for key in keys or signed[0]:
-        found |= differing([signatures[key] for signatures in signed if key in signatures])
+        found |= different_choices([signatures[key] for signatures in signed if key in signatures])
     if not found:
         return UsageError("the systems have no score in common")
     what = ", ".join(f"{choice} ({values})" for choice, values in found.items())
@@ -104,15 +104,14 @@ def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = (
     return UsageError(f"{called} cannot be compared: they differ in {what}")
 
 
-def common_signature(signatures: Sequence[Signature], group: Group) -> Signature:
-    """Return the choices on which the signatures of a group agree, and its size."""
+def _common_signature(signatures: Sequence[Signature], group: Group) -> Signature:
     first, *others = signatures
-    different = {key for other in others for key in first.differences(other)}
-    kept = tuple(choice for choice in first.choices if choice[0] not in {*AMOUNTS, *different})
-    counts = {"common": len(group.units)}
-    if group.clusters is not None:
-        counts["clusters"] = group.clusters
-    return Signature(first.metric, kept).extended(counts)
+    different = {*AMOUNTS, *(key for other in others for key in first.differences(other))}
+    choices = tuple(choice for choice in first.choices if choice[0] not in different)
+    counts = {"common": len(group.units), "clusters": group.clusters}
+    return Signature(first.metric, choices).extended(
+        {key: count for key, count in counts.items() if count is not None}
+    )
 
 
 def _may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
@@ -415,7 +414,7 @@ def _compare_group(
             name=measure.name,
             label=measure.label,
             n=len(units) if group.clusters is None else group.clusters,
-            signature=common_signature([of_system[key] for of_system in signatures], group),
+            signature=_common_signature([of_system[key] for of_system in signatures], group),
             test=test,
             systems=systems,
             group=replace(group, setting=settings[key]),

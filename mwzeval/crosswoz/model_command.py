@@ -32,7 +32,7 @@ from mwzeval.output import notify, write_output
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.models.sclstm import WatchSide
-    from mwzeval.neural.training import TrainingSettings, Watch
+    from mwzeval.neural import TrainingSettings, Watch
 
 TRAINED = {
     "epochs": "maximum number of passes over the training dialogues",
@@ -304,7 +304,7 @@ def _generate(arguments: Namespace) -> None:
 
 def _predict_dst(arguments: Namespace) -> None:
     from mwzeval.crosswoz.models.trade import TradeTracker
-    from mwzeval.neural.training import reproducible
+    from mwzeval.neural import reproducible
 
     tracker = TradeTracker.load(arguments.model)
     settings = tracker.vocabulary.settings

@@ -31,7 +31,7 @@ from mwzeval.crosswoz.systems.templates import (
 from mwzeval.errors import UsageError, unknown
 from mwzeval.files.reading import read_model
 from mwzeval.libraries import required
-from mwzeval.neural.training import CHECKPOINT_FILE
+from mwzeval.neural import CHECKPOINT_FILE
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting

@@ -19,7 +19,7 @@ from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
-from mwzeval.neural.training import TrainingSettings
+from mwzeval.neural import TrainingSettings
 
 VALIDATION = "val"
 NOTE_FILE = "learned_from.json"

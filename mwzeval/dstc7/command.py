@@ -21,7 +21,7 @@ from mwzeval.output import notify, write_output, write_result
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.query import Knowledge
     from mwzeval.dstc7.tracks import Track
-    from mwzeval.neural.training import Point
+    from mwzeval.neural import Point
 
 BASELINES = ("random", "tfidf", "bm25", "dual-encoder")
 TRAINED = ("epochs", "dimensions", "batch_size", "learning_rate", "patience", "seed", "threads")

@@ -22,7 +22,7 @@ from mwzeval.dstc7.dialogues import Example, Targets, read_pool, read_targets, s
 from mwzeval.dstc7.submission import Submission, read_submission
 from mwzeval.dstc7.tracks import NONE, Options, Track
 from mwzeval.errors import DataError, UsageError
-from mwzeval.files.downloads import DATA_VARIABLE, embedded, sample_advice
+from mwzeval.files.downloads import DATA_VARIABLE, SAMPLE_ADVICE, embedded
 from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, is_zip
 from mwzeval.scores.findings import Findings
 
@@ -197,7 +197,7 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
             f"not found in {folder}: {', '.join(missing)}; these files are not public: put them "
             "there under these names, optionally with .gz, .xz or .zst (docs/dstc7.md), or name "
             "the right answers with --targets",
-            *sample_advice(f"leave out --data and unset {DATA_VARIABLE}"),
+            SAMPLE_ADVICE.format(f"leave out --data and unset {DATA_VARIABLE}"),
         )
     return Gold(found.get("targets"), found.get("dialogues"), found.get("pool"))
 

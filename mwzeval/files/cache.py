@@ -81,8 +81,8 @@ def remembered_checksums(path: Path) -> Checksums:
     """
     try:
         status = path.stat()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+    except OSError:
+        return checksums_of(path)  # raises the error
     # A change of the file sets the change time even if a program restores the modification time.
     times = status.st_mtime_ns, status.st_ctime_ns
     key = _sha256_of([os.path.realpath(path), status.st_size, *times, status.st_ino])

@@ -27,6 +27,7 @@ GITHUB = "https://raw.githubusercontent.com"
 RETRIES = 2
 """The number of retries of a failed download; a partial download is continued."""
 TIMEOUT_SECONDS = 30
+SAMPLE_ADVICE = "To try the tool without data, use the embedded sample: {}"
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 
@@ -403,10 +404,5 @@ def _advice(folder: Path, files: Sequence[PublicFile], sample: str) -> list[str]
         *(f"  {file.local} is published at {file.url}" for file in files),
         f"Put the missing files into {folder} under the names above, or name a folder that has "
         f"the data with --data or {DATA_VARIABLE}.",
-        *sample_advice(sample),
+        *([SAMPLE_ADVICE.format(sample)] if sample else []),
     ]
-
-
-def sample_advice(sample: str) -> list[str]:
-    """Return the message line about the embedded sample; empty if there is no sample."""
-    return [f"To try the tool without data, use the embedded sample: {sample}"] if sample else []

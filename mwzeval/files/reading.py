@@ -283,8 +283,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
     Raises `InputError` for a pattern without any file, `UsageError` for a file that occurs twice.
     """
     found = {pattern: _matching(pattern) for pattern in patterns}
-    if lost := [shorten(pattern, 300) for pattern, files in found.items() if not files]:
-        raise InputError(Problem("no-files", "matches no file", file=pattern) for pattern in lost)
+    if empty := [shorten(pattern, 300) for pattern, files in found.items() if not files]:
+        raise InputError(Problem("no-files", "matches no file", file=pattern) for pattern in empty)
     files = [file for pattern in patterns for file in found[pattern]]
     twice = sorted(file for file, times in Counter(files).items() if times > 1)
     if twice:

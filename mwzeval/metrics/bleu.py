@@ -1,13 +1,7 @@
-"""Corpus BLEU as additive statistics, in two published variants.
+"""Corpus BLEU as additive statistics, with one reference per segment.
 
-`Bleu` has one reference per segment and equals sacreBLEU with its defaults: 13a tokenization, mixed
-case, exponential smoothing. The package is imported only for texts in which its tokenizer does more
-than separate punctuation.
-
-`segment_statistics` and `closest_length_bleu` have several references per segment and equal NLTK's
-`corpus_bleu`: n-gram counts are clipped by their maximum over the references, the brevity penalty
-uses the closest reference length, and a segment shorter than n still counts for one n-gram.
-Smoothing is "method 1" of Chen and Cherry (2014): 0.1 replaces a count of 0.
+It equals sacreBLEU with its defaults: 13a tokenization, mixed case, exponential smoothing. The
+package is imported only for texts in which its tokenizer does more than separate punctuation.
 
 Sources: Papineni et al., ACL 2002; Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018.
 """
@@ -239,66 +233,3 @@ def _bleu(system_length: float, reference_length: float, *counts: float) -> floa
 
 
 _LOG_OF_ZERO = -9999999999.0
-
-
-EPSILON = 0.1
-
-
-def segment_statistics(
-    hypotheses: Iterable[Sequence[str]], references: Iterable[Sequence[str]]
-) -> NDArray[np.int64]:
-    """Return the statistics of tokenized segments with shared references: a row of `FIELDS` each.
-
-    Raises:
-        ValueError: If there are no references.
-    """
-    counted = [(tokens, [_ngrams(tokens, order) for order in ORDERS]) for tokens in hypotheses]
-    lengths = set()
-    limits: list[dict[tuple[str, ...], int]] = [{} for _ in ORDERS]
-    needed = [set().union(*(counts[i] for _, counts in counted)) for i in range(MAX_NGRAM_ORDER)]
-    repeated = [
-        {ngram for _, counts in counted for ngram, times in counts[i].items() if times > 1}
-        for i in range(MAX_NGRAM_ORDER)
-    ]
-    for reference in references:
-        lengths.add(len(reference))
-        for order, limit, ngrams, several in zip(ORDERS, limits, needed, repeated, strict=True):
-            # Most n-grams occur once in a segment, so one occurrence in a reference is enough.
-            for ngram in ngrams.intersection(_windows(reference, order)):
-                limit.setdefault(ngram, 1)
-            if several:
-                for ngram, times in _ngrams(reference, order).items():
-                    if times > 1 and ngram in several:
-                        limit[ngram] = max(limit[ngram], times)
-    if not lengths:
-        raise ValueError("a segment needs at least one reference")
-    rows = np.zeros((len(counted), len(FIELDS)), dtype=np.int64)
-    for row, (tokens, counts) in zip(rows, counted, strict=True):
-        length = len(tokens)
-        closest = min(lengths, key=lambda other: (abs(other - length), other))
-        correct = [
-            sum(min(times, limit.get(ngram, 0)) for ngram, times in of_order.items())
-            for of_order, limit in zip(counts, limits, strict=True)
-        ]
-        row[:] = length, closest, *correct, *(max(1, length - order + 1) for order in ORDERS)
-    return rows
-
-
-def _windows(tokens: Sequence[str], order: int) -> Iterable[tuple[str, ...]]:
-    return zip(*(tokens[start:] for start in range(order)), strict=False)
-
-
-def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(_windows(tokens, order))
-
-
-def closest_length_bleu(statistics: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return BLEU-4, 0 to 1, of summed statistics, in their common shape; 0 without any match."""
-    system, reference, *counts = statistics
-    correct, total = np.stack(counts[:MAX_NGRAM_ORDER]), np.stack(counts[MAX_NGRAM_ORDER:])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        precisions = np.where(correct > 0, correct, EPSILON) / total
-        mean = np.exp(np.log(precisions).mean(axis=0))
-        penalty = np.where(system > reference, 1.0, np.exp(1 - reference / system))
-    bleu: NDArray[np.float64] = np.where(correct[0] > 0, mean * penalty, 0.0)
-    return bleu

@@ -28,24 +28,6 @@ DENSE_CELLS = 2**22
 """The number of counts in memory at a time (about 32 MB)."""
 
 
-def distinct(order: int, sums: Sums) -> NDArray[np.float64]:
-    """Return the number of distinct n-grams of an order."""
-    return sums[f"distinct_{order}"]
-
-
-def entropy(sums: Sums) -> NDArray[np.float64]:
-    """Return the entropy of words, in bits."""
-    return np.asarray(np.log2(sums["words"]) - sums["n_log_n"] / sums["words"])
-
-
-def conditional_entropy(sums: Sums) -> NDArray[np.float64]:
-    """Return the entropy of a word given the previous word, in bits.
-
-    As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
-    """
-    return sums["surprise"] / sums["words"]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Ngrams:
     """The n-grams of one order, and their counts in each unit that contains them.

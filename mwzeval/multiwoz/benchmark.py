@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import InputFile, add_data, add_prices, files_of
+from mwzeval.arguments import InputFile, add_data, files_of
 from mwzeval.multiwoz.choices import (
     AUTO,
     CONVLAB2,
@@ -142,6 +142,17 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
         help="judge live dialogues by their acts, like the public evaluator of ConvLab-2 "
         "(default: judge the text; dialogues without text are judged by their acts with "
         "corrected rules)",
+    )
+
+
+def add_prices(parser: argparse._ActionsContainer) -> None:
+    """Add the option for a file of prices."""
+    parser.add_argument(
+        "--prices",
+        type=InputFile,
+        metavar="FILE",
+        help='JSON file with the prices of models in live dialogues, {"MODEL": {"in": USD '
+        'per million tokens, "out": …, "cached_in": …}}',
     )
 
 

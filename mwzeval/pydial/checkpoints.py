@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.neural.state import model_content, read_arrays, refused
+from mwzeval.neural import model_content, read_arrays, refused
 from mwzeval.pydial.policies.learner import Arrays, DivergedError, Learner
 
 KIND = "pydial-policy"

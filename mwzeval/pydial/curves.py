@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
+from mwzeval.pydial.aggregates import interquartile_mean
 from mwzeval.pydial.episode_files import RunSettings, read_episodes, run_settings
 from mwzeval.pydial.job import TRAINING
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
@@ -29,15 +30,15 @@ from mwzeval.pydial.scoring import mean_of
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.figures import (
     COLOURS,
-    LAYER,
-    MARKERS,
-    band_key,
     check_format,
     key,
     new_figure,
 )
 from mwzeval.scores.findings import Findings
-from mwzeval.statistics.runs import interquartile_mean
+
+MARKERS = "os^DvP*X"
+OPACITY = 0.2
+"""The opacity of bands, so that bands below others are visible."""
 
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]
@@ -202,7 +203,7 @@ def plot_curves(
             place = learning.index(curve.policy)
             colour, mark = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
             axes.fill_between(
-                curve.dialogues, curve.low, curve.high, color=colour, alpha=LAYER, linewidth=0
+                curve.dialogues, curve.low, curve.high, color=colour, alpha=OPACITY, linewidth=0
             )
             axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
             for at in results.dialogues:
@@ -240,7 +241,7 @@ def plot_curves(
             is_range = band == "range" or seeds < FEWEST_SEEDS
             name = f"lowest to highest of {seeds} seeds"
             name = name if is_range else f"95 % interval over {seeds} seeds ({method})"
-            shown[name] = band_key()
+            shown[name] = _band_key()
         return end(shown)
 
 
@@ -317,7 +318,7 @@ def plot_retests(
                     for end_of in ("low", "value", "high")
                 )
                 colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-                axes.fill_between(rates, low, high, color=colour, alpha=LAYER, linewidth=0)
+                axes.fill_between(rates, low, high, color=colour, alpha=OPACITY, linewidth=0)
                 style = {"color": colour, "linewidth": 0.8, "marker": mark}
                 axes.plot(rates, mean, markersize=3.0, **style)
                 shown[PRESETS[policy].label] = key(**style)
@@ -325,5 +326,12 @@ def plot_retests(
         shown["error rate in training"] = key(**ERRORS_OF_TRAINING)
         seeds = max(r["seeds"] for r in kept)
         if seeds >= FEWEST_SEEDS:
-            shown[f"95 % interval over {seeds} seeds (t)"] = band_key()
+            shown[f"95 % interval over {seeds} seeds (t)"] = _band_key()
         return end(shown)
+
+
+def _band_key() -> Any:
+    """Return the entry of a legend for bands of any color."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=COLOURS[-1], alpha=OPACITY)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import UsageError
+from mwzeval.pydial.aggregates import interquartile_mean, probability_of_improvement
 from mwzeval.pydial.leaderboard import FIGURES as LABELS
 from mwzeval.pydial.leaderboard import TABLES, published_results
 from mwzeval.pydial.policies.presets import PRESETS
@@ -41,7 +42,6 @@ from mwzeval.pydial.tasks import Goodbye, in_order, task_named
 from mwzeval.scores.score import Interval
 from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, sheet
 from mwzeval.statistics.intervals import CONFIDENCE
-from mwzeval.statistics.runs import interquartile_mean, probability_of_improvement
 
 MEAN, IQM = "mean", "iqm"
 MISSING = "–"

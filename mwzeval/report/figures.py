@@ -37,9 +37,6 @@ COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
     *("#56B4E9", "#E69F00", "#000000", "#7F7F7F"),
 )
-MARKERS = "os^DvP*X"
-LAYER = 0.2
-"""The opacity of bands, so that bands below others are visible."""
 SHOWN_NAME = 24
 DASH = "–"
 
@@ -141,13 +138,6 @@ def key(**line: Any) -> Any:
     return Line2D([], [], **{"markersize": 3.0, **line})
 
 
-def band_key() -> Any:
-    """Return the entry of a legend for bands of any color."""
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=COLOURS[-1], alpha=LAYER)
-
-
 def whole_range(values: Iterable[float], unit: str) -> tuple[float, float]:
     """Return the ends of an axis: 0, or less for negative values, and 100 for percentages.
 
@@ -185,9 +175,6 @@ POINT: Mapping[str, Any] = {
 """The mark of a score; it is narrow because intervals are narrow on axes that begin at 0."""
 WHISKER: Mapping[str, Any] = {"color": COLOURS[4], "linewidth": 3}
 
-Limits = tuple[float | None, float | None]
-"""The ends of the axes; ends that are None depend on the unit and the scores."""
-
 
 def plot_scores(
     systems: Sequence[ScoredSystem],
@@ -195,13 +182,13 @@ def plot_scores(
     *,
     format_name: str,
     width: float = WIDTH,
-    limits: Limits = (None, None),
+    limits: tuple[float | None, float | None] = (None, None),
 ) -> bytes:
     """Return a figure of scores of the whole input: a panel per score, a row per system.
 
     Each group of comparable systems has its own panel. Whiskers show intervals. Better scores are
     farther right on all axes. An axis extends from 0, or the first of the `limits`, to the second
-    limit. `width` is in inches.
+    limit; None depends on the unit and the scores. `width` is in inches.
 
     Raises:
         UsageError: If no system has a named score, or a score is beyond the limits.
@@ -245,7 +232,7 @@ def _draw_scores(
     n_rows: int,
     setting: str,
     ticks: int,
-    limits: Limits,
+    limits: tuple[float | None, float | None],
 ) -> None:
     first = next(iter(scores.values()))
     axes.set_title(_title(first.label, setting, "\n"))
@@ -321,9 +308,8 @@ def plot_parts(
             for system in compared:
                 values = {score.scope: score.value for score in system.scores if score.name == name}
                 rows.append((system.name, [values.get(scope, math.nan) for scope in scopes]))
-            title = _title(first.label, group.setting, ", ")
-            look = (first.places, first.unit, first.lower_is_better)
-            maps.append(_HeatMap(title, columns, rows, *look))
+            title, places = _title(first.label, group.setting, ", "), first.places
+            maps.append(_HeatMap(title, columns, rows, places, first.unit, first.lower_is_better))
     if not maps:
         raise UsageError(f"no score has values by {words.scope}: there is nothing to draw")
     return _plot_maps(maps, format_name=format_name, width=width)

@@ -39,7 +39,16 @@ from mwzeval.report.systems import (
     labels_of,
 )
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
-from mwzeval.scores.score import PERCENT, WHOLE, Group, Score, Signature, Words, apart, by_place
+from mwzeval.scores.score import (
+    PERCENT,
+    WHOLE,
+    Group,
+    Score,
+    Signature,
+    Words,
+    by_place,
+    comparability_notes,
+)
 from mwzeval.scores.sheets import ALIKE, Cell
 
 SCRIPTS = ("page", "elements", "data", "list", "item", "main")
@@ -65,10 +74,8 @@ def to_html(
 
     `meanings` maps failure reasons (without detail) to sentences. `compared` is a comparison of the
     systems, or a sentence that states why there is none; without a comparison, no system is marked
-    as best. `headline` names the scores of the chart. Raises `ValueError` if there is no system.
+    as best. `headline` names the scores of the chart.
     """
-    if not systems:
-        raise ValueError("a page needs at least one system")
     words = words or Words()
     kinds = kinds_of(systems)
     intervals = [s.interval for system in systems for s in system.scores if s.interval]
@@ -121,7 +128,7 @@ def to_html(
         few=about_few(comparison) if comparison else "",
         not_compared=compared if comparison is None else None,
         marked=comparison and any(measure.best for measure in comparison.measures),
-        apart=apart(
+        apart=comparability_notes(
             {text: comparable_in(systems, name) for name, text in labels_of(systems).items()}
         ),
         intervals=f"Intervals of scores: {', '.join(methods)}{alone}." if methods else None,

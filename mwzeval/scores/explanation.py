@@ -310,6 +310,10 @@ def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
 
 
 def _compared_failure(outcome: str, mine: Explanation, theirs: Explanation) -> ComparedFailure:
+    def utterances(system: Explanation, turn: int) -> tuple[Utterance, ...]:
+        texts = (text for view in system.turns[turn : turn + 1] for text in view.utterances)
+        return tuple(text for text in texts if text.speaker in (USER, SYSTEM))
+
     reasons = tuple(reason for reason in mine.reasons if reason.outcome == outcome) or mine.reasons
     goal = tuple(fact for fact in theirs.goal if fact not in mine.goal)
     instead = [OtherTurn(None, (), goal)] if goal else []
@@ -318,16 +322,8 @@ def _compared_failure(outcome: str, mine: Explanation, theirs: Explanation) -> C
         for turn, facts in _differing(reason, mine, theirs):
             facts_of.setdefault(turn, {}).update(dict.fromkeys(facts))
     for turn, different in sorted(facts_of.items()):
-        own, other = (
-            tuple(
-                text
-                for view in system.turns[turn : turn + 1]
-                for text in view.utterances
-                if text.speaker in (USER, SYSTEM)
-            )
-            for system in (mine, theirs)
-        )
-        other = tuple(text for text in other if text.speaker == SYSTEM or text not in own)
+        own, texts = utterances(mine, turn), utterances(theirs, turn)
+        other = tuple(text for text in texts if text.speaker == SYSTEM or text not in own)
         instead.append(OtherTurn(turn, other, tuple(different), own))
     return ComparedFailure(mine.unit, outcome, reasons, tuple(instead))
 
@@ -537,7 +533,9 @@ def _turns(explanation: Explanation) -> Iterator[list[_Line]]:
                 scope = "" if fact.scope is None else f"{fact.scope}, "
                 text = f"{MARKS[True]} {scope}{fact.label}: {fact.value}"
                 lines.append(_Line(text, "  ", style=GREEN))
-        lines += [_failure(f"{FAILED} {reason.scope}: {reason.code}") for reason in reasons]
+        for reason in reasons:
+            text = f"{FAILED} {reason.scope}: {reason.code}"
+            lines.append(_Line(text, "  ", "      ", FAILED))
         yield lines
 
 
@@ -564,7 +562,8 @@ def _goal(explanation: Explanation) -> Iterator[_Line]:
 def _reasons(reasons: Iterable[Reason]) -> Iterator[_Line]:
     for reason, turns in reasons_in_turns(reasons):
         at = f" at {turns}" if turns else ""
-        yield _failure(f"{FAILED} {reason.scope}, {reason.outcome}: {reason.code}{at}")
+        text = f"{FAILED} {reason.scope}, {reason.outcome}: {reason.code}{at}"
+        yield _Line(text, "  ", "      ", FAILED)
         yield _Line(reason.text, "      ")
 
 
@@ -590,10 +589,6 @@ def _fact(fact: Fact) -> _Line:
 
 def _entry(label: str, text: str) -> _Line:
     return _Line(text, " " * 17, label=label)
-
-
-def _failure(text: str) -> _Line:
-    return _Line(text, "  ", "      ", FAILED)
 
 
 def _text(parts: Iterable[Sequence[_Line] | Sheet], look: Look) -> str:

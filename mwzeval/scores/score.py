@@ -67,16 +67,12 @@ class Interval:
 
     def scaled(self, factor: float) -> Interval:
         """Return the interval times `factor` (0 or more), for example for percentages."""
-        if factor < 0:
-            raise ValueError(f"an interval can be scaled by 0 or more: got {factor}")
         return replace(self, low=factor * self.low, high=factor * self.high)
 
 
 def ends_record(interval: Interval | None) -> dict[str, float | None]:
     """Return the ends of an interval for records; the values are None without an interval."""
-    if interval is None:
-        return {"low": None, "high": None}
-    return {"low": interval.low, "high": interval.high}
+    return {end: getattr(interval, end, None) for end in ("low", "high")}
 
 
 PERCENT = "%"
@@ -162,11 +158,6 @@ class Group:
     left_out: Mapping[str, int] = field(default_factory=dict)
     clusters: int | None = None
 
-    @property
-    def pairs(self) -> int:
-        """The number of pairs of systems."""
-        return len(self.systems) * (len(self.systems) - 1) // 2
-
 
 def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> tuple[Group, ...]:
     """Return groups of comparable systems; `signed` maps systems to signatures of a score."""
@@ -175,7 +166,7 @@ def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> 
     for name, signature in signed.items():
         like = (first for first in groups if not signed[first].differences(signature, may_differ))
         groups.setdefault(next(like, name), []).append(name)
-    different = differing(list(signed.values()), ignoring)
+    different = different_choices(list(signed.values()), ignoring)
     found = []
     for first, group in groups.items():
         choices = dict(signed[first].choices)
@@ -184,7 +175,9 @@ def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> 
     return tuple(found)
 
 
-def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> dict[str, str]:
+def different_choices(
+    signatures: Sequence[Signature], ignoring: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the choices that make signatures incomparable: choice → `gold and predicted`."""
     may_differ = (*ALIKE, *ignoring)
     first, *others = signatures
@@ -197,7 +190,7 @@ def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> 
     }
 
 
-def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:
+def comparability_notes(groups: Mapping[str, Sequence[Group]]) -> list[str]:
     """Return sentences about incomparable systems; `groups` maps labels of scores to groups."""
     labels: dict[str, dict[str, None]] = {}
     for label, of_score in groups.items():

@@ -228,12 +228,12 @@ def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
 
 def _fitting(widths: Sequence[int], look: Look) -> Iterator[list[int]]:
     """Yield the columns of each block: the first column and at least one other."""
-    block, taken = [0], widths[0]
+    block, used = [0], widths[0]
     for column, width in enumerate(widths[1:], 1):
-        taken += len(GAP) + width
-        if look.width is not None and taken > look.width and len(block) > 1:
+        used += len(GAP) + width
+        if look.width is not None and used > look.width and len(block) > 1:
             yield block
-            block, taken = [0], widths[0] + len(GAP) + width
+            block, used = [0], widths[0] + len(GAP) + width
         block.append(column)
     yield block
 

@@ -6,12 +6,6 @@ valid for few runs. The deviations of resampled runs are multiplied by √(R / (
 JASA 83, 1988). They are also multiplied by √(f / χ²), where χ² is drawn with f = Σ (R - 1) degrees
 of freedom. Runs are drawn with their scores on all units, because the resampled units already
 contain the noise of units.
-
-For aggregates over tasks and runs, runs are resampled within each task. The input is a score per
-run and task, an array of shape (runs, tasks). The intervals are about other runs on these tasks,
-not about other tasks. Source: Agarwal et al., "Deep Reinforcement Learning at the Edge of
-the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both aggregates equal those
-of its library `rliable`.
 """
 
 from __future__ import annotations
@@ -60,18 +54,13 @@ def standard_deviation(scores: Sequence[float]) -> float:
 
 
 def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
-    """Split the variance of a per-unit outcome, shape (runs, units), between runs and units.
+    """Split the variance of a per-unit outcome, shape (runs, units), at least two of each.
 
     The estimates come from the mean squares of a two-way random-effects analysis of variance with
     one observation per cell. They are unbiased, except that an estimate below 0 is reported as 0.
     Runs are seeds of one system, and all have the same units. Source: Searle, Casella and
     McCulloch, Variance Components, 1992, chapter 4.
-
-    Raises:
-        ValueError: For fewer than two runs or units.
     """
-    if outcomes.ndim != 2 or min(outcomes.shape) < 2:
-        raise ValueError(f"at least two runs and two items are needed: got shape {outcomes.shape}")
     runs, units = outcomes.shape
     run_effects = outcomes.mean(axis=1, keepdims=True) - outcomes.mean()
     unit_effects = outcomes.mean(axis=0, keepdims=True) - outcomes.mean()
@@ -117,7 +106,7 @@ class ResampledRuns:
         runs = len(values)
         of_runs = np.zeros(of_units.size)
         if runs > 1:
-            drawn = _generator(seed, 1, *system.encode("utf-8", "surrogatepass")).multinomial(
+            drawn = generator(seed, 1, *system.encode("utf-8", "surrogatepass")).multinomial(
                 runs, np.full(runs, 1 / runs), size=of_units.size
             )
             deviations = np.asarray(values, dtype=np.float64) - np.mean(values)
@@ -156,64 +145,10 @@ class ResampledRuns:
 def _widened(of_runs: NDArray[np.float64], freedom: int, seed: int) -> NDArray[np.float64]:
     if not freedom:
         return of_runs
-    chi_square = _generator(seed, 0, freedom).chisquare(freedom, size=of_runs.size)
+    chi_square = generator(seed, 0, freedom).chisquare(freedom, size=of_runs.size)
     return np.asarray(of_runs * np.sqrt(freedom / chi_square))
 
 
-STRATIFIED = "stratified-bootstrap"
-RESAMPLES = 2000
-"""The default of `rliable` for profiles; ends of intervals vary by about 2 % of the length."""
-
-Scores = NDArray[np.float64]
-"""Shape (runs, tasks)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """A value over all tasks, and its interval from resampled runs (None for a single run)."""
-
-    value: float
-    interval: Interval | None
-
-
-def interquartile_mean(scores: Scores) -> Aggregate:
-    """Return the mean of the middle half of all n scores: n // 4 are dropped at each end."""
-    value = float(_middle_means(scores.reshape(1, -1))[0])
-    if len(scores) < 2:
-        return Aggregate(value, None)
-    drawn = _generator(SEED, 0).integers(0, len(scores), size=(RESAMPLES, *scores.shape))
-    samples = np.take_along_axis(scores[np.newaxis], drawn, axis=1)
-    means = _middle_means(samples.reshape(RESAMPLES, -1))
-    return Aggregate(value, percentile_interval(means, CONFIDENCE, STRATIFIED))
-
-
-def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
-    """Return the probability that a run is better than one of the others, averaged over the tasks.
-
-    Equal scores count half. Runs of both are resampled independently, even if the seeds are equal.
-    """
-    mine, theirs = scores[:, np.newaxis], others[np.newaxis]
-    better = (mine > theirs) + 0.5 * (mine == theirs)
-    value = float(better.mean())
-    if min(len(scores), len(others)) < 2:
-        return Aggregate(value, None)
-    weights, other_weights = (_weights(table, part) for part, table in ((1, scores), (2, others)))
-    samples = np.einsum("sit,ijt,sjt->st", weights, better, other_weights, optimize=True)
-    return Aggregate(value, percentile_interval(samples.mean(axis=1), CONFIDENCE, STRATIFIED))
-
-
-def _weights(scores: Scores, part: int) -> NDArray[np.float64]:
-    runs, tasks = scores.shape
-    drawn = _generator(SEED, part).multinomial(
-        runs, np.full(runs, 1 / runs), size=(RESAMPLES, tasks)
-    )
-    return np.asarray(drawn.transpose(0, 2, 1) / runs)
-
-
-def _middle_means(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    cut = rows.shape[1] // 4
-    return np.asarray(np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1))
-
-
-def _generator(*seeds: int) -> np.random.Generator:
+def generator(*seeds: int) -> np.random.Generator:
+    """Return a random generator that depends only on the seeds."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seeds)))

@@ -255,14 +255,17 @@ def test_systems_that_cannot_be_compared_are_groups_of_their_own() -> None:
     for measure in comparison.measures:
         together = tuple(entry.system for entry in measure.systems)
         if measure.name not in ("inform", "success", "combined"):
-            assert (together, measure.setting) == (SAMPLE_SYSTEMS, "")
+            assert (together, measure.group.setting) == (SAMPLE_SYSTEMS, "")
             continue
-        assert (together, measure.setting) in (
+        assert (together, measure.group.setting) in (
             (alike, "state predicted"),
             (("policy-only",), "state gold"),
         )
-        assert dict(measure.signature.choices)["state"] == measure.setting.removeprefix("state ")
-    assert [(group.systems, group.setting) for group in comparison.groups_of("inform")] == [
+        assert dict(measure.signature.choices)["state"] == measure.group.setting.removeprefix(
+            "state "
+        )
+    groups = [m.group for m in comparison.measures if (m.name, m.scope) == ("inform", "total")]
+    assert [(group.systems, group.setting) for group in groups] == [
         (alike, "state predicted"),
         (("policy-only",), "state gold"),
     ]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.comparison.runs import across
+from mwzeval.comparison.runs import scores_of_runs
 from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -74,14 +74,14 @@ def test_every_score_has_mean_spread_and_range(
 def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) -> None:
     runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(4)}
     units = runs["0"].table.units
-    without = {score.name for score in across(runs) if score.components is None}
+    without = {score.name for score in scores_of_runs(runs) if score.components is None}
     assert {"richness.msttr", "richness.num_unigrams"} <= without, "they are no means"
     assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
-    for found in across({"a": runs["1"], "b": runs["1"]}):
+    for found in scores_of_runs({"a": runs["1"], "b": runs["1"]}):
         assert found.sd == 0
         if found.components and found.shares:
             assert found.shares == pytest.approx((0, 1, 0), abs=1e-9)
-    for found in across(runs):
+    for found in scores_of_runs(runs):
         if found.name not in ("inform", "success"):
             continue
         tables = [scored.table.select(units) for scored in runs.values()]
@@ -104,11 +104,13 @@ def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
     for other in ([*same[:2], ("c", {})], [("a", {}), *same[1:]]):
         tables = (Table.from_rows(("right", "case"), rows) for rows in (same, other))
         runs = {str(number): ScoredTable(table, (measure,)) for number, table in enumerate(tables)}
-        (found,) = across(runs)
+        (found,) = scores_of_runs(runs)
         assert found.components is None
         assert list(found.values) == pytest.approx([200 / 3, 50])
     tables = (Table.from_rows(("right", "case"), same) for _ in range(2))
-    (found,) = across({str(n): ScoredTable(table, (measure,)) for n, table in enumerate(tables)})
+    (found,) = scores_of_runs(
+        {str(n): ScoredTable(table, (measure,)) for n, table in enumerate(tables)}
+    )
     assert found.components is not None
 
 
@@ -132,7 +134,7 @@ def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) 
             for name, run in (("a.json", whole), ("b.json", other))
         }
         with pytest.raises(error, match=message):
-            across(runs)
+            scores_of_runs(runs)
 
 
 def test_runs_that_score_the_same_are_as_good_as_one_of_them(

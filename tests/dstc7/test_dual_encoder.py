@@ -28,7 +28,7 @@ from mwzeval.dstc7.baselines.dual_encoder import (
 )
 from mwzeval.dstc7.baselines.query import Query
 from mwzeval.errors import InputError, UsageError
-from mwzeval.neural.state import set_weights
+from mwzeval.neural import set_weights
 from tests.dstc7.conversations import SMALL, conversations
 
 TRAINING, DEV = conversations(320, seed=1), conversations(40, seed=2)

@@ -13,11 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mwzeval.crosswoz.scoring.text_scores import closest_length_bleu, segment_statistics
 from mwzeval.metrics.bleu import (
     SIGNATURE,
     Bleu,
-    closest_length_bleu,
-    segment_statistics,
     tokenize,
 )
 from mwzeval.multiwoz.evaluator import Evaluator

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from mwzeval.metrics.types import (
     TypeCounts,
-    conditional_entropy,
-    distinct,
-    entropy,
 )
+from mwzeval.multiwoz.scoring.richness import conditional_entropy, distinct, entropy
 from mwzeval.statistics.bootstrap import ScoreFunction
 from tests.statistics.pairs import jackknife
 

@@ -13,16 +13,18 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import InputError, MwzevalError, UsageError
-from mwzeval.neural.state import read_arrays, weights_of, write_arrays
-from mwzeval.neural.training import (
+from mwzeval.neural import (
     CHECKPOINT_FILE,
     KIND,
     Learner,
     Point,
     TrainingSettings,
     by_length,
+    read_arrays,
     reproducible,
     train,
+    weights_of,
+    write_arrays,
 )
 
 pytestmark = pytest.mark.integration

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from mwzeval.pydial.aggregates import Aggregate, interquartile_mean, probability_of_improvement
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import SEED, resampled_sums
 from mwzeval.statistics.runs import (
-    Aggregate,
     ResampledRuns,
-    interquartile_mean,
-    probability_of_improvement,
     standard_deviation,
     variance_components,
 )
@@ -68,12 +66,6 @@ def test_runs_that_do_not_differ_have_no_variance_below_0() -> None:
     components = variance_components(outcomes)
     assert (components.run, components.unit) == (0, 0)
     assert components.residual > 0
-
-
-def test_too_little_is_an_error() -> None:
-    for outcomes in (np.ones((1, 5)), np.ones((5, 1)), np.ones(5)):
-        with pytest.raises(ValueError, match="two runs"):
-            variance_components(outcomes)
 
 
 def test_standard_deviation_is_that_of_a_sample() -> None:

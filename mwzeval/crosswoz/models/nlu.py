@@ -50,8 +50,18 @@ from mwzeval.crosswoz.training import BERT_SETTINGS, NluSettings
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.files.cache import checksums_of
 from mwzeval.libraries import required
-from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
-from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
+from mwzeval.neural import (
+    Arrays,
+    Learner,
+    Point,
+    Watch,
+    fingerprint,
+    load_model,
+    reproducible,
+    train,
+    weights_of,
+    write_arrays,
+)
 
 OUTSIDE = "O"
 BEGIN, INSIDE = "B-", "I-"

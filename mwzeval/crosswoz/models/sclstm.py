@@ -37,8 +37,16 @@ from mwzeval.crosswoz.scoring.text_scores import redundant, venue_names
 from mwzeval.crosswoz.systems.templates import SIDES, turns_of
 from mwzeval.crosswoz.training import SclstmSettings
 from mwzeval.errors import InputError, Problem
-from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
-from mwzeval.neural.training import Learner, Point, train
+from mwzeval.neural import (
+    Arrays,
+    Learner,
+    Point,
+    fingerprint,
+    load_model,
+    train,
+    weights_of,
+    write_arrays,
+)
 
 START, END = "<start>", "<end>"
 KIND = "CrossWOZ SC-LSTM (form 2)"

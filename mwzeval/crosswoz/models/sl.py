@@ -30,8 +30,7 @@ from mwzeval.crosswoz.systems.sl_policy import (
 )
 from mwzeval.crosswoz.training import PolicySettings
 from mwzeval.errors import InputError, Problem
-from mwzeval.neural.state import fingerprint, weights_of
-from mwzeval.neural.training import Learner, Point, Watch, train
+from mwzeval.neural import Learner, Point, Watch, fingerprint, train, weights_of
 
 
 def train_policy(

@@ -32,8 +32,18 @@ from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.tracks import STATE
 from mwzeval.crosswoz.training import TradeSettings
 from mwzeval.errors import InputError, Problem
-from mwzeval.neural.state import Arrays, fingerprint, load_model, weights_of, write_arrays
-from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
+from mwzeval.neural import (
+    Arrays,
+    Learner,
+    Point,
+    Watch,
+    fingerprint,
+    load_model,
+    reproducible,
+    train,
+    weights_of,
+    write_arrays,
+)
 
 MODEL_FILE = "trade.safetensors"
 KIND = "CrossWOZ TRADE"

@@ -55,7 +55,7 @@ from mwzeval.crosswoz.corpus.names import (
 )
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.files.downloads import DataRoot
-from mwzeval.neural.state import read_arrays, refused, write_arrays
+from mwzeval.neural import read_arrays, refused, write_arrays
 
 Vector = NDArray[np.float32]
 Weights = Mapping[str, NDArray[np.float32]]

@@ -32,15 +32,19 @@ from mwzeval.dstc7.baselines.query import (
     words_of,
 )
 from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.neural.state import (
+from mwzeval.neural import (
     Arrays,
+    Learner,
+    Point,
+    TrainingSettings,
+    Watch,
     fingerprint,
     load_model,
     set_weights,
+    train,
     weights_of,
     write_arrays,
 )
-from mwzeval.neural.training import Learner, Point, TrainingSettings, Watch, train
 
 Integers = NDArray[np.int64]
 Weights = Mapping[str, NDArray[np.float32]]

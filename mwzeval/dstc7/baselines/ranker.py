@@ -38,7 +38,7 @@ from mwzeval.libraries import required
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.dual_encoder import Settings
-    from mwzeval.neural.training import Point, Watch
+    from mwzeval.neural import Point, Watch
 
 K1 = 1.5
 B = 0.75

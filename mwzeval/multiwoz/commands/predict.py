@@ -12,11 +12,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from mwzeval.arguments import add_data, add_prices
+from mwzeval.arguments import add_data
 from mwzeval.conversation.models import add_model_options, add_request_options
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.errors import UsageError, shorten
+from mwzeval.multiwoz.benchmark import add_prices
 from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import notify, warnings_behind
 

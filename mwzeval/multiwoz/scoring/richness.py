@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure
-from mwzeval.metrics.types import conditional_entropy, distinct, entropy
 from mwzeval.scores.score import Signature
 from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
@@ -101,6 +100,25 @@ TURNS_AT_A_TIME = 2**12
 RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
 DialogueWords = Sequence[tuple[str, ...]]
 """The words of each turn of a dialogue."""
+
+
+def distinct(order: int, sums: Sums) -> NDArray[np.float64]:
+    """Return the number of distinct n-grams of an order."""
+    return sums[f"distinct_{order}"]
+
+
+def entropy(sums: Sums) -> NDArray[np.float64]:
+    """Return the entropy of words, in bits."""
+    return np.asarray(np.log2(sums["words"]) - sums["n_log_n"] / sums["words"])
+
+
+def conditional_entropy(sums: Sums) -> NDArray[np.float64]:
+    """Return the entropy of a word given the previous word, in bits.
+
+    As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
+    """
+    return sums["surprise"] / sums["words"]
+
 
 OF_TYPES: tuple[tuple[str, str, ScoreFunction, int, str], ...] = (
     ("entropy", "Entropy (bits)", entropy, 2, "bits"),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.libraries import required
-from mwzeval.neural.state import set_weights, weights_of
+from mwzeval.neural import set_weights, weights_of
 from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.policies.learner import (
     Arrays,

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.comparison.item_formats import Columns, is_log
-from mwzeval.comparison.items import read_items
+from mwzeval.comparison.items import Columns, is_log, read_items
 from mwzeval.errors import InputError
 from mwzeval.files.reading import read_zip
 from mwzeval.metrics.measure import ScoredTable

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.comparison.item_formats import Columns
-from mwzeval.comparison.items import read_items
+from mwzeval.comparison.items import Columns, read_items
 from mwzeval.errors import InputError, Problem
 from mwzeval.metrics.measure import ScoredTable
 from tests.places import ROOT

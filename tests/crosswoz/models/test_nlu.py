@@ -25,7 +25,7 @@ from mwzeval.crosswoz.models.nlu import (
 )
 from mwzeval.crosswoz.training import NluSettings
 from mwzeval.errors import InputError, UsageError
-from mwzeval.neural.training import Watch
+from mwzeval.neural import Watch
 from tests.crosswoz.models.tiny_bert import tiny_bert
 from tests.crosswoz.real_data import fold
 

@@ -21,7 +21,7 @@ from mwzeval.crosswoz.systems.sl_policy import (
 )
 from mwzeval.crosswoz.training import PolicySettings
 from mwzeval.files.downloads import DataRoot
-from mwzeval.neural.training import Point
+from mwzeval.neural import Point
 from tests.crosswoz.real_data import database, figures, fold
 from tests.places import shared
 

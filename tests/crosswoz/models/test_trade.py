@@ -34,7 +34,7 @@ from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.training import TradeSettings
 from mwzeval.errors import InputError
-from mwzeval.neural.training import reproducible
+from mwzeval.neural import reproducible
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import DEPENDENT, small_gold, write_world
 from tests.places import read_json

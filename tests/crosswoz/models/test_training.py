@@ -18,8 +18,7 @@ from mwzeval.crosswoz.models import nlu, sclstm, sl, trade
 from mwzeval.crosswoz.systems import sl_policy
 from mwzeval.crosswoz.training import NluSettings, PolicySettings, SclstmSettings, TradeSettings
 from mwzeval.errors import InputError, UsageError
-from mwzeval.neural.state import read_arrays, write_arrays
-from mwzeval.neural.training import CHECKPOINT_FILE, Point, TrainingSettings
+from mwzeval.neural import CHECKPOINT_FILE, Point, TrainingSettings, read_arrays, write_arrays
 from tests.crosswoz.models.tiny_bert import tiny_bert
 from tests.crosswoz.real_data import database, fold
 

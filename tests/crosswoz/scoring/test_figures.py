@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.comparison.runs import across
+from mwzeval.comparison.runs import scores_of_runs
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
@@ -143,7 +143,7 @@ def check_simulator(seeds: int) -> None:
     runs = {
         str(seed): evaluate(simulator_file(of.fold, seed), of).scored_table for seed in range(seeds)
     }
-    scores = {(each.name, each.scope): each for each in across(runs)}
+    scores = {(each.name, each.scope): each for each in scores_of_runs(runs)}
     golden = figures()["rule_simulator"]["src/test/fresh_goal_each_turn"]
     for theirs, ours in SCOPES.items():
         for name, key in (("joint", "joint"), ("joint_values", "joint_valonly"), ("f1", "act_f1")):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mwzeval.comparison import compare
-from mwzeval.comparison.runs import across
+from mwzeval.comparison.runs import scores_of_runs
 from mwzeval.conversation.trajectory import header, json_line
 from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.acts import Act, Acts
@@ -82,9 +82,9 @@ def test_runs_of_a_system_are_about_the_same_goals(tmp_path: Path) -> None:
     one = simulation(tmp_path, "one", a="1", b="2")
     same = simulation(tmp_path, "same", a="1", b="2")
     other = simulation(tmp_path, "other", a="1", b="1")
-    assert all(each.values == (100, 100) for each in across({"one": one, "same": same}))
+    assert all(each.values == (100, 100) for each in scores_of_runs({"one": one, "same": same}))
     with pytest.raises(InputError, match=r"^other: "):
-        across({"one": one, "other": other})
+        scores_of_runs({"one": one, "other": other})
 
 
 def test_finished_is_not_successful(tmp_path: Path) -> None:

@@ -42,13 +42,11 @@ PURPOSES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
     add_data(parser)
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the diagnosis; return 0."""
     document = diagnosis(arguments.data)
     write_result(printed(document, arguments.format), arguments.format)
     return 0

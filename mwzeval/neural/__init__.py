@@ -1,1 +1,0 @@
-"""PyTorch models of any benchmark: their training, and their state as arrays."""
