@@ -8,4 +8,4 @@ NAME = "pydial"
 TITLE = "PyDial"
 
 SCORING_REVISION = 3
-"""Raised whenever scores of unchanged input change; part of every signature of the benchmark."""
+"""The revision in every signature; it increases when the scores of unchanged input change."""

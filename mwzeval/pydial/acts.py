@@ -58,7 +58,7 @@ _ITEM = re.compile(
         (?:!?=(?:\s*"(?P<quoted>[^"]*)"\s*|(?=(?P<plain>[^,"]*))(?P=plain)))?(?:,|\Z)""",
     re.VERBOSE,
 )
-"""A lookahead with a back-reference emulates a possessive quantifier and prevents backtracking."""
+"""Matches an item; the lookahead with a back-reference prevents backtracking."""
 
 
 def act(name: str, items: Iterable[tuple[str, str]] = ()) -> Act:

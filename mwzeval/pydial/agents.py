@@ -59,8 +59,8 @@ def play_tests(
     """Play the test dialogues of a task ("CR-1") and a seed with a trained agent.
 
     `mwzeval pydial run` tests its policies with the same dialogues, so `compare` can pair them. The
-    seed determines the confusion table, so train the agent with `confusion_seed=seed`. Masked
-    actions are carried out, as in the benchmark. With `file`, the dialogues are written to an
+    seed determines the confusion table, so train the agent with `confusion_seed=seed`. Chosen
+    actions are carried out even if they are masked. With `file`, the dialogues are written to an
     episode file (missing folders are created) for `evaluate --benchmark pydial`; `policy` is the
     agent's name in it. `domain`, `data`, `legacy` and `goodbye` are those of `make_environment`.
 
@@ -104,7 +104,7 @@ def _dialogue_callback() -> Any:
         `train/success` (percent), `train/reward` and `train/exchanges` (turns) are means over the
         last `window` finished dialogues, `train/dialogues` is the number of finished dialogues.
         With `progress`, a bar shows the steps and these means if standard error is a terminal.
-        Rewards are summed as the learner receives them.
+        The summed rewards are those that the learner receives.
 
         Raises `UsageError` for a window below 1, and during training if the environments are not
         dialogue environments.

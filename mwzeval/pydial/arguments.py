@@ -10,7 +10,7 @@ from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
 MOST_SEEDS = 10_000
-"""Maximum number of seeds in a run or a range; larger numbers are typing errors."""
+"""Maximum number of seeds in a run or a range; a larger number is probably a typing error."""
 LONGEST_NUMBER = 100
 """Maximum number of digits; Python refuses to convert much longer numbers."""
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"

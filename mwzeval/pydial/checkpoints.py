@@ -80,7 +80,7 @@ def load_weights(path: str | Path, policy: Learner, weights: Arrays) -> None:
 
 @contextmanager
 def diverging(path: str | Path) -> Iterator[None]:
-    """Raise `InputError` if the weights of a file belong to a diverged policy."""
+    """Raise `InputError` if the weights of a file are those of a diverged policy."""
     try:
         yield
     except DivergedError as error:

@@ -42,7 +42,7 @@ FORMER = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions of this verb."""
+    """Add the actions of this command."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in ACTIONS.items():
         command = import_module(f"mwzeval.pydial.commands.{name}")

@@ -81,14 +81,14 @@ def read_curves(
     window: int = WINDOW,
     findings: Findings | None = None,
 ) -> tuple[Curve, ...]:
-    """Return training curves up to the length that all seeds have reached. Training explores.
+    """Return training curves up to the length that all seeds have reached, including exploration.
 
     `results` has the tests of the run in the folder `output`; `figure` is the plotted score; each
     point is the mean of `window` dialogues.
 
     With `panels` "means", curves are means over each domain and over all tasks, for seeds with all
-    tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval over seeds,
-    or the range from the lowest to the highest seed (with a warning if there are too few seeds).
+    tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval over seeds;
+    if there are too few seeds, it is the range from the lowest to the highest seed, with a warning.
     Warnings are added to `findings`. Raises `InputError` with all errors in the files, and
     `UsageError` without panels.
     """

@@ -25,13 +25,13 @@ from mwzeval.pydial.tasks import Goodbye, Task
 Vector = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 CARRIED_OVER = "offered_before", "alternative_awaited"
-"""The state that the next dialogue inherits with `legacy`."""
+"""The parts of the state that the next dialogue inherits with `legacy`."""
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(
     {"hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye"}
 )
-"""Acts that users understand; at level "act", any other act costs them patience."""
+"""Acts that users understand; at level "act", any other act reduces their patience."""
 Info = dict[str, Any]
 
 
@@ -51,12 +51,12 @@ class DecisionProcess:
     act or its text. With `strict_masks`, a masked action or a text that users do not understand
     raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
-    Masks depend on whether the user waits for an alternative, from the request until an offer. This
-    state is reset at the start of a dialogue, but not with `keep_alternatives`, as for the
-    published neural policies. With `looks_again`, as in the published DQN program, recording a turn
-    computes the masks again, so a new request for an alternative sets the state again. With
-    `goodbye` "user", "bye" is masked even in environments without other masks. "repeat" and
-    "restart" are always masked.
+    Masks depend on whether the user waits for an alternative, from the request until an offer. At
+    the start of a dialogue, the user does not wait; with `keep_alternatives`, as for the published
+    neural policies, this state is not reset. With `looks_again`, as in the published DQN program,
+    masks are computed again when a turn is recorded, so a new request for an alternative sets the
+    state again. With `goodbye` "user", "bye" is masked even in environments without other masks.
+    "repeat" and "restart" are always masked.
 
     `actions` has the names of the summary actions, `names` those of the vector components. With
     `kernel`, observations are those of GP-SARSA (`kernel_vector`).
@@ -96,7 +96,7 @@ class DecisionProcess:
 
     @property
     def goodbye(self) -> Goodbye:
-        """Who ends dialogues in environments without masks."""
+        """The side that ends dialogues in environments without masks."""
         return self.simulation.switches.goodbye
 
     def sibling(self) -> DecisionProcess:
@@ -138,7 +138,7 @@ class DecisionProcess:
         return Transition(self.observed(), result.reward, False, self._info())
 
     def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
-        """Return the GP-SARSA vector for choosing actions, or for learning (legacy: differs)."""
+        """Return the GP-SARSA vector for choosing actions or learning; legacy vectors differ."""
         return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:

@@ -26,7 +26,7 @@ DISCOURSE_ACTS = ("ack", "hello", "none", "repeat", "silence", "thankyou")
 RESERVED = frozenset({DONTCARE, NONE, "**NONE**"})
 BINARY = frozenset({"0", "1"})
 PSEUDO_SLOTS = frozenset({"type", "this", "count", "option", "more"})
-"""Slots of dialogue acts that do not belong to any domain."""
+"""Slots of dialogue acts that are not slots of any domain."""
 NEVER_IN_SLOTS = frozenset('=!,"()')
 """Characters that would change the structure of an act in its text form."""
 
@@ -272,7 +272,7 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
             cursor = connection.execute(f'SELECT * FROM "{quoted}" ORDER BY rowid')
             columns = [column[0] for column in cursor.description]
             return [dict(zip(columns, row, strict=True)) for row in cursor]
-    except (sqlite3.Error, UnicodeError) as error:  # SQLite decodes names of tables, too
+    except (sqlite3.Error, UnicodeError) as error:  # SQLite also decodes names of tables
         raise wrong(f"cannot be read as SQLite: {shorten(str(error), 200)}") from None
 
 
@@ -346,7 +346,7 @@ def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str
 
 
 def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) -> list[Problem]:
-    """Return warnings for values that users cannot request because the ontology lacks them."""
+    """Return warnings for values that users cannot request, because the ontology lacks them."""
     problems = []
     for slot, values in ontology.informable.items():
         if slot not in ontology.requestable:

@@ -58,8 +58,8 @@ def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | Non
 def as_numpy(info: Info) -> Info:
     """Return the info of a turn with all keys and with NumPy types.
 
-    TorchRL converts the values to tensors and accepts only NumPy types. The keys that describe the
-    end of a dialogue are False before its end.
+    TorchRL converts the values to tensors and accepts only NumPy types. Keys about the end of a
+    dialogue have the value False before the end.
     """
     ends = ("success", "is_success", "out_of_time")
     return {
@@ -170,7 +170,7 @@ def domain_and_task(
     if domain is None:
         return load_domain(task.domain, data), task
     if domain.name != DOMAIN_FILES.get(task.domain):
-        # The dialogues belong to another task than the published one, so the task gets a new name.
+        # Dialogues in a custom domain are not those of the published task, so the task is renamed.
         code = own_code(domain.name)
         task = replace(task, name=f"{code}-{task.environment}", domain=code)
     return domain, task
@@ -288,7 +288,7 @@ def _mask_in_observation() -> Any:
 
         An observation is `{"observations", "action_mask"}`: the vector, shape (size,), and the
         mask, shape (actions,), with 1 for allowed actions. After the end of a dialogue, the mask is
-        the one of the last turn. Raises `UsageError` for an environment without masks.
+        that of the last turn. Raises `UsageError` for an environment without masks.
         """
 
         def __init__(self, env: Any) -> None:

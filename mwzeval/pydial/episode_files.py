@@ -1,9 +1,9 @@
 """Episode files with one episode per line, from benchmark runs, human users or other programs.
 
-A line has `dialogue`, `success`, `exchanges` and `reward`. The keys `task`, `seed`, `policy` and
-`legacy` are in each line, in a first line `{"_meta": {…}}` as in files of runs, or given by the
-path in a run folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also has the number of
-episodes. Explanations use `goal` and `turns`. Trajectory files contain live dialogues.
+A line has `dialogue`, `success`, `exchanges` and `reward`. The values of `task`, `seed`, `policy`
+and `legacy` come from each line, from a first line `{"_meta": {…}}` as in files of runs, or from
+the path in a run folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also has the number of
+episodes. Explanations use `goal` and `turns`. Live dialogues are in trajectory files.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def location_of(file: Path) -> TestLocation | None:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings of a run: the number of dialogues per test, whether it is legacy, and who ends
-    dialogues in environments without masks."""
+    """The settings of a run: the number of dialogues per test, whether the run is legacy, and who
+    ends dialogues in environments without masks."""
 
     tests: int | None = None
     legacy: bool | None = None
@@ -170,7 +170,7 @@ class Record:
     `constraints` are (slot, "=" or "!=", value); `requests` maps requested slots to the values that
     the system gave. Both are None if the file has no goal. `turns` has the turns as plain values.
     `failed` is the side that failed in a live dialogue (`agent_error`, `user_error`), `problem`
-    describes the failure; `user` names the user that replaced the simulated one, if any.
+    describes the failure; `user` names the user that replaced the simulated user, if any.
     """
 
     episode: Episode
@@ -363,7 +363,7 @@ class _Reader:
             for (kind, message, *key), (where, count) in self._alike.items():
                 more = f" (and so in {count - 1:,} more)" if count > 1 else ""
                 self._findings.error(kind, f"{where}: {message}{more}", count=count, **dict(key))
-        # Other errors explain missing dialogues.
+        # If there are other errors, they explain why dialogues are missing.
         if not self._errors:
             self._check_whole(of_run=of_run)
         return records
@@ -547,7 +547,7 @@ def _is_whole(value: Any, least: int) -> bool:
 def _is_number(value: Any, most: float = sys.float_info.max) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
-    return abs(value) <= most  # JSON integers may have any length
+    return abs(value) <= most  # exact, because JSON integers may have any length
 
 
 def _is_turn(value: Any) -> bool:

@@ -193,7 +193,7 @@ class TaskRunner:
         while True:
             mask = process.mask
             action = policy.act(vector, mask, rng, training)
-            # Legacy GP-SARSA uses different vectors for choosing actions and for learning.
+            # In legacy GP-SARSA, the vectors for choosing actions and for learning differ.
             learns_from = process.kernel_vector(choosing=False) if two_views else vector
             vector, reward, ended, info = process.step(action)
             total += reward

@@ -19,7 +19,7 @@ class Goal:
     """A user's goal, which may change during the dialogue.
 
     A constraint is an item: `area="north"`, `name!="x"`. `requests` maps each requested slot to the
-    value that the system gave, None until then.
+    value that the system gave, or None before that.
     """
 
     constraints: list[Item]

@@ -36,12 +36,12 @@ from mwzeval.pydial.tasks import Goodbye, task_named, tasks_of
 
 @contextmanager
 def single_threaded(preset: Preset | None) -> Iterator[None]:
-    """Limit computation to one thread, because sums over several threads differ in their last bits.
+    """Limit computation to one thread, because sums over threads may differ in their last bits.
 
     Raises `DependencyError` for a neural policy without PyTorch.
     """
     if preset is not None and preset.learns and preset.view != "kernel":
-        # PyTorch is imported here, because a later import would ignore the limit.
+        # PyTorch is imported before the limit is set, because a later import would ignore it.
         required("torch")
     torch: Any = sys.modules.get("torch")
     threads = torch.get_num_threads() if torch else None
@@ -170,7 +170,7 @@ class Job:
                 _, weights = read_checkpoint(file, self.origin)
                 first = tasks_of(task_named(self.task).domain)[0]
                 alike = replace(self, task=first, seed=0, checkpoints=(), compiled=False)
-                # The client of a cluster may have neither the data nor PyTorch.
+                # The client of a cluster, which may run this, may have neither data nor PyTorch.
                 with suppress(DataError, DependencyError):
                     load_weights(file, _receiver(alike), weights)
         except InputError as error:
@@ -296,7 +296,7 @@ def _trained_and_tested(
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """CPU seconds of the training so far and of each test, by number of training dialogues."""
+    """CPU seconds of training so far, and of each test, by the number of training dialogues."""
 
     training: Mapping[int, float] = field(default_factory=dict)
     tests: Mapping[int, float] = field(default_factory=dict)

@@ -47,7 +47,7 @@ A_POLICY = "a policy must be a class whose objects have act(belief, rng) or answ
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """The options of `mwzeval live`, with names as the user wrote them."""
+    """The options of `mwzeval live`, with names as given on the command line."""
 
     agent: str
     task: str
@@ -216,9 +216,9 @@ class LiveSetting:
 
 
 def _act_in(simulation: Simulation, answer: Any) -> Act:
-    """Return the act that a custom policy answers with.
+    """Return the act in the answer of a custom policy.
 
-    Raises `AnswerError` for anything else, and if the policy has changed the dialogue's random
+    Raises `AnswerError` for any other answer, and if the policy has changed the dialogue's random
     generator in any way other than drawing numbers.
     """
     if vars(simulation.rng).keys() != vars(Rng(0)).keys():

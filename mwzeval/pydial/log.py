@@ -1,6 +1,6 @@
 """A CSV log of training metrics: means of training dialogues, losses, and means of tests.
 
-A log has a row for each number and may contain several runs. The step is the number of training
+A log has a row for each value and may contain several runs. The step is the number of training
 dialogues. Names are `train/success`, `train/reward`, `train/exchanges`, `train/LOSS` and `test/…`;
 success is in percent, as in tables. Existing rows are not added again, so continued training is
 logged only once.

@@ -177,8 +177,8 @@ def play_with_human(
 ) -> Played | None:
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
-    Lines are read from `said`; its end and Ctrl-C leave the dialogue. All output goes to `shown`,
-    including the understood acts; with `beliefs`, it includes the N-best list and the belief.
+    Lines are read from `said`; the end of the input, or Ctrl-C, leaves the dialogue. All output
+    goes to `shown`: the understood acts and, with `beliefs`, the N-best list and the belief.
     Invalid input is explained and requested again. The goal is the initial goal of the simulated
     user with the same number. `about` describes the policy and is added to the trajectory.
     """

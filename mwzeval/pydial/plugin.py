@@ -1,4 +1,4 @@
-"""The benchmark class of PyDial, which the entry point names."""
+"""The benchmark class of PyDial, registered by the entry point."""
 
 from __future__ import annotations
 

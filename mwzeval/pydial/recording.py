@@ -1,9 +1,9 @@
 """Recording of dialogues as data sets in Minari's format: BEHAVIOUR/TASK-v0 with HDF5 and JSON.
 
 A dialogue depends only on its number and the seed of the data set. The random choices of the user
-and the channel come from a separate generator, whose seed is recorded; another generator serves the
-policy. An environment that is reset with the recorded seed therefore reproduces the observations
-if it receives the same actions.
+and the channel come from one generator, whose seed is recorded; the policy has another generator.
+An environment that is reset with the recorded seed therefore reproduces the observations if it
+receives the same actions.
 
 Source: Minari 0.5, "Dataset Standards". Data sets are written with Minari (extra `offline`).
 """
@@ -163,7 +163,7 @@ EXTRA = "offline"
 DATA = "data"
 ARRAYS = "main_data.hdf5"
 READABLE_FROM = "0.5.0"
-"""Minari rejects data sets of newer versions; the format has not changed since this version."""
+"""The version in data sets: Minari rejects newer versions, and the format has not changed since."""
 OWN_KEY = "mwzeval"
 """The metadata key for task, policy, seed, goodbye and model."""
 AT_A_TIME = 200
@@ -198,7 +198,7 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
     specification = _specification(task, behaviour, seed)
     observations, actions = spaces_of(behaviour.process)
     with folder_written_atomically(folder) as made:
-        # Minari does not find its own files below a relative path.
+        # With a relative path, Minari does not find its own files.
         storage = MinariStorage.new(
             made / DATA,
             observation_space=observations,

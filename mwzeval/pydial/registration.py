@@ -15,7 +15,7 @@ VERSION = 0
 
 
 def environment_ids() -> dict[str, tuple[str, bool]]:
-    """Return a dictionary from each id to its task and whether it reproduces the published program.
+    """Return, for each id, its task and whether it reproduces the published program exactly.
 
     `mwzeval/PyDial-CR-1-v0` is task CR-1, `mwzeval/Demo-CR-1-v0` is task Demo-CR-1. Ids with
     `-legacy` before the version reproduce the published program exactly.

@@ -1,7 +1,7 @@
 """The tests of a run, and statistics over its seeds.
 
 The scores of a learned policy differ by tens of points between seeds. Below `FEWEST_SEEDS` seeds,
-only means are reported: with three, the t interval is ±2.5 standard deviations wide.
+only means are reported, because the t interval of three seeds is ±2.5 standard deviations.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Results:
     def values(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
     ) -> dict[int, float]:
-        """Return the mean over tasks for each seed with results in all tasks (see `scores`)."""
+        """Return the mean over tasks of each seed that has results in all tasks (see `scores`)."""
         scores = self.scores(tasks, policy, dialogues, figure)
         return {seed: float(np.mean(row)) for seed, row in scores.items()}
 
@@ -145,7 +145,7 @@ def read_results(
     *,
     seeds: int | Container[int] | None = None,
 ) -> Results:
-    """Return the tests of a run; `seeds` limits them to the first seeds or to certain seeds.
+    """Return the tests of a run; `seeds` is a number of first seeds, or certain seeds.
 
     Raises `UsageError` without tests, `InputError` with all errors in them; warnings are added to
     `findings`.
@@ -233,7 +233,7 @@ def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -
 def p_value_to_published(
     values: Sequence[float], published: float, least_deviation: float
 ) -> float | None:
-    """Return the two-sided p value of the difference to a mean over the paper's seeds.
+    """Return the two-sided p value of the difference from a mean over the paper's seeds.
 
     The paper does not report the variance between seeds, so the variance of `values` is used for
     both sides. The standard error is s √(1/n + 1/10), with n - 1 degrees of freedom (Welch's test

@@ -41,7 +41,7 @@ from mwzeval.scores.findings import Findings
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
 FORMAT = 4
-"""Version of the files in the folder; raised when the same call would play other dialogues."""
+"""Version of the files in the folder; it increases if the same call would play other dialogues."""
 NOTED = tuple(field.name for field in fields(RunSettings))
 ALL = "all"
 OnProgress = Callable[[int], object]
@@ -61,11 +61,11 @@ def run(
 ) -> tuple[Job, ...]:
     """Train and test every policy in every task with every seed; return all jobs.
 
-    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs run in `processes` (default:
-    one per core; 0: the current process), or on the workers of a Dask `client`, which need the data
-    but no shared folder. When a job is done, the metrics of its training (means of `log_every`
-    dialogues) and of its tests are appended to the CSV file `log`. `progress` shows a progress bar
-    if standard error is a terminal.
+    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs run in `processes` processes
+    (default: one per core; 0: the current process), or on the workers of a Dask `client`, which
+    need the data but no shared folder. When a job is done, the metrics of its training (means of
+    `log_every` dialogues) and of its tests are appended to the CSV file `log`. `progress` shows a
+    progress bar if standard error is a terminal.
 
     Raises `UsageError` for unknown names and invalid numbers, and `InputError` if `output` contains
     a run with other settings, or if `log` is another file or a log of other runs. Errors in the
@@ -194,7 +194,7 @@ def _executor(
         try:
             yield executor, report
         except BaseException:
-            # Without this call, the remaining jobs would run to their end.
+            # Without this call, the remaining jobs would continue to run.
             executor.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
                 process.terminate()

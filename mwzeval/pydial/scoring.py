@@ -202,7 +202,7 @@ def evaluate(
     findings = Findings(strict=strict)
     records, checksum = check_records(texts, path, chosen, findings)
     findings.check()
-    notes = Findings()  # these notes do not concern the input, so `strict` ignores them
+    notes = Findings()  # these notes are not about the input, so `strict` ignores them
     block = 1 if independent else _block(records, notes)
     tasks = in_order(record.episode.task for record in records)
     scopes = tasks if len(tasks) > 1 else ()

@@ -1,6 +1,6 @@
 """Tables of runs with the paper's results: policies of one run, policies in several runs, retests.
 
-P values are corrected by Holm's method over a whole table, which has one score after one number of
+P values are corrected by Holm's method over a table, that is, one score after one number of
 training dialogues. Comparisons with the paper and comparisons with the best learned policy of each
 row are corrected separately.
 
@@ -47,7 +47,7 @@ MEAN, IQM = "mean", "iqm"
 MISSING = "–"
 TRAINED = "*"
 REWARD_OF_A_PERCENT = 0.2
-"""The minimum increase of the mean reward if the success rate increases by one point."""
+"""The minimum increase of the mean reward for an increase of the success rate by one point."""
 NOTE_ON_SEEDS = (
     "±: half the width of the 95 % interval over seeds (Student's t; in rows of IQM, the "
     "interquartile mean over tasks and seeds, the larger half of the stratified bootstrap "
@@ -86,9 +86,9 @@ class Record:
 
     `row` is a task, or the name of several tasks; `of` is "mean" (over seeds and tasks) or "iqm".
     `low` and `high` are the ends of the interval, None for too few seeds; `published` is the
-    paper's result. P values are two-sided and corrected over the table, None without a test:
-    `p_published` for the difference to the paper, `p_best` for the difference to the best learned
-    policy of the row, which has `best` True.
+    paper's result. P values are two-sided and corrected over the table; None if there is no test.
+    `p_published` is for the difference from the paper, `p_best` for the difference from the best
+    learned policy of the row, for which `best` is True.
     """
 
     row: str
@@ -183,7 +183,7 @@ def _published(tasks: Sequence[str], policy: str, dialogues: int, figure: str) -
 
 
 def improvements_of(results: Results, dialogues: int, figure: Figure) -> tuple[Improvement, ...]:
-    """Return the improvements, in both directions, of all pairs of policies with all tasks."""
+    """Return the improvements of all pairs of policies that have all tasks, in both directions."""
     _, tasks = results.groups()[-1]
     tables = {
         policy: np.array(list(scores.values()))
@@ -323,7 +323,7 @@ def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool
 
 
 def _mean_text(value: float, low: float | None, high: float | None) -> str:
-    """Return a mean ± half its interval; for a clipped interval, ± its longer side."""
+    """Return a mean ± half the width of its interval; if this is clipped, ± the longer side."""
     reach = "" if low is None or high is None else f" ±{max(high - value, value - low):.1f}"
     return f"{value:.1f}{reach}"
 
@@ -397,10 +397,10 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
 def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None) -> Document:
     """Return tables of several runs: their means over all tasks, and the tasks of every policy.
 
-    Each column is a run; its heading has the settings that differ. Runs with different environments
-    have different tasks, so runs are not ranked against each other: marks are those of each run's
-    own tables. Means over tasks that a run lacks are omitted. Raises `UsageError` for a number of
-    dialogues without tests.
+    Each column is a run; its heading has the settings that differ. Runs are not ranked against each
+    other, because runs with different environments have different tasks; the marks come from the
+    table of each run. Means over tasks that a run lacks are omitted. Raises `UsageError` for a
+    number of dialogues without tests.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))
@@ -428,7 +428,7 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
 
 def labels_of(runs: Sequence[Results]) -> tuple[str, ...]:
-    """Return labels for the runs: settings that differ, otherwise seeds, otherwise folders."""
+    """Return labels for the runs: their different settings, or else their seeds or folders."""
     settings = [
         (
             "legacy" if results.settings.legacy else "clean",

@@ -55,7 +55,7 @@ class Task:
 
     @property
     def base(self) -> str:
-        """The name of the benchmark task that this task is or varies (see `varied`)."""
+        """The name of the benchmark task: this task, or the task that it varies (see `varied`)."""
         return self.name.partition(VARIED)[0]
 
 
@@ -109,7 +109,7 @@ PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
 
 Goodbye = Literal["policy", "user"]
 GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
-"""Who ends dialogues in environments 2 and 4, which have no masks."""
+"""The sides that may end dialogues in environments 2 and 4, which have no masks."""
 
 
 def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
@@ -175,8 +175,8 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
 
     `user` is one of `USERS` or begins with `OWN_USER`. The new name contains the changes, with
     errors in percent: "CR-3@errors=40@user=fickle". Confidences and the lengths of N-best lists do
-    not change; if the task has no errors, those of the tasks with 15 % errors are used.
-    Raises `UsageError` for an invalid rate or unknown users.
+    not change; for a task without errors, they are those of the tasks with 15 % errors. Raises
+    `UsageError` for an invalid rate or unknown users.
     """
     base = task_named(task.base)
     rate = task.error_rate if errors is None else round(errors, 4)

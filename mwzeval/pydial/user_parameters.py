@@ -50,7 +50,7 @@ STANDARD: Mapping[str, Range] = {
     "repeat": (0.0, 0.0),
     "null_response": (0.0, 0.0),
 }
-"""The ranges of the probabilities that a user does the following, in the order of their codes:
+"""The ranges of the probabilities of a user's choices, in the order of their codes:
 
 * `inform_combination`, `affirm_combination`: add the next inform act to the user act;
 * `comb_affirm_with_agenda_item`: answer "anything else?" with "yes" and the next agenda item;
@@ -117,9 +117,9 @@ USER_MODELS: Mapping[str, Mapping[str, Range]] = {
 PATIENCE = (4, 5, 6)
 """The possible numbers of fruitless turns before a user leaves, with equal probabilities."""
 LEGACY_PATIENCE = (4, 5)
-"""The published program omits the upper end of the range."""
+"""The same numbers in the published program, which omits the upper end of the range."""
 OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
-"""Patience of users that differ from the benchmark."""
+"""The patience of users for whom it differs from the benchmark."""
 
 
 class UserModel:

@@ -2,8 +2,8 @@
 
 A custom user is a class with `answer(act)`, instantiated for each dialogue, or a function
 `respond(acts)`. The user receives the acts of the system, starting with `hello()`, and returns an
-act or its text; `bye()` ends the dialogue. Input from people is parsed leniently. The first act in
-the text of a model is the answer, or `null()` if users of the domain cannot use this act. The
+act or its text; `bye()` ends the dialogue. Input from people is parsed leniently. The answer of a
+model is the first act in its text, or `null()` if users of the domain cannot use this act. The
 simulated channel of the task then adds its errors to each answer.
 """
 
@@ -47,7 +47,7 @@ from mwzeval.pydial.tasks import Task
 
 
 def update_goal(goal: Goal, system: Act) -> None:
-    """Store the values that a system act gives; the offer of another entity clears all requests."""
+    """Store the values in a system act; the offer of another entity clears all answers."""
     if system.name != "inform":
         return
     informed = [item for item in system.items if not item.negated and item.value is not None]
@@ -101,7 +101,7 @@ def _are_texts(values: Iterable[Any]) -> bool:
 
 
 Ask = Callable[[Goal, Act], Act]
-"""Takes the goal and the act of the system; asks a person or a model for the next user act."""
+"""A function that asks a person or a model for the next user act, given goal and system act."""
 
 
 class AskedUser(User):
@@ -115,7 +115,7 @@ class AskedUser(User):
         self._left = limit
 
     def answer(self, system: Act) -> Act:
-        """Return the answer. After the last turn, the person or model is not asked."""
+        """Return the answer. After the last turn, the person or model is no longer asked."""
         update_goal(self.goal, system)
         if not self._left:
             return NULL
@@ -126,7 +126,7 @@ class AskedUser(User):
 def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
     """Return the possible next acts, the most useful first; `said` has the slots mentioned so far.
 
-    First come answers to the system, then constraints not mentioned yet, then open requests.
+    Answers to the system are first, then constraints not yet mentioned, then open requests.
     """
     return tuple(dict.fromkeys(_options(goal, system, said)))
 
@@ -194,7 +194,7 @@ def typed_act(text: str, ontology: Ontology) -> Act:
 
 
 def spoken_act(act: Act, ontology: Ontology) -> Act:
-    """Return an act in the form of the user simulator: `inform(dontcare)` as `inform(="dontcare")`.
+    """Return an act as the user simulator writes it, such as `inform(="dontcare")`.
 
     Raises `UsageError`, which lists the allowed input, for acts that users cannot use.
     """
@@ -322,8 +322,8 @@ def own_users(name: str) -> Make:
 class OwnUser(User):
     """A custom user in one dialogue; the acts of the user are checked.
 
-    Values that the system gives are stored in the goal of the dialogue and in the user's copy,
-    `told`. If the user has another object as its `goal`, success is judged by that goal.
+    Values from the system are stored in the goal of the dialogue and in `told`, the user's copy. If
+    the user has another object as its `goal`, success is judged by that goal.
     """
 
     __slots__ = ("_told", "_user")

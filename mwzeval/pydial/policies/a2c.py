@@ -67,7 +67,7 @@ class A2CSettings:
     drop_last: bool = True
     """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     draws: Draws = "never"
-    """When actions are sampled from the policy; otherwise, it chooses the most probable action,
+    """When actions are sampled from the policy. At other times, the most probable action is chosen,
     which may repeat unsuccessful actions in similar beliefs."""
 
 

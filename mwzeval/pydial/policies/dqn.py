@@ -52,12 +52,12 @@ class DQNSettings:
     double: bool = False
     """If True, the online network chooses the next action, and the target network evaluates it."""
     steps: int = 1
-    """Number of turns before the value of the next state replaces the rest of the return."""
+    """Number of turns after which the value of the next state replaces the rest of the return."""
     drop_last: bool = True
     """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     next_mask: Literal["next", "final"] = "next"
-    """The mask of the next state: its own, or the mask at the end of the dialogue, as in the
-    program of 2018, where all transitions of a dialogue shared one belief."""
+    """The mask for the next state: its own mask, or the mask at the end of the dialogue, as in the
+    program of 2018, where all transitions of a dialogue share one belief."""
 
 
 PAPER = DQNSettings()

@@ -57,8 +57,8 @@ class ENACSettings:
     """Number of new dialogues between updates."""
     exploration: Exploration = Exploration()  # noqa: RUF009
     importance: tuple[float, float] = (0.5, 1.0)
-    """Limits of the importance weight of a reward: the ratio between the present probability of its
-    actions and their probability when they were chosen."""
+    """Limits of the importance weight of a reward, which is the present probability of the actions
+    divided by their probability when they were chosen."""
     credit: Literal["last", "return"] = "last"
     """The value of a dialogue: its last reward (as in the published program), or its return."""
     cutoff: float = 1e-10

@@ -48,7 +48,7 @@ PAPER = GPSarsaSettings()
 
 
 class GPSarsa:
-    """The GP-SARSA policy. The last turn gets the whole return as its reward."""
+    """The GP-SARSA policy. The reward of the last turn is the whole return of the dialogue."""
 
     view: ClassVar[View] = "kernel"
 

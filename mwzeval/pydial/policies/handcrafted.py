@@ -35,11 +35,11 @@ from mwzeval.pydial.simulator.system import (
 from mwzeval.pydial.simulator.view import Belief
 
 KNOWN, UNSURE, HEARD, CLOSE = 0.8, 0.6, 0.3, 0.2
-"""Probabilities: a value is known from `KNOWN`; from `HEARD` it is confirmed, or the user selects
-one of two values if it is at most `UNSURE` and the second is less than `CLOSE` below."""
+"""Probabilities: a value is known from `KNOWN`. From `HEARD`, the policy asks for confirmation, or
+for a selection if the value is at most `UNSURE` and the second value is less than `CLOSE` below."""
 UNDECIDED = -2
 ENOUGH = 3
-"""With more accepted slots, the policy makes an offer immediately."""
+"""With more accepted slots than this, the policy makes an offer immediately."""
 
 
 def say_handcrafted(t: Shared, d: Dialogue) -> int:
@@ -81,7 +81,7 @@ def _what_the_method_asks(t: Shared, d: Dialogue) -> int:
 
 
 def _answer(t: Shared, d: Dialogue) -> bool:
-    """Answer about the named entity, otherwise the last offer; return False if both are missing."""
+    """Answer about the named entity, or else the last offer; return False if both are missing."""
     name = d.best[t.name]
     if d.best_mass[t.name] < KNOWN or name == c.DONTCARE:
         name = d.last_offered

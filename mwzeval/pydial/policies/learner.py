@@ -83,8 +83,8 @@ class Learner(ActionPolicy, Protocol):
 class Exploration:
     """The fraction of random actions, which decreases linearly over training dialogues.
 
-    After `restart` dialogues, it starts again. The published program restarted it with every batch
-    of 1,000 dialogues, because it counted each batch from 0. None: no restart.
+    After `restart` dialogues (None: never), the fraction starts again. The published program
+    restarted it with every batch of 1,000 dialogues, because it counted each batch from 0.
     """
 
     start: float = 0.3

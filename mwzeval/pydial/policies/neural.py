@@ -110,7 +110,7 @@ def layers(
     deviation: float | None = SMALL,
     open_end: bool = True,
 ) -> nn.Sequential:
-    """Return linear layers with activations between them (and a last one, unless `open_end`).
+    """Return linear layers, with activations between them and, unless `open_end`, after the last.
 
     `sizes` are the sizes of the input, the hidden layers and the output; `activation` is the name
     of a PyTorch module. Raises `DependencyError` without PyTorch.
@@ -197,7 +197,7 @@ def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
 
 
 Losses = Callable[..., object]
-"""Receives the losses of an update by name, as tensors with one element."""
+"""A function that receives the losses of an update by name, as tensors with one element."""
 
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""
@@ -279,7 +279,7 @@ class NeuralPolicy(ABC):
         """Return the turns for learning.
 
         With `drop_last`, as in the published program, the last turn is omitted. Its reward minus
-        the reward of the first turn is added to the turn before.
+        the reward of the first turn is added to the reward of the last but one.
         """
         exchanges = self._exchanges
         if not self.drop_last:

@@ -40,7 +40,7 @@ class PPOSettings:
     """Hyperparameters."""
 
     hidden: tuple[int, ...] = (128, 64)
-    """Sizes of the hidden layers, for actor and critic each."""
+    """Sizes of the hidden layers of actor and critic (each has its own layers)."""
     discount: float = 0.99
     trace: float = 0.95
     """λ of generalized advantage estimation (Schulman et al., 2016)."""

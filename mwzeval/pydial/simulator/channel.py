@@ -194,7 +194,7 @@ def _value(t: Shared, slot: int, index: int) -> int:
 
 
 def _any_value(t: Shared, d: Dialogue, slot: int) -> int:
-    """Return a slot with a random value, without a value if the ontology lists none."""
+    """Return a slot with a random value, or without a value if the ontology lists none."""
     if not t.is_informable[slot]:
         return coded(slot, c.NO_VALUE, False)
     return coded(slot, _value(t, slot, choose(d, t.numbers[slot] + 1)), False)

@@ -134,11 +134,11 @@ def random_function() -> Callable[[Any, int], float]:
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is called from Python, and cache the result on disk.
 
-    Numba detects only changes of the function itself. The cache key includes the values of
-    closures, so functions have the digest of all code in their closure. Called functions are
-    globals of a copy of the function, because compiled functions in a closure would differ between
-    processes. With NUMBA_DISABLE_JIT=1, nothing is compiled: plain Python runs, which is much
-    slower, and a debugger can be used.
+    Numba detects only changes of the function itself. Its cache key includes the values in a
+    closure, so each function has the digest of all code in its closure. The functions that it calls
+    are globals of a copy of the function, because compiled functions in a closure would differ
+    between processes. With NUMBA_DISABLE_JIT=1, nothing is compiled: plain Python runs, which is
+    much slower, and a debugger can be used.
     """
     known = {**function.__globals__, **functions()}
     function = FunctionType(function.__code__, known, function.__name__, None, function.__closure__)

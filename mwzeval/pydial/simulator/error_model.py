@@ -90,9 +90,9 @@ LEAST_DEVIATION, LEAST_DEVIATION_OF_REST = 1e-4, 1e-5
 class ErrorParameters:
     """Parameters of a channel, for lists that begin with the true act and for other lists.
 
-    `lengths` are weights of the list lengths from 1. `positions` are weights of the rank of the
-    true act, from 0, in an incorrect list; beyond its end, the act is absent. `means` and
-    `variances` of confidences are given by rank; the last one is for the null hypothesis.
+    `lengths` are weights of the list lengths from 1. `positions` are weights of the rank, from 0,
+    of the true act in an incorrect list; at ranks beyond the end of the list, the act is absent.
+    `means` and `variances` are those of the confidence at each rank, and of the null hypothesis.
     """
 
     correct_lengths: tuple[float, ...]

@@ -146,7 +146,7 @@ def confirm_instead(d: Dialogue) -> None:
 
 
 def constrains(d: Dialogue, slot: int) -> bool:
-    """Return whether there is a constraint on a slot."""
+    """Return whether the goal has a constraint on a slot."""
     for at in range(d.constraints):
         if slot_of(d.constraint[at]) == slot:
             return True

@@ -215,7 +215,7 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         ("hypothesis_act", "i8", c.HYPOTHESES),
         ("hypothesis_items", "i8", c.HYPOTHESES),
         ("score", "f8", c.HYPOTHESES),
-        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # last: in context
+        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # last: interpreted
         ("system_act", "i8", 2),
         ("system_items", "i8", 2),
         ("system_item", "i8", (2, sizes.system_items)),

@@ -148,7 +148,7 @@ class ManyDialogues:
 def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return records of zeros, in huge pages if the system supports them.
 
-    A step accesses a small part of every record. NumPy requests huge pages only in `empty`.
+    They are faster, as a step accesses a small part of every record. Only `empty` requests them.
     """
     records = np.empty(number, dtype=kind)
     records.view(np.uint8)[:] = 0

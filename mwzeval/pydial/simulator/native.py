@@ -132,12 +132,12 @@ def fill(numbers: Any, number: float) -> None:
 
 
 def put(numbers: Any, at: int, some: Any) -> None:
-    """Write numbers into others, from an index on."""
+    """Write numbers into a list, from an index on."""
     numbers[at : at + len(some)] = some
 
 
 def summed(numbers: Any, number: int) -> float:
-    """Return the sum of the first numbers."""
+    """Return the sum of the first `number` numbers."""
     return sum(numbers[:number])
 
 

@@ -80,8 +80,8 @@ class Simulation:
     """A sequence of dialogues in a task with user, channel and tracker, but without a policy.
 
     The confusion table is drawn once, from `confusion_seed`. A dialogue depends only on its random
-    numbers and the system's answers. In `legacy`, however, the tracker remembers across dialogues
-    that an offer was made (until `forget`). `make_user` creates users that replace the simulated
+    numbers and the system's answers; in `legacy`, it also depends on earlier dialogues, because the
+    tracker remembers an offer until `forget`. `make_user` creates users that replace the simulated
     user. `t` and `d` are the records of `layout`.
     """
 
@@ -170,10 +170,10 @@ class Simulation:
         return self.view.goal
 
     def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
-        """Start a dialogue up to the first act of the user; return the belief after this act.
+        """Start a dialogue and let the user act; return the belief after this act.
 
-        `rng` draws the user and all acts. If `talk` is given, it draws the acts instead, so the
-        same user acts differently. With a `goal`, no goal is drawn.
+        `rng` draws the user and all acts. If `talk` is given, `talk` draws the acts, so the same
+        user acts differently. With a `goal`, no goal is drawn.
         """
         self.draw_user(rng, goal)
         self._user, self.d.answer = None, answer
@@ -203,7 +203,7 @@ class Simulation:
         return self._result(go_on(self.t, self.d))
 
     def take(self, action: int) -> Result:
-        """Carry out a summary action; the rest is the same as in `answer`."""
+        """Carry out a summary action, and continue as in `answer`."""
         self._check()
         return self._result(take(self.t, self.d, action))
 
@@ -233,7 +233,7 @@ class Simulation:
         return bool(achieved(self.t, self.d))
 
     def spoken(self, act: Act) -> Act:
-        """Return an act, replaced with goodbye if the user has probably said goodbye."""
+        """Return an act, or goodbye instead if the user has probably said goodbye."""
         return BYE if self.d.discourse[c.SAID_BYE] > HEARD_BYE else act
 
 

@@ -54,7 +54,7 @@ def _listen(t: Shared, d: Dialogue) -> bool:
 
 
 def take(t: Shared, d: Dialogue, action: int) -> float:
-    """Carry out a summary action; the rest is the same as in `go_on`."""
+    """Carry out a summary action, and continue as in `go_on`."""
     say_action(t, d, action)
     return go_on(t, d)
 

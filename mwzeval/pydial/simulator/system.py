@@ -3,9 +3,9 @@
 Source: Casanueva et al. (2017), sections 3 and 4; vectors have the sizes of the published program
 (its Table 2), and masks its conditions.
 
-Where the order of slots is otherwise arbitrary, `legacy` uses the order of the published program.
-It ran on Python 2, whose dictionaries are ordered by hash. This order is the same in every run, so
-it is part of the benchmark: it determines which of several equally probable slots comes first.
+Where the order of slots is arbitrary, `legacy` uses the order of the published program. The program
+ran on Python 2, whose dictionaries are ordered by hash. This order is the same in every run, so it
+is part of the benchmark: it determines which of several equally probable slots comes first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GENERAL = (
 REQUEST, CONFIRM, SELECT = range(3)
 INFORM, INFORM_BY_NAME, INFORM_ALTERNATIVES, BYE, REPEAT, REQMORE = range(6)
 CERTAIN = 0.5
-"""A slot counts as requested, and a discourse act as made, above this probability."""
+"""Above this probability, a slot counts as requested, and a discourse act as performed."""
 FEW = 4
 SMALLEST = 8
 """The minimum size of the hash tables of Python 2's dictionaries."""
@@ -283,7 +283,7 @@ def say_action(t: Shared, d: Dialogue, action: int) -> None:
 
 
 def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
-    """Ask about the most probable values; other values of the ontology replace missing values."""
+    """Ask about the most probable values; if there are too few, add values of the ontology."""
     say(d, c.CONFIRM if values == 1 else c.SELECT)
     best = d.best[slot] if d.best_mass[slot] > 0.0 else c.NO_VALUE
     second = d.second[slot] if d.second_mass[slot] > 0.0 else c.NO_VALUE
@@ -304,7 +304,7 @@ def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
 
 
 def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
-    """Offer the first match, preferably the name `rather`; without a match, report that."""
+    """Offer the first match, preferably the name `rather`, or inform that there is none."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return
@@ -320,7 +320,7 @@ def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
 
 
 def offer_another(t: Shared, d: Dialogue, excluded: int) -> None:
-    """Offer the first match except the first `excluded` offers; without a match, report that."""
+    """Offer the first match except the first `excluded` offers, or inform that there is none."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return

@@ -155,7 +155,7 @@ def python2_hash(text: str) -> int:
 
 
 def in_words(rows: int, words: int) -> list[int]:
-    """Return a bit set in words of 64 bits; if there is only one word, it has any length."""
+    """Return a bit set in words of 64 bits; a single word may have any length."""
     if words == 1:
         return [rows]
     return [rows >> 64 * word & _ALL_BITS for word in range(words)]

@@ -109,8 +109,8 @@ class SimulatedUser:
     def outcome(self) -> Outcome:
         """Return the result of the dialogue if no further act follows.
 
-        A dialogue before its end counts as out of time. After the user's goodbye, the system's
-        answer has no effect.
+        An unfinished dialogue counts as out of time. After the user's goodbye, the system's answer
+        has no effect.
         """
         if self._outcome is not None:
             return self._outcome

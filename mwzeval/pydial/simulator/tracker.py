@@ -1,9 +1,9 @@
 """The focus tracker: new evidence replaces older evidence in proportion to its probability.
 
-Source: the published program, as described in the specification of the benchmark. "legacy" marks
-its errors: a value without a slot is only understood after a request (after other acts, it still
-makes the method "byconstraints"); the method "none" keeps an old probability; and an offer is
-remembered across dialogues.
+Source: the published program, as described in the specification of the benchmark. `legacy`
+reproduces its errors: a value without a slot is only understood after a request (after other acts,
+it still makes the method "byconstraints"); the method "none" has an outdated probability; and an
+offer is remembered across dialogues.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def track(t: Shared, d: Dialogue) -> bool:
 
 
 def _remember(t: Shared, d: Dialogue, act: int, items: Items, number: int) -> None:
-    """Store the system's offer, or that it found nothing."""
+    """Store the system's offer, or the fact that it found nothing."""
     d.nothing_found = d.offered = False
     if act != c.INFORM:
         return
@@ -180,8 +180,8 @@ def _update_requested(t: Shared, d: Dialogue, act: int, items: Items, number: in
 def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, score: float) -> None:
     """Add the score of a hypothesis to the evidence for its items.
 
-    `this` is the slot for values without a slot, `confirmed` the item that the system asked to
-    confirm; -1 stands for none.
+    `this` is the slot of values without a slot, `confirmed` is the item that the system asked the
+    user to confirm; -1 stands for none.
     """
     row, act = _in_context(t, d, rank, this, confirmed)
     items = d.hypothesis_item[row]
@@ -228,7 +228,7 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
 
 
 def _in_context(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int) -> tuple[int, int]:
-    """Return the index of a hypothesis's items and its act; a bare yes or no is interpreted."""
+    """Return the index of a hypothesis's items, and its act; interpret a mere yes or no."""
     act = int(d.hypothesis_act[rank])
     if d.hypothesis_items[rank] == 0 and (act == c.AFFIRM or act == c.NEGATE):
         value = c.NO_VALUE

@@ -279,7 +279,7 @@ def fill(numbers: Any, number: float) -> None:
 
 
 def put(numbers: Any, at: int, some: Any) -> None:
-    """Write numbers into others, from an index on."""
+    """Write numbers into an array, from an index on."""
     for index in range(len(some)):
         numbers[at + index] = some[index]
 
@@ -291,7 +291,7 @@ _SPLIT = 134217729.0  # 2**27 + 1: splits a significand into halves
 
 
 def summed(numbers: Any, count: int) -> float:
-    """Return `sum` of the first numbers."""
+    """Return `sum` of the first `count` numbers."""
     total, lost = 0.0, 0.0
     for index in range(count):
         number = numbers[index]

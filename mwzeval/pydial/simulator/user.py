@@ -56,7 +56,7 @@ def _satisfied(d: Dialogue, items: Items, number: int, slot: int) -> bool:
 
 
 def _unsaid(d: Dialogue, items: Items, number: int, which_one: int) -> int:
-    """Return the constraint at an index among those that the act omits; for -1, their number."""
+    """Return the constraint at an index among those that the act omits, or for -1, their number."""
     found = 0
     for index in range(d.constraints):
         constraint = d.constraint[index]
@@ -85,10 +85,10 @@ def _mentioned(d: Dialogue, items: Items, number: int, constraint: int) -> bool:
 
 
 def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bool:
-    """Return whether the user accepts a system act; otherwise, push the reaction on the agenda.
+    """Return whether the user accepts a system act; if not, push a reaction on the agenda.
 
-    If `asked` is True, the system asked for confirmation; otherwise, the user may react by asking
-    the system to confirm an omitted constraint.
+    `asked` is True if the system asked for confirmation. If it is False, the user may ask the
+    system to confirm a constraint that the act omits.
     """
     nothing_matches = answers = False
     for at in range(number):
@@ -225,7 +225,7 @@ def hear_inform(t: Shared, d: Dialogue, items: Items, number: int) -> None:
 
 
 def _is_changed(t: Shared, item: int) -> bool:
-    """Return whether an item allows the user to change the constraint on its slot."""
+    """Return whether the user can change the constraint on the slot of an item."""
     slot, value = slot_of(item), value_of(item)
     return t.is_constraint[slot] and value >= c.FIRST_VALUE and value != t.type_word[slot]
 
@@ -293,7 +293,7 @@ def _fits(t: Shared, d: Dialogue, name: int) -> bool:
 
 
 def _give_in(t: Shared, d: Dialogue, items: Items, number: int, excluded: int) -> int:
-    """Return a random choice among the entities that the system lists as all matches."""
+    """Return a random entity among those that the system lists as the only matches."""
     fitting = 0
     for at in range(number):
         item = items[at]
@@ -572,7 +572,7 @@ def _combine(t: Shared, d: Dialogue) -> None:
 
 
 def _distort(t: Shared, d: Dialogue) -> None:
-    """Replace requests for the name with an inform act, those about `near` with a confirm act."""
+    """Replace requests for the name with inform acts, and requests about `near` with confirms."""
     items, kept, near, names = d.user_item, 0, False, 0
     for at in range(d.user_items):
         names += items[at] == coded(t.name, c.NO_VALUE, False)

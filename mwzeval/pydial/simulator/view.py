@@ -1,4 +1,4 @@
-"""Readable views of dialogues, which decode acts, beliefs and goals on demand and encode them.
+"""Readable views of dialogues, which decode and encode acts, beliefs and goals on demand.
 
 Words outside the domain have temporary codes for one dialogue.
 """
@@ -236,12 +236,11 @@ class View:
     def kernel_vector(self, *, choosing: bool) -> NDArray[np.float64]:
         """Return the vector for GP-SARSA, shape (size,); the kernel uses only inner products.
 
-        It contains, for each informable slot, the probability of no value and the other
-        probabilities, sorted; discourse acts (including "bye"); methods; and pairs of p and 1 - p
-        for each requested slot, each match count, an offer, and an offer since nothing was found.
-
-        In `legacy`, the method "none" has the probability that the published program uses to choose
-        an action; for learning, that program uses the vector without it.
+        It contains, for each informable slot, the probability of no value and the sorted other
+        probabilities; the probabilities of discourse acts (including "bye") and of methods; and
+        pairs of p and 1 - p for each requested slot, each match count, an offer, and an offer since
+        nothing was found. In `legacy`, the method "none" has the probability with which the
+        published program chooses actions; for learning, that program uses the vector without it.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []
@@ -275,7 +274,7 @@ def _grow(number: int, *lists: list[int]) -> None:
 
 
 def user_item(item: Item) -> Item:
-    """Return a user item as it is interpreted: without a slot, it refers to the type of entity."""
+    """Return a user item; an item without a slot refers to the type of entity."""
     if item.slot:
         return item
     slot = c.THIS if item.value == "dontcare" else c.TYPE
@@ -300,7 +299,7 @@ class Belief:
 
     `methods` are the probabilities of `METHODS`; `discourse_acts` and `requested` contain only
     positive probabilities. `last_offered` is a name or ""; `offered_since_none` has the names
-    offered since the last time that nothing was found, in order and with repetitions.
+    offered since the system last found nothing, in order and with repetitions.
     """
 
     __slots__ = ("view",)
@@ -352,7 +351,7 @@ class Belief:
 
     @property
     def offered_since_none(self) -> list[str]:
-        """The names offered since the last time that nothing was found."""
+        """The names offered since the system last found nothing."""
         d, name = self.view.d, self.view.t.name
         return [self.view.value(name, offer) or "" for offer in d.offer[: d.offers]]
 
