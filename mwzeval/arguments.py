@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, and checks of input and output files.
+"""Arguments that several commands share, and checks of input and output files.
 
 Every argument that names an input file has `type=InputFile`; no output may overwrite such a file.
 """
@@ -24,7 +24,7 @@ from mwzeval.statistics.intervals import CONFIDENCE
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 OUTPUTS = ("output", "mentions")
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
-"""The formats of tables; some verbs accept more."""
+"""The formats of tables; some commands accept more."""
 
 
 class InputFile(str):

@@ -6,7 +6,7 @@ A benchmark is a class derived from `Benchmark`, named by an entry point of the 
     [project.entry-points."mwzeval.benchmarks"]
     toy = "mwzeval_toy:Toy"
 
-All verbs, formats, intervals and comparisons then work for `--benchmark toy` and for the files that
+All commands, formats, intervals and comparisons then work for `--benchmark toy` and for files that
 the benchmark recognizes. `docs/add_benchmark.md` has a complete example.
 """
 
@@ -86,7 +86,7 @@ class Benchmark:
     """The version of the interface that the class implements: `api = 1`."""
     info: BenchmarkInfo
     verbs: Mapping[str, OwnVerb] = MappingProxyType({})
-    """The verbs that only this benchmark has, by name."""
+    """The commands that only this benchmark has, by name."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -98,7 +98,7 @@ class Benchmark:
         return False
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add the options of a verb that only this benchmark has."""
+        """Add the options of a command that only this benchmark has."""
 
     def scorer(self, arguments: Namespace) -> FileScorer:
         """Return the scorer for the files of a command. Raises `UsageError`."""
@@ -137,7 +137,7 @@ class FileScorer(Protocol):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The kinds of failure reasons in explanations, each with a sentence that describes it."""
+        """The failure reasons in explanations, by code, each with a sentence that describes it."""
         return {}
 
     def document(self, report: Report) -> Document | None:
@@ -210,7 +210,7 @@ class Shelf(NamedTuple):
 
 
 class OwnVerb(NamedTuple):
-    """A verb of one benchmark: its summary, its module, and its group in `mwzeval --help`."""
+    """A command of one benchmark: its summary, its module, and its group in `mwzeval --help`."""
 
     summary: str
     module: str
@@ -321,7 +321,7 @@ def family(name: str) -> Benchmark | None:
 
 
 def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
-    """Return the verbs that only one benchmark has, by name."""
+    """Return the commands that only one benchmark has, by name."""
     verbs: dict[str, OwnVerb] = {}
     for benchmark in benchmarks(external=external):
         verbs |= benchmark.verbs

@@ -1,4 +1,4 @@
-"""The command line: verbs, arguments, exit codes. This module computes no scores.
+"""The command line: commands, arguments, exit codes. This module computes no scores.
 
 Exit codes: 0 success, 1 a gate failed, 2 wrong usage or bad input, 130 interrupted, 141 the reader
 of a pipe has exited (128 + SIGPIPE, as for other command-line tools). Results go to standard
@@ -54,7 +54,7 @@ VERBS = {
     "play": ("talk in a dialogue yourself, as the user or the agent", "agents"),
     "validate": ("list the problems of a file, without scoring it", "files"),
 }
-"""The verbs of every benchmark, with their help and group. Each is a module of `mwzeval.commands`
+"""The commands of every benchmark, with help and group. Each is a module of `mwzeval.commands`
 with the functions `add_arguments(parser, benchmark)` and `run(arguments, benchmark)`."""
 
 VERBS_OF_NONE = {
@@ -65,7 +65,7 @@ VERBS_OF_NONE = {
     ),
     "completion": ("set up shell completion of verbs, options and files", "mwzeval.completion"),
 }
-"""The verbs that belong to no single benchmark, with their help and modules."""
+"""The commands that are not about a benchmark, with their help and modules."""
 
 BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
@@ -101,7 +101,7 @@ MOVED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `mwzeval VERB …` and return the exit code, also if Ctrl-C interrupts the imports."""
+    """Run `mwzeval COMMAND …` and return the exit code, also if Ctrl-C interrupts the imports."""
     parsed = None
     try:
         prepare_streams()
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("error: the input does not fit into memory")
     except KeyboardInterrupt:
-        # Verbs that write during the run set `interrupted`: what is written, and how to resume.
+        # Commands that write during the run set `interrupted`, which states how to resume.
         _failed(f"interrupted; {getattr(parsed, 'interrupted', 'nothing was written')}")
         return INTERRUPTED
     except BrokenPipeError:
@@ -140,9 +140,9 @@ def _failed(message: str) -> int:
 
 
 def command_parser(given: Sequence[str] | None = None) -> Parser:
-    """Return the parser of `mwzeval`, with the arguments of the verb in `given`.
+    """Return the parser of `mwzeval`, with the arguments of the command in `given`.
 
-    Without `given`, it has the arguments of all verbs for the default benchmark. Raises
+    Without `given`, it has the arguments of all commands for the default benchmark. Raises
     `UsageError` for an unknown benchmark.
     """
     verbs = {v: OwnVerb(what, f"mwzeval.commands.{v}", group) for v, (what, group) in VERBS.items()}
@@ -151,7 +151,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     words = list(given or ())
     asked = next((word for word in words if not word.startswith("-")), None)
     if asked is not None:
-        # The verb is not a file, even if a folder has the same name.
+        # The command is not a file, even if a folder has the same name.
         words.remove(asked)
         if asked not in verbs:  # only now, because a search for plug-ins is slow
             verbs = {**own_verbs(external=True), **verbs}
@@ -214,7 +214,7 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
 def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
     """Return the name of the benchmark of a command, before its other arguments are parsed.
 
-    It is the argument of `--benchmark`, else the one that recognizes a file, else the default.
+    It is the argument of `--benchmark`, or the benchmark that recognizes a file, or the default.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")

@@ -1,4 +1,4 @@
-"""Print a script for shell completion of verbs, options and files (requires shtab).
+"""Print a script for shell completion of commands, options and files (requires shtab).
 
 bash:  mwzeval completion bash > ~/.local/share/bash-completion/completions/mwzeval
 zsh:   mwzeval completion zsh > DIR/_mwzeval      (DIR of $fpath)
@@ -14,7 +14,7 @@ from mwzeval.output import write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this verb."""
+    """Add the arguments of this command."""
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL")
 
 

@@ -1,4 +1,4 @@
-"""The last step of verbs that score: write the report, print tables, check gates."""
+"""The last step of commands that score: write the report, print tables, check gates."""
 
 from __future__ import annotations
 

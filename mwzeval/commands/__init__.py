@@ -1,4 +1,4 @@
-"""One module per verb of the command line: its arguments and its output.
+"""One module per command of the command line: its arguments and its output.
 
 `add_arguments(parser, benchmark)` adds the options; `run(arguments, benchmark)` prints and writes
 the output and returns the exit code. The docstring of a module is the text of its `--help`. Slow

@@ -1,8 +1,8 @@
 """Talk in a dialogue yourself, as the user or the agent, and see how it is scored.
 
 You get a goal and talk to an agent; or you get the tools and a simulated user talks to you.
-With -o the dialogue is saved to a file of live dialogues, which all verbs read; the next dialogue
-is about a goal that the file does not contain yet.
+With -o the dialogue is saved to a file of live dialogues, which all commands read; the next
+dialogue is about a goal that the file does not contain yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The input files of verbs, scored by a benchmark or with scores of items; names of systems."""
+"""Input files of commands, scored by a benchmark or with scores of items; names of systems."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def score_files(
     benchmark: Benchmark,
     scorer: FileScorer | None = None,
 ) -> dict[str, ScoredFile]:
-    """Return the scored files by the names of their systems, according to the options of a verb.
+    """Return the scored files by the names of their systems, with the options of a command.
 
-    `scorer` is the scorer for the options, if the verb already has it. Raises `InputError` with the
-    problems of all files, and `UsageError` for files with scores of items if the verb has
+    `scorer` is the scorer for the options, if the command already has it. Raises `InputError` with
+    the problems of all files, and `UsageError` for files with scores of items if the command has
     `--items`.
     """
     progress = not getattr(arguments, "quiet", False)
@@ -67,7 +67,7 @@ def score_files(
 
 @contextmanager
 def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
-    """Raise `InputError` if a file that cannot be scored belongs to another benchmark."""
+    """Raise `InputError` if a file that cannot be scored is one of another benchmark."""
     try:
         yield
     except MwzevalError:

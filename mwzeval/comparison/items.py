@@ -198,7 +198,7 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
     return ItemScores(scored, clusters or None, warnings)
 
 
-# Roles of columns.
+# The roles of the columns.
 
 
 def _columns(
@@ -272,7 +272,7 @@ def _quoted(name: str) -> str:
     return f'"{shorten(name)}"'
 
 
-# Reading of one file.
+# Reading a file.
 
 
 def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:

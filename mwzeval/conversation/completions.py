@@ -535,8 +535,8 @@ def _tokens(counted: Any) -> dict[str, int]:
 def _seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:
     """Return the delay in seconds before the `retry`-th retry, counted from 1.
 
-    The delay doubles with each retry, and a random factor of 1 to 2 spreads parallel clients. If
-    the server requests a delay, it is used with up to one additional second.
+    The delay doubles with each retry; a random factor of 1 to 2 lets parallel clients retry at
+    different times. If the server requests a delay, up to one second is added to this delay.
     """
     headers: Mapping[str, str] = {} if answer is None else answer.headers
     text = headers.get("retry-after", "").strip()

@@ -122,7 +122,7 @@ def run(
     They run in this process if `limits` is unlimited and `jobs` is 1. `progress` shows a progress
     bar on standard error; None shows it only on a terminal.
 
-    Raises `UsageError` for invalid numbers, if `output` belongs to another run, or if an agent
+    Raises `UsageError` for invalid numbers, if `output` is the file of another run, or if an agent
     cannot be imported; `MwzevalError` if `output` cannot be written.
     """
     for name, value in (("trials", trials), ("jobs", jobs)):

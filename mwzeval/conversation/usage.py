@@ -1,6 +1,6 @@
 """Token usage and cost of the models in a run, per dialogue: scores, tables and totals.
 
-Assistant messages belong to the agent's model, user messages to the user's model. A message with
+Assistant messages come from the agent's model, user messages from the user's model. A message with
 `usage` is an answered request: `{"in", "out", "ms", "cached"?, "retries"?}`. The names of servers
 are also accepted: `prompt_tokens` and `completion_tokens`, or `input_tokens` and `output_tokens`.
 Tokens that a server does not count are unknown, never 0.

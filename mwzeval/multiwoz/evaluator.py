@@ -79,7 +79,7 @@ class Evaluator:
     with published rules: a preset such as `trade`, a modified preset, or several of these in a list
     or separated by commas, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
     `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`, which selects the sample
-    if all dialogues belong to the sample, and MultiWOZ 2.2 otherwise. `rules` are the normalization
+    if all dialogues are in the sample, and MultiWOZ 2.2 otherwise. `rules` are the normalization
     rules. `data` is a folder with the public files (default: `MWZEVAL_DATA`, else the user's cache;
     missing files are downloaded unless `offline` is true).
     `references` names the reference sets for BLEU, in a list or separated by commas (default: the

@@ -30,7 +30,7 @@ PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for na
 KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True))})\]"
 """Matches a known placeholder in lower case; other texts in brackets do not match."""
 
-# A plural ending belongs to the placeholder; the first alternative that matches is used.
+# A plural ending is part of the placeholder; the first alternative that matches is used.
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 _OTHER_SPELLING = re.compile(r"\[(\w+(?:[-.:]\w+)+)\]")
 

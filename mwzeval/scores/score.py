@@ -116,7 +116,7 @@ def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
 
 
 def is_named(name: str, headline: Iterable[str]) -> bool:
-    """Return whether a score belongs to a headline.
+    """Return whether a headline includes a score.
 
     `bleu` matches `bleu` and `bleu.mwz22`; `pass^` matches `pass^1` and so on.
     """

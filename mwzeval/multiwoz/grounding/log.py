@@ -331,7 +331,7 @@ class _Log:
         listed = [self._values(domain, name, slot) for name in names]
         once = tuple(dict.fromkeys(chain.from_iterable(listed)))
         if found.agrees is not None and self._are_of_database(domain, slot, offered, listed):
-            # The tools returned the database's values, so the result is that of the database.
+            # The tools returned the database's values, so the comparison has the same result.
             yield CheckedMention(self._number, mention, known, found.agrees, (), once)
         elif any(is_same(mention, value) for value in once):
             yield CheckedMention(self._number, mention, known, True)
@@ -493,7 +493,7 @@ class _Log:
             counts = self._counted(count.noun)
             agrees = count.number in counts
             if not counts or (
-                # The count is that of the venues named here, which may be a selection.
+                # The system counts the venues that it names here, which may be a selection.
                 not agrees and count.of_own and count.number == len(self._named)
             ):
                 continue
@@ -501,7 +501,7 @@ class _Log:
             yield self._checked(mention, agrees, tuple(map(str, sorted(counts))))
 
     def _counted(self, noun: str) -> set[int]:
-        """Return all numbers of venues for the last request, by log and by database."""
+        """Return all numbers of venues for the last request, from the log and the database."""
         now = {call.function for call in self._turn.calls}
         domains = domains_of(noun, self._found)
         if len(domains) > 1:
@@ -522,7 +522,7 @@ class _Log:
         return counts
 
     def _checked(self, mention: Mention, agrees: bool, right: tuple[str, ...]) -> CheckedMention:
-        """Return a claim that the database cannot judge; `right` are the values of the log."""
+        """Return a claim that the database cannot judge; `right` are the values in the log."""
         return CheckedMention(self._number, mention, None, agrees, (), () if agrees else right)
 
     def _mention(self, start: int, end: int, slot: str, domains: Collection[str] = ()) -> Mention:
@@ -532,7 +532,7 @@ class _Log:
 
 
 def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
-    """Return the references of bookings, if tools return them under a known name."""
+    """Return the references of bookings, if tools return references under a known name."""
     return tuple(
         record[REFERENCE]
         for booking in bookings
@@ -543,7 +543,7 @@ def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
 
 
 def _is_of(booking: CalledBooking, name: Mention) -> bool:
-    """Return whether a booking may be of the named venue; True if this is unclear."""
+    """Return whether a booking may be for the named venue; True if this is unclear."""
     if not booking.name or not (booking.venues and name.venues):
         named, booked = {*folded(name.text)}, {*folded(booking.name)}
         return not booked or named <= booked or booked <= named

@@ -1,7 +1,7 @@
 """The grounded scores of dialogues: rows, rates, names, and failure reasons.
 
 The judgments are made in `claims.py`, `log.py` and `bookings.py`; `docs/metrics.md` defines them
-with examples, and docs/explaining.md lists the kinds of failure reasons.
+with examples, and docs/explaining.md lists the failure reasons.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
                 f"not in {where} but in the sample, which is scored separately: --corpus sample"
             )
         else:
-            # The search for similar ids is slow, and the file may belong to another fold.
+            # The search for similar ids is slow, and the file may be for another fold.
             hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
             message = f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
         findings.error("unknown-dialogue", message, dialogue=name)

@@ -461,7 +461,7 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
 def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
     """Yield the mentions, with phone numbers that no venue has assigned to the taxi.
 
-    A number after the name of a venue belongs to that venue, unless the response is about a taxi.
+    A number after the name of a venue is that venue's, unless the response is about a taxi.
     """
     speaks_of_taxi = PATTERNS["taxi"].search(response) or any(
         mention.domain == "taxi" for mention in said

@@ -2,8 +2,8 @@
 
 The layout (a list item, the first cell of a row, emphasis, quotes) and adjacent words (`recommend`,
 `booked at`, `the phone number of`, `… is in the north`) show where a name is expected. Capitalized
-words at such a position are a name. The name is known if all its words belong to one venue; one
-word in common with a venue is not enough (`Riverside Lodge`, `Riverside Brasserie`).
+words at such a position are a name. The name is known if all its words are in the name of one
+venue; one common word is not enough (`Riverside Lodge`, `Riverside Brasserie`).
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Gold(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The gold and predicted frame of a user turn; `missing` says why a prediction is missing."""
+    """The gold and predicted frame of a user turn; `missing` states why a prediction is missing."""
 
     turn: int
     service: Service
