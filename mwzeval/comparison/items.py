@@ -4,9 +4,9 @@ A row of a file is a trial of an item. Without a column of trials, the rows of a
 trials in order. If a row lacks a score, the trial could not be judged and is ignored for this
 score.
 
-If all values of a score are 0 or 1, or in some files 0 or 100, the score is a rate in percent; if
-items have several trials, pass^k is computed for the first such score. All other scores keep their
-unit. A score is compared on the items that have it in all files.
+If all values of a score are 0 or 1 (in some files 0 or 100), the score is a rate in percent. If
+items have several trials, pass^k is computed for the first rate. All other scores keep their unit.
+A score is compared on the items that have it in all files.
 
 The content of a file determines its format; its name does not matter:
 

@@ -2,13 +2,13 @@
 
 The model of a trial's score is system + item + system × item + trial. Both systems have the same
 items, so the effect of an item on both cancels in their difference. The variance of the difference
-over G items with T trials by each system is (`between` + `within` / T) / G: `between` is the
-variance between items of the expected difference, and `within` the variance between trials of an
+over G items with T trials by each system is (`between` + `within` / T) / G. `between` is the
+variance between items of the expected difference, and `within` is the variance between trials of an
 item. The test of the mean difference is two-sided and uses the normal approximation; the variances
 are those of the pilot, even if the difference is large.
 
 If items within a cluster are dependent, the model also has a cluster effect, and the variance is
-(`shared` + `between` + `within` / T) / G: `shared` is the variance between clusters times the
+(`shared` + `between` + `within` / T) / G. `shared` is the variance between clusters times the
 number of items per cluster. Additional items are assumed to have clusters as large as the pilot's.
 
 Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 3 (unequal numbers);

@@ -257,9 +257,9 @@ def compare(
 
     If a system has several runs, its score is their mean, and intervals and p values of all systems
     come from a hierarchical bootstrap of units and runs. Otherwise, McNemar's exact test is used
-    for scores of 0/1 outcomes, and approximate randomization for all others; intervals of
-    differences come from a paired bootstrap, or from a jackknife for scores of types. P values are
-    corrected by Holm's method: for each score over the compared systems, for the ranks over all
+    for scores of 0/1 outcomes, and approximate randomization for all others. Intervals of
+    differences then come from a paired bootstrap, or for scores of types from a jackknife. P values
+    are corrected by Holm's method: for each score over the compared systems, for the ranks over all
     pairs. McNemar's test requires that the systems have the same cases; otherwise approximate
     randomization is used.
 

@@ -115,9 +115,9 @@ def ranking_columns(
 ) -> Columns:
     """Return the columns of rankings; `relevant` has the correct ids of each, at least one.
 
-    The sums of the columns divided by `examples` are means: `hit@k` (whether a relevant id is among
-    the first k), `set_recall@k` (the share of relevant ids among the first k), `reciprocal_rank` (0
-    without a hit), `average_precision` (an id that is not found adds 0).
+    The sums of the columns divided by `examples` are means. The columns are `hit@k` (1 if a
+    relevant id is among the first k), `set_recall@k` (the share of relevant ids among the first k),
+    `reciprocal_rank` (0 without a hit) and `average_precision` (an id that is not found adds 0).
     """
     n = len(ranked)
     found = list(map(found_positions, ranked, relevant))

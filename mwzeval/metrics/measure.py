@@ -118,7 +118,7 @@ class ScoredTable:
     means over `trials` (see `of_items`).
 
     If the author of the input chose the units (the goals of a live run), `about` has a checksum of
-    the content of each unit, which shows whether two inputs have the same unit.
+    the content of each unit. Equal checksums show that two inputs have the same unit.
     """
 
     table: Table

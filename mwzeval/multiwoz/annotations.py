@@ -64,10 +64,10 @@ class AnnotatedTurn(NamedTuple):
 class GoldDialogue:
     """Gold data of one dialogue; all fields except `goal` have one item per system turn.
 
-    `booked` are the domains that the turn books, `references` the delexicalized responses with
-    natural spacing (and sacreBLEU's tokenization), `user_utterances` the preceding user utterances,
-    `states` the annotated states (not normalized) after these utterances, `alternatives` the
-    annotated values that the states do not have, and `system_utterances` the original responses.
+    `booked` are the domains that the turn books. `references` are the delexicalized responses with
+    natural spacing (and sacreBLEU's tokenization), `system_utterances` the original responses.
+    `user_utterances` precede the system turns. `states` are the annotated states (not normalized)
+    after these utterances, and `alternatives` the annotated values that the states do not have.
     """
 
     goal: Mapping[str, Goal]

@@ -1,8 +1,8 @@
 """Score the gold annotation like a system: the ceiling of the scores.
 
-Annotated dialogues have errors (users change their minds, wizards forget a phone number), so Inform
-and Success of the annotation are below 100: 92.5 and 88.8 on the 2.1 test fold under the rules of
-2021. For grounded scores, the original human responses and the annotated states are scored.
+Annotated dialogues have errors: users change their minds, and wizards forget phone numbers.
+So its Inform and Success are below 100 (92.5 and 88.8 on the 2.1 test fold under the rules of
+2021). For grounded scores, the original human responses and the annotated states are scored.
 """
 
 from __future__ import annotations

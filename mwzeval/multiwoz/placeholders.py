@@ -114,9 +114,9 @@ def natural_spacing(text: str) -> str:
 def _is_plain(text: str) -> bool:
     """Return whether the rules of this module suffice for a text.
 
-    They do not suffice if a comma begins the text or follows another comma, if letters look like
-    the library's mark for several full stops, or if several words begin with an apostrophe, because
-    the library reads every second apostrophe as a closing quotation mark.
+    They do not suffice in three cases: a comma begins the text or follows another comma; letters
+    look like the library's mark for several full stops; or several words begin with an apostrophe
+    (the library reads every second one as a closing quotation mark).
     """
     return (
         _PLAIN.fullmatch(text) is not None

@@ -106,8 +106,8 @@ def decoded_responses(tokenizer: Any, rows: Iterable[Iterable[int]]) -> list[str
 def flat_scores(report: Report) -> dict[str, float]:
     """Return the main scores of a report as a flat dictionary.
 
-    The keys are `inform` and `success`, also per domain (`inform_hotel`); `bleu` with the first
-    reference set and `bleu_NAME` with each set; `combined`, (Inform + Success) / 2 + BLEU, with the
+    The keys are `inform` and `success`, also per domain (`inform_hotel`); `bleu` for the first
+    reference set and `bleu_NAME` for each set; `combined`, (Inform + Success) / 2 + BLEU, for the
     first set; `joint_accuracy`, `slot_f1` and the names of richness scores. Scores that were not
     computed are omitted.
     """

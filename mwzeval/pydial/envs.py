@@ -107,8 +107,8 @@ def make_environment(
     successful dialogue. `domain` is a custom domain; the default is to load the domain from `data`.
     All dialogues share one confusion table, which is drawn from `confusion_seed`. `legacy`
     reproduces the errors of the published program. `goodbye` selects who ends dialogues in
-    environments 2 and 4, which have no other masks: with "user" (the default), "bye" is masked, as
-    for the learned policies of a run; with "policy" (the default with `legacy`), it is allowed.
+    environments 2 and 4, which have no other masks. With "user" (the default), "bye" is masked, as
+    for the learned policies of a run. With "policy" (the default with `legacy`), it is allowed.
     With `strict_masks`, a masked action raises `UsageError`. `render_mode` is "ansi" (`render()`
     returns the turn as text), "human" (each turn is printed) or None.
 

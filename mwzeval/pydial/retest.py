@@ -97,9 +97,10 @@ def retest(
 
     `jobs` are the jobs of the run; jobs without a checkpoint are skipped. Policies are tested in
     the tasks `tested_in` of their domain, with each rate of `errors` (from 0 to 1) and each of
-    `users`: names of `USERS` or `own`, and with `live` agenda, openai:MODEL, package.module:Name or
-    file.py:Name. The defaults are the task, error rate and users of training. Without any
-    condition, policies trained in environment 1, 3 or 6 are tested in the other two of these.
+    `users`. Users are names in `USERS` or `own`; with `live`, also agenda, openai:MODEL,
+    package.module:Name or file.py:Name. The defaults are the task, error rate and users of
+    training. Without any condition, policies trained in environment 1, 3 or 6 are tested in the
+    other two of these.
 
     Raises `UsageError` for unknown conditions, or if there is nothing to test; `InputError` for
     damaged files, after all other tests; `DataError` for the files of a domain; `MwzevalError` if a

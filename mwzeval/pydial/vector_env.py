@@ -49,11 +49,11 @@ def make_vector_environment(
 
     Compiled code simulates all dialogues together. The i-th environment plays the same dialogues as
     a single environment that is reset with the i-th seed (`seed + i` if `seed` is a number).
-    `autoreset_mode` is a mode of Gymnasium: with NEXT_STEP, the step after the end of a dialogue
-    starts a new one and ignores its action; with SAME_STEP, the step that ends a dialogue starts a
-    new one (`info["final_obs"]` and `info["final_info"]` describe the end); with DISABLED, `reset`
-    with `options["reset_mask"]` starts new dialogues. `info["action_mask"]` and `action_masks()`
-    have shape (environments, actions). All other arguments are those of `make_environment`.
+    `autoreset_mode` is a mode of Gymnasium. With NEXT_STEP, the step after the end of a dialogue
+    starts a new one and ignores its action. With SAME_STEP, the step that ends a dialogue also
+    starts a new one (`info["final_obs"]` and `info["final_info"]` describe the end). With DISABLED,
+    `reset` with `options["reset_mask"]` starts new dialogues. `info["action_mask"]` and
+    `action_masks()` have shape (environments, actions). For others, see `make_environment`.
 
     Raises `UsageError` if `num_envs` is below 1 or `autoreset_mode` is unknown, `DependencyError`
     without Gymnasium or numba, and the errors of `make_environment`: `RenderModeError`,

@@ -39,11 +39,11 @@ USER, SYSTEM = "user", "system"
 class Reason:
     """The reason why a 0/1 outcome failed.
 
-    `code` is a kind, optionally with a detail after a colon (`never-gave:phone`); `outcome` is the
-    failed outcome (`inform`); `scope` is the part of the unit (a domain); `turn` is the turn of the
-    failure, from 0, or None if no single turn caused it; `text` is the reason as a sentence.
-    `evidence` is the label of the facts that show, in a turn of another system, that the other
-    system passed the outcome; an empty label means any fact.
+    `code` is the name of the reason, optionally with a detail after a colon (`never-gave:phone`).
+    `outcome` is the failed outcome (`inform`), and `scope` is the part of the unit (a domain).
+    `turn` is the turn of the failure, from 0, or None if no single turn caused it. `text` is the
+    reason as a sentence. `evidence` is the label of the facts that show, in a turn of another
+    system, that the other system passed the outcome; an empty label means any fact.
     """
 
     code: str
@@ -121,8 +121,8 @@ class Explanation:
 
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
     not apply (Success of a domain whose Inform failed). For each line of the `goal`, `reached` has
-    the turn at which the line was met, None if it was never met, `CANNOT_BE` if no system could
-    meet it, or `NOT_JUDGED` if there is nothing to judge. `reached` is None if unknown.
+    the turn at which the line was met, or None if it was never met. It is `CANNOT_BE` if no system
+    could meet the line, `NOT_JUDGED` if nothing can be judged. `reached` is None if unknown.
     """
 
     unit: str

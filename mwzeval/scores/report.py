@@ -52,9 +52,9 @@ _REFUSED = re.compile(r"[^\w\-. ]")
 class Report:
     """The result of one evaluation. `print` shows the tables of the command line.
 
-    `metrics` maps a metric to its numbers, None for a metric that was not computed; `scores` are
-    the same numbers unrounded, each with its signature; `table` has the rows (one per dialogue)
-    from which additive scores are computed; `meta` describes the input, the settings and the
+    `metrics` maps a metric to its numbers, None for a metric that was not computed. `scores` are
+    the same numbers unrounded, each with its signature. `table` has the rows (one per dialogue)
+    from which additive scores are computed. `meta` describes the input, the settings and the
     versions of libraries. `benchmark` is the name that `--benchmark` accepts; `figures` are tables
     of totals; some totals are also scores. If references such as gold responses are scored, too,
     `references` maps the prefix of their score names (`gold`) to a description. `aliases` are short

@@ -85,8 +85,8 @@ class Score:
     """One number of a report.
 
     `value` is unrounded, in `unit` (percent by default; empty for scores without a unit), and
-    usually shown with `places` decimals; `n` is the number of units (dialogues); `scope` is the
-    part of the input (for example a domain); `interval` is in the unit of the value, None if it was
+    usually shown with `places` decimals. `n` is the number of units (dialogues), and `scope` is the
+    part of the input (for example a domain). `interval` is in the unit of the value, None if it was
     not computed. Higher is better unless `lower_is_better` (or the score has no direction).
 
     >>> signature = Signature.of("inform", {"corpus": "sample", "rules": 2021})

@@ -1,9 +1,9 @@
 """Tables for output, as sheets of cells, and the formats in which they are written.
 
-Every result (scores, a comparison, a leaderboard) is converted to a `Document`, and each format
-renders documents: text for a terminal, Markdown (GitHub's) for an issue, HTML for a notebook, LaTeX
-(with the package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record;
-JSON has everything.
+Every result (scores, a comparison, a leaderboard) is converted to a `Document`, which is rendered
+as text for a terminal, Markdown (GitHub's) for an issue, HTML for a notebook, or LaTeX (with the
+package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record; JSON has
+everything.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 UNKNOWN = "—"
 """The text shown for a number that is unknown or does not exist."""
 BEST, ALIKE, FEW = "*", "†", "‡"
-"""Marks of scores: the score is the best one (or bold, if the format has bold type); it does not
-differ significantly from the best; there are too few runs or seeds for an interval."""
+"""Marks of scores: the best score (bold type in formats that have it); a score that does not differ
+significantly from the best; a score of too few runs or seeds for an interval."""
 BETTER, WORSE = "better", "worse"
 
 

@@ -1,14 +1,14 @@
 """Resample units, or swap them between two systems, and compute scores of the column sums.
 
 A unit (a dialogue) is drawn as a whole, so cases within it (turns) may depend on each other. The
-numbers of draws form a matrix of samples × units; the product of this matrix and the table has the
-column sums of every resample, from which any score can be computed.
+numbers of draws form a matrix of samples × units. The product of this matrix and the table has the
+column sums of every resample, and any score can be computed from these sums.
 
 A comparison of two systems asks two questions. First, how much could the difference vary on other
 units? The interval of differences answers this question; both systems are resampled jointly.
 Second, if the systems were exchangeable, how often would such a large difference occur by chance?
-The p value answers this question: for 0/1 outcomes that of `tests.mcnemar`, for any score that of
-`swapped_differences`. Both are valid for small samples.
+The p value answers this question. `tests.mcnemar` computes it for 0/1 outcomes,
+`swapped_differences` for any score. Both are valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and

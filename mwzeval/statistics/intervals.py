@@ -6,15 +6,15 @@ of column sums.
 The number of distinct words is an example. A resample repeats some units and omits others, so it
 misses words that occur in only one unit, and every resampled count is too low (docs/statistics.md
 simulates the coverage of the intervals). On average, the jackknife does not underestimate the
-variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to be too wide;
-intervals of differences are too wide for a test. The intervals are about the expected value for the
+variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to be too wide.
+Intervals of differences are too wide for a test. The intervals are about the expected value for the
 observed number of units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
-type-token ratio: leaving one unit out moves all later windows (for 1,000 units the standard error
-was 2.7 times the true one). Instead, assign each window to the unit in which it starts, in two
-columns (ratios, windows), and resample blocks of ten units (`in_blocks`), because windows connect
-neighboring units (0.99 times the true standard error).
+type-token ratio, because leaving one unit out moves all later windows. For 1,000 units, the
+standard error was 2.7 times the true one. Instead, assign each window to the unit in which it
+starts, with two columns (ratios, windows). Resample blocks of ten units (`in_blocks`), because
+windows connect neighboring units; this gives 0.99 times the true standard error.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """

@@ -79,9 +79,9 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
 class ResampledRuns:
     """A score of a system's runs: observed, on resampled units, and with resampled runs.
 
-    `values` has one number per run; `of_units`, shape (samples,), has the mean over the runs on
-    resampled units; `of_runs`, shape (samples,), has the deviations due to resampled runs, 0 for a
-    single run.
+    `values` has one number per run. `of_units`, shape (samples,), has the mean over the runs on
+    resampled units. `of_runs`, shape (samples,), has the deviations due to resampled runs; they are
+    0 for a single run.
     """
 
     values: tuple[float, ...]

@@ -103,9 +103,9 @@ PAPER_DATABASE: Columns = {
 def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:
     """Return Tables 1, 6 and 7 for all dialogues (key `all`) and for each goal type that occurs.
 
-    Rates (0 to 1) are the shares of goals that change (a constraint without reference has another
-    value at the end), of dialogues without an offer, and of system turns whose last query differs
-    from the first. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
+    There are three rates (0 to 1): goals that change (a constraint without reference has another
+    value at the end), dialogues without an offer, and system turns whose last query differs from
+    the first. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
     `values` distinct values in acts, `slot_values` distinct values of each domain and slot. The
     paper does not define them; the definitions are ours. Raises `DependencyError` without jieba.
     """

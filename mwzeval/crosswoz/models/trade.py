@@ -1,6 +1,6 @@
 """TRADE: a tracker that predicts the system's state from the utterances of a dialogue.
 
-An encoder reads the history. A decoder starts from a slot and attends to the history: a gate
+An encoder reads the history. A decoder starts from a slot and attends to the history. A gate
 decides whether the slot has a value, and each word of the value is generated from the vocabulary or
 copied from the history. Within an example, each unknown word has its own number, so that it can be
 copied (See et al., ACL 2017). In training, the decoder reads the previous gold words of a value

@@ -39,8 +39,8 @@ class RuleTracker:
     """Tracks one dialogue.
 
     `state` has the constraints so far, `domain` is the current domain, and `requests` has the
-    (domain, slot) pairs of unanswered requests. `source_in_turn` is a variant that no paper uses: a
-    chosen venue that is named in the same turn is the source of a Select, the target domain is
+    (domain, slot) pairs of unanswered requests. `source_in_turn` is a variant that no paper uses. A
+    chosen venue that is named in the same turn is then the source of a Select, the target domain is
     cleared, and the name is not a constraint of the source.
     """
 

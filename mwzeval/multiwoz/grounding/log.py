@@ -341,8 +341,8 @@ class _Log:
     def _about(self, found: CheckedMention) -> tuple[str | None, list[str], tuple[str, ...]]:
         """Return the domain of a value, the names of its venues, and the venues.
 
-        If the database cannot judge the value, or the named venue is not in the database, the
-        function uses the venues named in this turn, or else in the last turn that names any.
+        If the database cannot judge the value or does not have the named venue, the venues are
+        those named in this turn, or else in the last turn that names any.
         """
         domain = found.mention.domain
         names = [self._facts.name(str(domain), venue) for venue in found.offered]

@@ -1,8 +1,8 @@
 """Decide to which of several venues a response assigns a value, and whether it claims the value.
 
-The layout (list item, row or column of a table) and the sentence decide: a value is assigned to the
-names before it in its sentence, else to the names in an earlier sentence or in the line above. The
-venue is unknown if a question is between name and value, or if a list has ended.
+The layout (list item, row or column of a table) and the sentence decide. A value is assigned to the
+names before it in its sentence, or else to the names in an earlier sentence or in the line above.
+The venue is unknown if a question is between name and value, or if a list has ended.
 
 A value is not a claim if it is denied (`not in the centre`), requested (`something cheap?`), wished
 for (`you want a hotel`), stated about other venues (`there is also one in the east`), or stated

@@ -6,9 +6,9 @@ if the dialogue succeeds. A turn's *credit* is the change of progress in this tu
 potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted), which does not change
 the optimal policy.
 
-The content of responses can also be weighted: whether correct mentions satisfy the goal (Grounded
-Success), the proportion of mentions that are not in the database (hallucination), and the
-proportion that agree with the offered venues (consistency).
+The content of responses can also have weights: Grounded Success (correct mentions satisfy the
+goal), hallucination (the proportion of mentions that are not in the database), and consistency (the
+proportion of values that agree with the offered venues).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A slot of a turn is *correct* (predicted with an accepted value), *missing* (onl
 state), *spurious* (only in the predicted state) or *wrong* (in both, with another value). Joint
 goal accuracy is the percentage of turns in which every slot is correct.
 
-Flexible goal accuracy gives partial credit to a turn whose errors all come from earlier turns:
-1 − exp(−λ t), where t is the number of turns since the last turn with a new error.
+Flexible goal accuracy gives partial credit to a turn whose errors all come from earlier turns. The
+credit is 1 − exp(−λ t), where t is the number of turns since the last turn with a new error.
 
 Sources: Henderson et al., "The Second Dialog State Tracking Challenge", SIGDIAL 2014 (joint goal);
 Wu et al., ACL 2019 (slot accuracy, F1 of a turn); Rastogi et al., AAAI 2020 (average goal

@@ -5,8 +5,8 @@ Actor-Critic", 2008.
 
 The natural gradient needs the pseudo-inverse of a matrix G with a row for each dialogue and a
 column for each weight. It is computed from the 64 × 64 matrix GGᵀ: pinv(G) = Gᵀ pinv(GGᵀ). The row
-of a dialogue is a sum over its turns of outer products (input of a layer × gradient at its output),
-so one forward and one backward pass give all rows.
+of a dialogue is the sum, over its turns, of outer products (input of a layer × gradient at its
+output). One forward and one backward pass therefore give all rows.
 """
 
 from __future__ import annotations
