@@ -75,7 +75,8 @@ def user_turns_of(
 ) -> Generator[Any, Any, Ending]:
     """Yield None when the user has been created, then each user turn; return the ending.
 
-    The caller sends the agent's turns and throws its errors. For parameters, see `converse`.
+    The caller sends the agent's turns and throws the agent's errors. For parameters, see
+    `converse`.
     """
     note = note if record is None else record.note
     user: User | None = None

@@ -164,7 +164,7 @@ def _none_columns(ranked: Sequence[Sequence[str]], correct: Sequence[Sequence[st
 
 
 class Selection(NamedTuple):
-    """Numbers of ids in an example: selected, correct and selected, and correct."""
+    """The numbers of selected ids, of correct selected ids, and of correct ids in an example."""
 
     selected: int
     correct_selected: int

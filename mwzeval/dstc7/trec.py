@@ -2,7 +2,7 @@
 
 A run has six columns (query, Q0, document, rank, score, tag), qrels have four (query, 0, document,
 relevance). A query is an example, a document is a candidate. The tools sort by score, mostly with
-32 bits, and differ for equal scores; so the scores of a run are negative ranks.
+32 bits, and differ for equal scores. Therefore the scores of a run are negative ranks.
 
 Source: trec_eval (NIST).
 """

@@ -309,7 +309,7 @@ def quotient(
 
 
 FLIPS = "flips"
-"""The prefix of scores: the share of items whose trials do not all have the same outcome."""
+"""The prefix of scores that are shares of items whose trials do not all have the same outcome."""
 
 
 def of_items(

@@ -261,7 +261,7 @@ class Policy:
         return self._catalogue.named(domain, constraints["name"]) if "name" in constraints else None
 
     def _unknown_end(self, slots: Mapping[str, str], found: Sequence[str]) -> str | None:
-        """Return `departure` or `destination` if the policy should ask for it; each only once."""
+        """Return `departure` or `destination` if the policy should ask for it, each only once."""
         rows = self._catalogue.rows["train"]
         for end in ("departure", "destination"):
             is_open = end not in slots and len({rows[train].get(end) for train in found}) != 1

@@ -77,7 +77,7 @@ class Ontology:
 
 
 LONGEST_TEXT = 1000
-"""Maximum length of a slot or value in characters; acts repeat them, so files stay small."""
+"""Maximum length of a slot or value in characters, because acts repeat them in every file."""
 
 
 def has_controls(text: str) -> bool:

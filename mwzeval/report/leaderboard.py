@@ -24,7 +24,7 @@ SIMILAR = "≈"
 NOTED = "§"
 
 Kind = Literal["published", "own", "reference"]
-"""A reference is not a system, for example gold data or chance level; it has no records."""
+"""A reference (such as gold data or the chance level) is not a system and has no records."""
 
 Parsed = TypeVar("Parsed")
 

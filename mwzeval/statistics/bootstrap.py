@@ -140,7 +140,7 @@ class Differences:
 def percentile_interval(
     values: NDArray[np.float64], confidence: float, method: str
 ) -> Interval | None:
-    """Return the interval with the middle `confidence` of samples of a score or paired difference.
+    """Return the interval of the middle `confidence` of samples of a score or paired difference.
 
     Returns None if no sample has a value. Samples without a value are excluded and counted in
     `Interval.undefined`. The interval is about the score on other units of the same kind, not about

@@ -149,8 +149,8 @@ def utterances(dialogue: Dialogue) -> list[tuple[Utterance, Acts]]:
 def example_of(utterance: Utterance, acts: Acts) -> Example:
     """Return an utterance with the labels of its acts.
 
-    A value that the utterance does not contain is left out. If a value contains another, the
-    longest is tagged.
+    A value that the utterance does not contain is left out. If a value contains another value, the
+    longer one is tagged.
     """
     text = lowered(utterance.text)
     tags = [OUTSIDE] * len(text)
@@ -381,9 +381,9 @@ class CharacterNetwork(NluNetwork):
 class BertNetwork(NluNetwork):
     """A BERT and its tokenizer.
 
-    Each character is a word for the tokenizer, so that word pieces can be assigned to tags with any
-    vocabulary. Context and utterance are the two segments. Characters beyond the maximum length
-    have the tag outside. Raises `UsageError` for a tokenizer without word indices.
+    Each character is a word for the tokenizer, so that word pieces of any vocabulary can be
+    assigned to tags. Context and utterance are the two segments. Characters beyond the maximum
+    length have the tag outside. Raises `UsageError` for a tokenizer without word indices.
     """
 
     kind = "CrossWOZ BERT NLU"

@@ -70,9 +70,9 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     """Return how many values of a text are not in its acts.
 
-    Redundant are values that the text contains more often than the acts, placeholders without a
-    value and, in the rest of the text, numbers and names of venues. `names` is the result of
-    `venue_names`.
+    Three kinds of values are redundant: values that the text contains more often than the acts;
+    placeholders without a value; and, in the rest of the text, numbers and names of venues. `names`
+    is the result of `venue_names`.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
     told = Counter(said.value.lower() for said in mentions_of(acts))

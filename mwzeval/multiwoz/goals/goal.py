@@ -306,7 +306,7 @@ TOGETHER = 3
 
 @cache
 def _words() -> Mapping[str, Slots]:
-    """Return a mapping: kind → domain or slot → words."""
+    """Return a mapping from kinds of words to mappings from a domain or slot to its words."""
     words: dict[str, dict[str, str]] = {}
     for kind, key, text in table_rows(embedded("live", "goal_sentences.tsv"), 3):
         words.setdefault(kind, {})[key] = text

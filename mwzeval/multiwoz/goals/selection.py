@@ -78,8 +78,8 @@ class GoalSource:
 class RunGoals:
     """The goals of a run by id, in the order of the run.
 
-    `messages` has the sentences of the corpus for the goals that agree exactly with these
-    sentences. `sha` is a checksum of ids and goals, 8 hexadecimal digits.
+    If a goal agrees exactly with the sentences in the corpus, `messages` has these sentences. `sha`
+    is a checksum of ids and goals, 8 hexadecimal digits.
     """
 
     source: str

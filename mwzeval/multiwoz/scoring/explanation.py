@@ -125,7 +125,7 @@ class Scenario:
         return replace(self, booked=tuple(booked))
 
     def ask_for_no_offer(self, domain: str) -> Scenario:
-        """Let the goal accept any offer and no offer in a domain."""
+        """Let the goal accept any offer, or no offer, in a domain."""
         goal = replace(self.goal[domain], needs_offer=NeedsOffer.NEVER)
         return replace(self, goal={**self.goal, domain: goal})
 
@@ -228,7 +228,7 @@ def _offer_failures(
 
 
 def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[Failure]:
-    """Return the failures after the user's wish became the goal, if that turn is known.
+    """Return the failures after the turn in which the user's wish became the goal, if it is known.
 
     `found` are the failures of the last offer. The annotation explains some of them if the user
     wanted the offered venue at that time. A later turn with fewer such failures is preferred.

@@ -112,7 +112,7 @@ def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...
 
 
 def _parse(text: str, problems: list[str]) -> Convention | None:
-    """Return the convention of a spelling; if it is invalid, add the problem and return None."""
+    """Return the convention with a spelling; for an invalid one, add a problem and return None."""
     preset, *changes = text.split("+")
     chosen: dict[str, str] = {}
     wrong = []

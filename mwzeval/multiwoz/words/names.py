@@ -442,7 +442,7 @@ def _is_known(gazetteer: Gazetteer, text: str) -> bool:
 
 @lru_cache(maxsize=2**3)
 def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
-    """Return the names of venues without words that do not distinguish venues."""
+    """Return the names of venues, with only the words that distinguish venues."""
     return tuple(
         " ".join(word for word in name if word not in WORDS["neutral words"])
         for name in gazetteer.names

@@ -200,7 +200,7 @@ Losses = Callable[..., object]
 """A function that receives the losses of an update by name, as tensors with one element."""
 
 REWARD_SCALE = 20.0
-"""Neural policies learn from rewards divided by this."""
+"""Neural policies learn from rewards divided by this number."""
 
 
 class NeuralPolicy(ABC):

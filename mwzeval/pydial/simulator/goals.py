@@ -134,7 +134,7 @@ def _move_to_top(d: Dialogue, index: int, begin: int, end: int) -> None:
 
 
 def confirm_instead(d: Dialogue) -> None:
-    """Turn informs into confirms, except for "dontcare"."""
+    """Change inform acts to confirm acts, except for the value "dontcare"."""
     for index in range(d.agenda):
         begin = begin_of(d, index)
         if (

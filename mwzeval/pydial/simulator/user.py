@@ -572,7 +572,7 @@ def _combine(t: Shared, d: Dialogue) -> None:
 
 
 def _distort(t: Shared, d: Dialogue) -> None:
-    """Replace requests for the name with inform acts, and requests about `near` with confirms."""
+    """Replace requests for the name with inform acts, and those about `near` with confirm acts."""
     items, kept, near, names = d.user_item, 0, False, 0
     for at in range(d.user_items):
         names += items[at] == coded(t.name, c.NO_VALUE, False)
