@@ -480,7 +480,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
 def difference_cells(
     measure: ComparedMeasure, entry: ComparedSystem, decimals: int, level: float | None = None
 ) -> list[Cell]:
-    """Return difference, interval, corrected p value and counts; `baseline` for the baseline."""
+    """Return difference, interval, corrected p value and counts, or for the baseline `baseline`."""
     difference = entry.difference
     if difference is None:
         return [Cell("baseline"), Cell(""), Cell(""), Cell("")]

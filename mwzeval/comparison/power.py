@@ -1,4 +1,4 @@
-"""The number of items and trials that a difference between two systems needs.
+"""The number of items and trials that are needed to detect a difference between two systems.
 
 The model of a trial's score is system + item + system × item + trial. Both systems have the same
 items, so the effect of an item on both cancels in their difference. The variance of the difference
@@ -263,7 +263,7 @@ class Clustering(NamedTuple):
 def _spreads_of_difference(
     pilots: Mapping[str, Pilot],
 ) -> tuple[dict[str, Spread], Clustering | None]:
-    """Return the spread of the difference of two systems, by assumption about the systems.
+    """Return the spread of the difference of two systems under each possible assumption.
 
     For two pilots, the assumption is `PAIRED`, over the items that both have. A single pilot gives
     two extremes, both with its variances: `INDEPENDENT` assumes that items that are difficult for

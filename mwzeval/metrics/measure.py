@@ -360,7 +360,7 @@ def _outcomes(trials: Trials, outcome: str, cases: str | None) -> Table:
 
 def _measures(measure: Measure, trials: int) -> Iterator[Measure]:
     found = [(_pass(k), _pass(k), _pass(k), {"pass": "unbiased"}, k) for k in range(1, trials + 1)]
-    # The share of items that flip depends on the number of trials, so the name of the score
+    # The share of items with both outcomes depends on the number of trials, so the score's name
     # includes this number: scores with different numbers are not compared.
     found.append((f"{FLIPS}^{trials}", f"Flips in {trials} trials", FLIPS, {}, trials))
     for name, label, column, choices, k in found:

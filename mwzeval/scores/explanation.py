@@ -112,7 +112,7 @@ class TurnView(NamedTuple):
 CANNOT_BE = -2
 """Replaces a turn if no system could meet this line of the goal, so the line is not a failure."""
 NOT_JUDGED = -3
-"""Replaces a turn if the system did nothing by which this line of the goal could be judged."""
+"""Replaces a turn if no act of the system shows whether this line of the goal was met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ Pair = tuple[Explanation, Explanation]
 
 
 class OutcomeCounts(NamedTuple):
-    """Numbers of units that only the first system failed (`lost`) or passed (`won`), or both."""
+    """Numbers of units that only the first of two systems failed or passed, or that both did."""
 
     outcome: str
     lost: int
@@ -493,7 +493,7 @@ def against_text(
 
 
 def _histogram(explanations: Sequence[Explanation], n_failed: int) -> list[list[str]]:
-    """Return a line per reason, by frequency; kinds with several details have a subtotal."""
+    """Return a line per reason, by frequency; reasons with several details have a subtotal."""
     counts = count_reasons(explanations, lambda r: product((r.kind, r.code), (r.scope, WHOLE)))
     codes: dict[str, list[str]] = {}
     in_scope: Counter[str] = Counter()

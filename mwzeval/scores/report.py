@@ -55,7 +55,7 @@ class Report:
     `metrics` maps a metric to its numbers, None for a metric that was not computed. `scores` are
     the same numbers unrounded, each with its signature. `table` has the rows (one per dialogue)
     from which additive scores are computed. `meta` describes the input, the settings and the
-    versions of libraries. `benchmark` is the name that `--benchmark` accepts; `figures` are tables
+    versions of libraries. `benchmark` is the name that `--benchmark` accepts. `figures` are tables
     of totals; some totals are also scores. If references such as gold responses are scored, too,
     `references` maps the prefix of their score names (`gold`) to a description. `aliases` are short
     names of scores for gates, such as `bleu`.

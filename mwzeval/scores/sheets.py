@@ -106,8 +106,8 @@ class Document:
     """A report that can be rendered in any format.
 
     `heading` and `notes` are lines above and below the tables; `records` are unrounded numbers in
-    long form, for CSV and JSON Lines; `plain` is the value for JSON. `signatures` is a subset of
-    the notes.
+    long form, for CSV and JSON Lines; `plain` is the value for JSON. `signatures` are those notes
+    that state signatures.
     """
 
     heading: tuple[str, ...]
