@@ -12,6 +12,7 @@ the benchmark recognizes. `docs/add_benchmark.md` has a complete example.
 
 from __future__ import annotations
 
+import argparse
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mwzeval.errors import MwzevalError, Problem, UsageError, shorten, unknown
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ class Benchmark:
     info: BenchmarkInfo
     verbs: Mapping[str, OwnVerb] = MappingProxyType({})
     """The commands that only this benchmark has, by name."""
+    examples: Path | None = None
+    """A folder with example predictions, which `mwzeval data examples` copies."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -157,7 +161,8 @@ class FileScorer(Protocol):
         from mwzeval.scores.findings import Findings
 
         findings = Findings(file)
-        scored = self.read(file, findings)
+        with no_garbage_collection():
+            scored = self.read(file, findings)
         findings.check()
         return scored
 
@@ -350,10 +355,11 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
 
 @contextmanager
-def plugin_errors(benchmark: Benchmark | None) -> Iterator[None]:
+def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Iterator[None]:
     """Raise `MwzevalError` for an error in a plug-in's code, with the plug-in and the line.
 
     An `OSError` in the code of mwzeval, such as a full disk, is no error of the plug-in.
+    `SystemExit` is one, unless `may_exit` (in the verbs of the plug-in) or argparse raised it.
     """
     try:
         yield
@@ -366,6 +372,8 @@ def plugin_errors(benchmark: Benchmark | None) -> Iterator[None]:
 
         *_, frame = traceback.extract_tb(error.__traceback__)
         if isinstance(error, OSError) and Path(__file__).parent in Path(frame.filename).parents:
+            raise
+        if isinstance(error, SystemExit) and (may_exit or frame.filename == argparse.__file__):
             raise
         raise MwzevalError(
             f"the plug-in {benchmark.info.title} failed at {frame.filename}:{frame.lineno} "

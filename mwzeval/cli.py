@@ -206,7 +206,8 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
         command = import_module(about.module)
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.description = command.__doc__
-        run = plugin_errors(benchmark)(partial(command.run, **more))
+        guarded = plugin_errors(benchmark, may_exit=verb not in VERBS)
+        run = guarded(partial(command.run, **more))
         command.add_arguments(parser, **more)
     parser.set_defaults(run=run, parser=parser, verb=verb)
 

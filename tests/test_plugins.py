@@ -162,6 +162,26 @@ def test_an_error_in_the_own_verb_of_a_plugin_names_it(
     assert cause in line
 
 
+def test_the_own_verb_of_a_plugin_may_exit(tmp_path: Path) -> None:
+    bad = install(tmp_path / "exits_in_verb", "bad", CLASS.replace("bad_verb", "verb_that_exits"))
+    (bad / "verb_that_exits.py").write_text(VERB.replace("return 7", "raise SystemExit(3)"))
+    with installed(bad), pytest.raises(SystemExit) as exit_of:
+        main(["bad-verb"])
+    assert exit_of.value.code == 3
+
+
+def test_a_usage_error_of_a_scorer_is_no_error_of_the_plugin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    method = "    def scorer(self, arguments):\n        arguments.parser.error('wrong use')\n"
+    sample = write_sample("toy", tmp_path)
+    with installed(install(tmp_path / "refuses", "bad", CLASS + method)):
+        with pytest.raises(SystemExit) as exit_of:
+            main(["evaluate", "--benchmark", "bad", sample.better])
+        assert exit_of.value.code == 2
+        assert "plug-in" not in capsys.readouterr().err
+
+
 def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:
     about = tmp_path / "mwzeval-9.dist-info"
     about.mkdir()

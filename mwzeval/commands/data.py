@@ -120,24 +120,28 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
 
 
 def examples(destination: Path) -> list[Path]:
-    """Copy the embedded example predictions into a folder and return the copies.
+    """Copy the example predictions of all benchmarks into a folder and return the copies.
 
     Raises `UsageError` if a copy already exists (then nothing is copied), and `MwzevalError` if the
     folder cannot be written.
     """
-    origin = embedded("predictions")
-    files = sorted(path for path in origin.rglob("*") if path.is_file())
-    copies = [destination / path.relative_to(origin) for path in files]
+    origins = [embedded("predictions"), *filter(None, (of.examples for of in benchmarks()))]
+    copies = {
+        destination / path.relative_to(origin): path
+        for origin in origins
+        for path in sorted(origin.rglob("*"))
+        if path.is_file()
+    }
     if existing := [str(copy) for copy in copies if os.path.lexists(copy)]:
         raise UsageError(
             f"nothing was copied: {len(existing)} of the files already exist, such as "
             f"{existing[0]}; name another folder"
         )
     with named_where_unwritable(destination):
-        for path, copy in zip(files, copies, strict=True):
+        for copy, path in copies.items():
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
-    return copies
+    return [*copies]
 
 
 def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:

@@ -73,7 +73,7 @@ def diagnosis(data: str | None = None) -> Document:
     for row in external:
         state = f"skipped: {row['problem']}" if row["problem"] else "works"
         found.append([f"{row['name']}: {row['distribution']} {row['version']}", state])
-    corpora = [[row["corpus"], row["state"]] for row in files]
+    corpora = [[f"{row['benchmark']}: {row['corpus']}", row["state"]] for row in files]
     sheets = [sheet("Extras", ["", ""], extras), sheet("Public files", ["", "files"], corpora)]
     return Document(
         (f"mwzeval {__version__}, Python {platform.python_version()}, {machine}",),

@@ -557,11 +557,14 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         corrected = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
         yield f"rank: 1 + the number of systems that are significantly better{corrected}"
     if any(entry.cases != measure.n for measure, entry in comparison.entries):
-        yield f"of: the number of {comparison.unit}s that count for a system's score"
+        yield "of: the number of cases that count for a system's score"
     amounts = comparison.amounts
     if any(of_system != amounts[comparison.baseline] for of_system in amounts.values()):
         for system, of_system in amounts.items():
-            yield f"{system}: " + ", ".join(f"{key} {value}" for key, value in of_system.items())
+            if of_system:
+                yield f"{system}: " + ", ".join(
+                    f"{key} {value}" for key, value in of_system.items()
+                )
 
 
 def _record(

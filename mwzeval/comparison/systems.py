@@ -29,6 +29,7 @@ from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed
 from mwzeval.output import followed
 from mwzeval.scores.score import (
     AMOUNTS,
+    SKIPPED,
     WHOLE,
     Group,
     Interval,
@@ -101,7 +102,8 @@ def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = (
         return UsageError("the systems have no score in common")
     what = ", ".join(f"{choice} ({values})" for choice, values in found.items())
     called = " and ".join(f'"{name}"' for name in systems)
-    return UsageError(f"{called} cannot be compared: they differ in {what}")
+    remedy = ": use --missing empty" if SKIPPED in found else ""
+    return UsageError(f"{called} cannot be compared: they differ in {what}{remedy}")
 
 
 def _common_signature(signatures: Sequence[Signature], group: Group) -> Signature:

@@ -392,11 +392,19 @@ def read_json(path: str | Path) -> Any:
     return parse_json(read_text(path), str(path))
 
 
-def json_files(path: str) -> list[str]:
-    """Return the JSON files in a folder, sorted, or `path` itself if it is not a folder."""
+def json_files(path: str, but: Collection[str] = ()) -> list[str]:
+    """Return the JSON files in a folder, sorted, or `path` itself if it is not a folder.
+
+    Files may be compressed. Hidden files, and files with a name in `but`, are ignored.
+    """
     if path == STANDARD_INPUT or is_url(path) or not Path(path).is_dir():
         return [path]
-    return sorted(str(file) for file in Path(path).glob("*.json*") if not file.name.startswith("."))
+    names = {file: plain_name(file.name) for file in Path(path).glob("[!.]*.json*")}
+    return sorted(
+        str(file)
+        for file, name in names.items()
+        if name.endswith(".json") and name not in but and file.is_file()
+    )
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
+from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.types import TypeCounts
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
@@ -232,13 +233,16 @@ def table_of_means(
     """
     rows = []
     others: set[str] = set()
-    for unit, found in values.items():
-        row: dict[str, float] = defaultdict(int)
-        for scope, name, value in found:
-            others.add(scope)
-            row[f"{scope}:{name}"] += round(value * RESOLUTION)
-            row[f"{scope}:{name}:n"] += 1
-        rows.append((unit, row))
+    with no_garbage_collection():
+        for unit, found in values.items():
+            sums: dict[tuple[str, str], int] = defaultdict(int)
+            counts: dict[tuple[str, str], int] = defaultdict(int)
+            for scope, name, value in found:
+                sums[scope, name] += round(value * RESOLUTION)
+                counts[scope, name] += 1
+            others |= {scope for scope, _ in sums}
+            row = {f"{scope}:{name}": total for (scope, name), total in sums.items()}
+            rows.append((unit, row | {f"{s}:{name}:n": n for (s, name), n in counts.items()}))
     columns = sorted({column for _, row in rows for column in row})
     ordered = dict.fromkeys((WHOLE, *scopes, *sorted(others)))
     measures = tuple(

@@ -125,7 +125,7 @@ class MultiWozScorer(FileScorer):
                     "join the files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate "
                     "that file"
                 )
-            if other := recognised(beginning_value(shards[0]), but=NAME):
+            if other := recognised(beginning_value(shards[0]), but=NAME, external=True):
                 raise UsageError(
                     f"{shards[0]} is a file of {other.info.title}, but shards must contain "
                     f"predictions of {TITLE}: put the dialogues or examples into one file, and "

@@ -144,7 +144,8 @@ def explanation_of(
 
     A reason fails its outcome in its own scope and in the whole unit. `reasons` are in the order of
     their turns. Each reason becomes a fact of its turn; if the same reason occurs in consecutive
-    turns, only the first of these turns adds a reason to the unit.
+    turns, only the first of these turns adds a reason to the unit. A reason whose outcome is empty
+    is only a fact.
     """
     results: dict[str, dict[str, bool | None]] = {
         scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
@@ -153,11 +154,13 @@ def explanation_of(
     last: dict[tuple[str, str], int | None] = {}
     first = []
     for reason in reasons:
-        for scope in {WHOLE, reason.scope}:
-            results[scope][reason.outcome] = False
         if reason.turn is not None:
             label = reason.code.replace(":", " ")
             facts[reason.turn].append(Fact(label, reason.text, reason.scope))
+        if not reason.outcome:
+            continue
+        for scope in {WHOLE, reason.scope}:
+            results[scope][reason.outcome] = False
         before = last.get((reason.scope, reason.code), -2)
         if reason.turn is None or before is None or reason.turn > before + 1:
             first.append(reason)
@@ -406,7 +409,7 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
     )
     parts: list[Sequence[_Line] | Sheet] = [
         sheet("", [explanation.unit, *scopes], rows),
-        [_Line(goal, style=BOLD), *_goal(explanation)],
+        [_Line(goal, style=BOLD), *_goal(explanation)] if explanation.goal else [],
         [_Line(about, style=BOLD)],
         *_turns(explanation),
     ]

@@ -21,6 +21,12 @@ MOST_WARNINGS = 10_000
 
 SHOWN_PLACES = 3
 
+MOST_ADVICE = 100
+"""The number of errors after which similar ids are no longer searched for."""
+
+LONGEST = 1_000
+"""The number of characters of a message; longer messages are cut."""
+
 MORE = "there are more than {:,} {}; the rest are only counted"
 MORE_ERRORS = Problem("too-many-errors", MORE.format(MOST_ERRORS, "errors"))
 MORE_WARNINGS = Problem(
@@ -105,6 +111,7 @@ class Findings:
     ) -> None:
         if place.get("turn") is not None:
             place["turn"] = self.position(place["dialogue"], place["turn"])
+        message = message if len(message) <= LONGEST else shorten(message, LONGEST)
         self.extend([Problem(kind, message, severity, self.file, count=count, **place)])
 
     def extend(self, problems: Iterable[Problem]) -> None:
@@ -168,6 +175,28 @@ class Findings:
         """Raise `InputError` with all problems that prevent scoring, if there are any."""
         if self.errors or (self.strict and self._warnings):
             raise InputError(self.problems if self.strict else self.errors)
+
+
+class Coverage(dict[str, dict[str, int]]):
+    """The number of scored units of each kind and of all units, for `meta` of a report.
+
+    >>> coverage = Coverage()
+    >>> coverage.count("turns", True)
+    >>> coverage.count("turns", False)
+    >>> coverage, coverage.is_complete
+    ({'turns': {'scored': 1, 'of': 2}}, False)
+    """
+
+    def count(self, units: str, is_scored: bool) -> None:
+        """Count a unit."""
+        counts = self.setdefault(units, {"scored": 0, "of": 0})
+        counts["scored"] += is_scored
+        counts["of"] += 1
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all units are scored."""
+        return all(counts["scored"] == counts["of"] for counts in self.values())
 
 
 class Place(NamedTuple):
@@ -241,27 +270,42 @@ def found(value: Any) -> str:
 
 
 def items_of(
-    path: str, key: str, shape: Mapping[str, Any], known: Collection[str], findings: Findings
+    path: str,
+    key: str,
+    shape: Mapping[str, Any],
+    known: Collection[str],
+    findings: Findings,
+    *,
+    but: Collection[str] = (),
 ) -> Iterator[tuple[Any, Place]]:
     """Yield the items of predictions that have a given shape, each with its place.
 
-    The items come from a JSON file, or from all JSON files of a folder. A file contains an array of
-    items, or an object that maps ids to items. The id of an item, its `key`, must be `known` and
-    must occur only once. A file without items is an error.
+    The items come from a JSON file, or from all JSON files of a folder except those named in `but`.
+    A file contains an array of items, or an object that maps ids to items, which then need no
+    `key`. The id of an item, its `key`, must be `known` and must occur only once. An input without
+    items is an error.
     """
     seen: dict[str, str] = {}
-    for file in json_files(path):
+    whole = {key: str, **shape}
+    for file in json_files(path, but):
         raw, within = read_json(file), findings.of_file(file)
-        items = list(raw.values()) if isinstance(raw, dict) else raw
-        for item in items if isinstance(items, list) else [items]:
+        items: Iterable[Any] = raw if isinstance(raw, list) else [raw]
+        if isinstance(raw, dict):
+            check_repeated(raw, Place(within))
+            items = (
+                {**item, key: name} if isinstance(item, dict) else item
+                for name, item in raw.items()
+            )
+        for item in items:
             name = str(item[key]) if isinstance(item, dict) and key in item else ""
             place = Place(within, name or None)
-            if problem := misfit(item, {key: str, **shape}):
-                place.error("shape", problem)
+            if problems := misfits(item, whole):
+                for problem in problems:
+                    place.error("shape", problem)
             elif name not in known:
-                place.error(
-                    "unknown-id", f"the gold data have no such {key}{did_you_mean(name, known)}"
-                )
+                # The search for a similar id is slow if there are many ids.
+                advice = did_you_mean(name, known) if len(findings.errors) < MOST_ADVICE else ""
+                place.error("unknown-id", f"the gold data have no such {key}{advice}")
             elif name in seen:
                 place.error("repeated-id", f"it is there twice, first in {seen[name]}")
             else:
@@ -271,53 +315,76 @@ def items_of(
         findings.error("no-items", f"there is nothing with a {key}")
 
 
-def misfit(value: Any, shape: Any, path: str = "") -> str:
+def first_item(raw: Any) -> Any:
+    """Return the first item of an array, or the first value of an object; None for all others."""
+    items = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
+    return next(iter(items), None)
+
+
+def misfit(value: Any, shape: Any) -> str:
     """Return where a JSON value first differs from a shape, and the expected type; "" if it fits.
 
     A shape is a type or a union of types (`float` includes whole numbers), a frozenset of texts,
     `[shape]` for an array, `(shape,)` for an array that is not empty, or a dict for an object. In a
     dict, the key `str` matches all keys, and a key that ends in `?` is optional. The object may
-    have keys that the dict lacks. The value of the key `...` is a function that returns another
-    shape of the object.
+    have keys that the dict lacks, but none of its keys twice. The value of the key `...` is a
+    function that returns another shape of the object.
 
     >>> misfit({"values": {"city": "Rome"}}, {"values": {str: [str]}})
     'values.city: expected an array, found "Rome"'
     """
+    return next(iter(misfits(value, shape)), "")
+
+
+def misfits(value: Any, shape: Any) -> list[str]:
+    """Return all places at which a JSON value differs from a shape (see `misfit`)."""
+    return [f"{path}: {text}".lstrip(".: ") for path, text in _misfits(value, shape)]
+
+
+def _misfits(value: Any, shape: Any) -> Sequence[tuple[str, str]]:
+    """Return the places and the differences; few objects are created for a value that fits."""
     if isinstance(shape, dict):
-        if not isinstance(value, Mapping):
-            return _expected(path, "an object", value)
+        if not isinstance(value, dict):
+            return _expected("an object", value)
+        found: list[tuple[str, str]] = []
+        if isinstance(value, RepeatedKeys):
+            found.append(("", repeated(value)))
         for key, inner in shape.items():
-            named: Iterable[Any] = ()
+            names: Iterable[str] = ()
             if key is ...:
-                if found := misfit(value, inner(value), path):
-                    return found
+                found = found or [*_misfits(value, inner(value))]
             elif key is str:
-                named = value.items()
+                names = value
             elif (name := key.removesuffix("?")) in value:
-                named = ((name, value[name]),)
+                names = (name,)
             elif name == key:
-                return f"{path}: " * bool(path) + f"the key {key} is missing"
-            for name, part in named:
-                if found := misfit(part, inner, f"{path}.{name}" if path else name):
-                    return found
-        return ""
+                found.append(("", f"the key {key} is missing"))
+            for name in names:
+                for path, text in _misfits(value[name], inner):
+                    found.append((f".{shorten(name)}{path}", text))
+        return found
     if isinstance(shape, (list, tuple)):
         if not isinstance(value, list):
-            return _expected(path, "an array", value)
+            return _expected("an array", value)
         if isinstance(shape, tuple) and not value:
-            return _expected(path, "an array with a value", value)
-        parts = (misfit(part, shape[0], f"{path}[{index}]") for index, part in enumerate(value))
-        return next(filter(None, parts), "")
+            return _expected("an array with a value", value)
+        (inner,) = shape
+        return [
+            (f"[{index}]{path}", text)
+            for index, part in enumerate(value)
+            for path, text in _misfits(part, inner)
+        ]
     if isinstance(shape, frozenset):
+        if isinstance(value, str) and value in shape:
+            return ()
         advice = did_you_mean(str(value).upper(), shape)
-        expected = f"one of {', '.join(sorted(shape))}"
-        is_known = isinstance(value, str) and value in shape
-        return "" if is_known else _expected(path, expected, value) + advice
-    names = {str: "a text", int: "a whole number", float: "a number"}
-    fits = isinstance(value, shape) or (isinstance(value, int) and isinstance(0.0, shape))
-    return "" if fits else _expected(path, names.get(shape, "a value"), value)
+        return _expected(f"one of {', '.join(sorted(shape))}", value, advice)
+    if isinstance(value, shape) or (isinstance(value, int) and isinstance(0.0, shape)):
+        return ()
+    names_of = {str: "a text", int: "a whole number", float: "a number"}
+    return _expected(names_of.get(shape, "a value"), value)
 
 
-def _expected(path: str, what: str, value: Any) -> str:
-    found = shorten(json.dumps(value, ensure_ascii=False, default=repr), 80)
-    return f"{path}: " * bool(path) + f"expected {what}, found {found}"
+def _expected(what: str, value: Any, advice: str = "") -> list[tuple[str, str]]:
+    text = shorten(json.dumps(value, ensure_ascii=False, default=repr), 80)
+    return [("", f"expected {what}, found {text}{advice}")]

@@ -21,8 +21,9 @@ class Signature:
 
     @classmethod
     def of(cls, metric: str, choices: Mapping[str, object]) -> Signature:
-        """Build a signature; the order of `choices` is preserved."""
-        return cls(metric, tuple((key, str(value)) for key, value in choices.items()))
+        """Build a signature in the order of `choices`; choices that are None are omitted."""
+        present = ((key, str(value)) for key, value in choices.items() if value is not None)
+        return cls(metric, tuple(present))
 
     @classmethod
     def parse(cls, text: str) -> Signature:
@@ -135,7 +136,9 @@ class Words(NamedTuple):
     goal: str = "goal"
 
 
-AMOUNTS = ("n", "turns", "trials")
+SKIPPED = "skipped"
+"""The key of signatures for the parts of units that `--missing skip` does not score."""
+AMOUNTS = ("n", "turns", "trials", "missing")
 OF_INTERVALS = ("ci", "samples", "seed")
 ALIKE = (*AMOUNTS, *OF_INTERVALS)
 """Keys of signatures whose values may differ between comparable scores."""

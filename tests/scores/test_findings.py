@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from mwzeval.errors import InputError, Problem
 from mwzeval.scores import findings as module
 from mwzeval.scores.explanation import Explanation, count_reasons
-from mwzeval.scores.findings import Findings, Place
+from mwzeval.scores.findings import Coverage, Findings, Place, items_of, misfit
 
 
 def told(findings: Findings) -> list[tuple[str, str, int]]:
@@ -112,3 +114,76 @@ def test_reasons_of_equal_counts_are_in_alphabetical_order() -> None:
     explanations = [explained(("b", "x"), ("c", "x")), explained(("a", "x"), ("c", "x"))]
     counts = count_reasons(explanations, lambda reason: [(reason.code, reason.scope)])
     assert list(counts) == [("c", "x"), ("a", "x"), ("b", "x")]
+
+
+SHAPE = {"id": str, "values": {str: [str]}, "kind": frozenset(("A", "B")), "note?": float}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ""),
+        ({"note": 1, "other": None}, ""),
+        ({"values": {"x": ["a", 1]}}, "values.x[1]: expected a text, found 1"),
+        ({"values": []}, "values: expected an object, found []"),
+        ({"kind": "a"}, 'kind: expected one of A, B, found "a" — did you mean "A"?'),
+        ({"note": "1"}, 'note: expected a number, found "1"'),
+    ],
+)
+def test_a_misfit_names_its_place(changes: dict[str, Any], expected: str) -> None:
+    assert misfit({"id": "1", "values": {"x": ["a"]}, "kind": "A"} | changes, SHAPE) == expected
+
+
+def of_files(folder: Path, **contents: str) -> tuple[list[str], list[str]]:
+    """Return the ids of the items in a folder, and the errors."""
+    for name, content in contents.items():
+        (folder / name.replace("_", ".")).write_text(content, encoding="utf-8")
+    findings, known = Findings(), ("1", "2", "3")
+    ids = [
+        item["id"]
+        for item, _ in items_of(str(folder), "id", {"x": [int]}, known, findings, but={"c.json"})
+    ]
+    return ids, [problem.message for problem in findings.errors]
+
+
+def test_items_come_from_arrays_and_objects_of_all_json_files(tmp_path: Path) -> None:
+    item = {"x": [1]}
+    ids, errors = of_files(
+        tmp_path,
+        a_json=json.dumps([{"id": "2", **item}]),
+        b_json=json.dumps({"1": item, "3": item}),
+        c_json="[3]",
+        d_json_bak="no JSON",
+        e_jsonl="no JSON",
+    )
+    assert (ids, errors) == (["2", "1", "3"], [])
+
+
+def test_all_misfits_and_repeated_keys_are_errors(tmp_path: Path) -> None:
+    ids, errors = of_files(tmp_path, a_json='[{"id": "1", "x": [1, "2", null], "x": ["3"]}]')
+    assert ids == []
+    assert errors == ['repeated in one object: "x"', 'x[0]: expected a whole number, found "3"']
+    assert of_files(tmp_path, a_json='{"1": {"x": [1]}, "1": {"x": [2]}}') == (
+        ["1"],
+        ['repeated in one object: "1"'],
+    )
+    assert of_files(tmp_path, a_json='[{"id": "1", "x": [null, "2"]}]')[1] == [
+        "x[0]: expected a whole number, found null",
+        'x[1]: expected a whole number, found "2"',
+    ]
+    (error,) = of_files(tmp_path, a_json=json.dumps([{"id": "4" * 10**6, "x": [1]}]))[1]
+    assert len(error) < 200
+
+
+def test_long_messages_are_cut() -> None:
+    findings = Findings()
+    findings.warning("long", "x" * 10**6)
+    assert len(findings.warnings[0].message) < 2_000
+
+
+def test_coverage_is_complete_if_every_unit_is_scored() -> None:
+    coverage = Coverage()
+    for is_scored, is_complete in ((True, True), (False, False), (True, False)):
+        coverage.count("turns", is_scored)
+        assert coverage.is_complete == is_complete
+    assert coverage == {"turns": {"scored": 2, "of": 3}}

@@ -19,7 +19,7 @@ from mwzeval.multiwoz.formats.dialogues import PREDICTIONS, Adapted, adapt_sgd, 
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import CONTENT, adapt_messages
 from mwzeval.multiwoz.predictions.reading import TURN_KEYS
-from mwzeval.scores.findings import LIST, OBJECT, Findings, misfit
+from mwzeval.scores.findings import LIST, OBJECT, Findings, first_item, misfit
 
 MESSAGES, UNIFIED, SGD = "messages", "unified", "sgd"
 TITLES = {
@@ -72,8 +72,7 @@ def is_list_of_dialogues(raw: Any) -> bool:
 
 def _is_schema_guided(raw: Any) -> bool:
     """Return whether the first dialogue has services of SGD; MultiWOZ has lower-case services."""
-    items = raw.values() if isinstance(raw, OBJECT) else raw if isinstance(raw, LIST) else ()
-    first: Any = next(iter(items), None)
+    first = first_item(raw)
     fits = not misfit(first, {"services": (str,)})
     return fits and all(re.fullmatch(r"[A-Z][A-Za-z]*_[0-9]+", name) for name in first["services"])
 
@@ -85,10 +84,11 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
     Problems are added to `findings`, which afterwards reports positions of turns in the original.
     Returns None if no dialogue can be checked.
     """
-    if foreign := recognised(raw, but=NAME):
+    is_schema_guided = _is_schema_guided(raw)
+    if foreign := recognised(raw, but=NAME, external=is_schema_guided):
         findings.error("other-benchmark", advice(foreign, TITLE))
         return None
-    if _is_schema_guided(raw):
+    if is_schema_guided:
         findings.error(
             "other-benchmark",
             "this looks like a file of SGD (its services have names such as Hotels_1), and is read "

@@ -2,19 +2,21 @@
 
 import re
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import Any
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer, Shelf
-from mwzeval.scores.findings import misfit
+from mwzeval.scores.findings import first_item, misfit
 
+HERE = Path(__file__).parent
 CHOICES = {
     "corpus": (("sgd", "sample"), "the published gold data, or an invented sample"),
     "fold": (("test", "dev", "train"), "the fold of the gold data"),
     "match": (("fuzzy", "exact"), "how free-form values are compared"),
     "similarity": (("difflib", "levenshtein"), "the formula of fuzzy matching"),
     "joint": (("frame", "turn"), "score joint goals per frame of a service, or per turn"),
-    "missing": (("error", "empty", "skip"), "treat missing turns as errors or as empty states"),
+    "missing": (("error", "empty", "skip"), "treat missing turns as errors or empty, or skip them"),
 }
 HEADLINE = tuple(f"{name}_accuracy" for name in ("joint_goal", "average_goal", "active_intent"))
 
@@ -23,6 +25,7 @@ class Sgd(Benchmark):
     """The benchmark, registered by the entry point of the package."""
 
     api = 1
+    examples = HERE / "examples"
     info = BenchmarkInfo(
         "sgd",
         "SGD",
@@ -33,8 +36,7 @@ class Sgd(Benchmark):
 
     def recognises(self, raw: Any) -> bool:
         """Return whether all services of the first dialogue have names such as `Hotels_2`."""
-        items = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
-        first: Any = next(iter(items), None)
+        first = first_item(raw)
         fits = not misfit(first, {"services": (str,)})
         return fits and all(re.fullmatch(r"[A-Z][A-Za-z]*_[0-9]+", n) for n in first["services"])
 

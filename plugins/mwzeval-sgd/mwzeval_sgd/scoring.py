@@ -1,6 +1,5 @@
 """Scores of SGD, equal to the official scorer's (`metrics.py` of 2020), and failure reasons."""
 
-import hashlib
 import math
 import re
 from argparse import Namespace
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from importlib.metadata import version
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -19,28 +19,27 @@ from mwzeval.benchmark import FileScorer, ScoredFile
 from mwzeval.errors import Problem
 from mwzeval.metrics.measure import Resampling, ScoredTable, table_of_means
 from mwzeval.scores.explanation import Explanation, Reason, Utterance, explanation_of
-from mwzeval.scores.findings import Findings
+from mwzeval.scores.findings import Coverage, Findings
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.score import SKIPPED, WHOLE, Signature
 from mwzeval_sgd.data import MEANINGS, Frame, Gold, Scored, Service, load_gold, read_predictions
 
 Scores = dict[str, float]
 REVISION = f"{version('mwzeval-sgd')}-r1"  # changes when a score changes
 KINDS = ("goal", "cat", "noncat")
-JOINT = tuple(f"joint_{kind}_accuracy" for kind in KINDS)
 NAMES = (
-    *JOINT,
-    *(f"average_{kind}_accuracy" for kind in KINDS),
+    *(f"{how}_{kind}_accuracy" for how in ("joint", "average") for kind in KINDS),
     "active_intent_accuracy",
     *(f"requested_slots_{what}" for what in ("f1", "precision", "recall", "f1_nonempty")),
     *(f"slot_tagging_{what}" for what in ("f1", "precision", "recall")),
 )
+JOINT = NAMES[:3]
 LABELS = {name: name.replace("_", " ").capitalize().replace(" f1", " F1") for name in NAMES}
 SCOPES = ("seen", "unseen", "single", "multi")
 SCRIPT = {WHOLE: "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 
 
-@lru_cache(2**16)
+@lru_cache(2**16, typed=True)
 def similarity(algorithm: str, gold: Any, predicted: Any) -> float:
     """Return the `token_sort_ratio` of fuzzywuzzy, 0 to 1, or whether two values are equal."""
     if algorithm == "exact":
@@ -70,10 +69,10 @@ def correctness(gold: Frame, predicted: Frame, service: Service, algorithm: str)
     return found
 
 
-def _of_sets(name: str, gold: Counter[Any], predicted: Counter[Any]) -> Scores:
+def _of_sets(name: str, gold: Sequence[Any], predicted: Sequence[Any]) -> Scores:
     """Return F1, precision and recall of two multisets; precision is 1 if nothing is predicted."""
-    common, right, found = (gold & predicted).total(), gold.total(), predicted.total()
-    precision, recall = common / found if found else 1.0, common / right if right else 1.0
+    common = (Counter(gold) & Counter(predicted)).total() if gold and predicted else 0
+    precision, recall = (common / len(side) if side else 1.0 for side in (predicted, gold))
     f1 = 2 * precision * recall / (precision + recall or 1)
     return {f"{name}_f1": f1, f"{name}_precision": precision, f"{name}_recall": recall}
 
@@ -81,11 +80,11 @@ def _of_sets(name: str, gold: Counter[Any], predicted: Counter[Any]) -> Scores:
 def frame_scores(gold: Frame, predicted: Frame, service: Service, algorithm: str) -> Scores:
     """Return the scores of a frame, 0 to 1; undefined scores are omitted."""
     found = {"active_intent_accuracy": float(gold.intent == predicted.intent)}
-    found |= _of_sets("requested_slots", Counter(gold.requested), Counter(predicted.requested))
+    found |= _of_sets("requested_slots", gold.requested, predicted.requested)
     if gold.requested or predicted.requested:
         found["requested_slots_f1_nonempty"] = found["requested_slots_f1"]
     if predicted.tags is not None:
-        found |= _of_sets("slot_tagging", Counter(gold.tags), Counter(predicted.tags))
+        found |= _of_sets("slot_tagging", gold.tags or (), predicted.tags)
     right = correctness(gold, predicted, service, algorithm)
     free = {slot for slot, possible in service.slots.items() if possible is None}
     for kind, slots in zip(KINDS, (right.keys(), right.keys() - free, free), strict=True):
@@ -107,10 +106,12 @@ class StateScorer(FileScorer):
         """Return the scored file. Raises `InputError` and `DataError`."""
         options = self.options
         gold = load_gold(options.data, options.corpus, options.fold)
-        findings.other_files("sgd", gold.schemas["schema"], gold.different)
-        frames, coverage = read_predictions(file, gold, options.missing, findings)
+        findings.other_files("sgd", gold.edition, gold.different)
+        if not any(service.is_seen for service in gold.services.values()):
+            findings.warning("unseen", "train/schema.json has none of the services: all are unseen")
+        found = read_predictions(file, gold, options.missing, findings)
         algorithm = "exact" if options.match == "exact" else options.similarity
-        return ScoredStates(options, gold, frames, coverage, algorithm, findings.warnings)
+        return ScoredStates(options, gold, algorithm, *found, findings.warnings)
 
 
 @dataclass
@@ -119,43 +120,41 @@ class ScoredStates(ScoredFile):
 
     options: Namespace
     gold: Gold
-    frames: Mapping[str, Sequence[Scored]]
-    coverage: Mapping[str, Mapping[str, int]]
     algorithm: str
+    frames: Mapping[str, Sequence[Scored]]
+    coverage: Coverage
+    skipped: str
     warnings: Sequence[Problem] = ()
 
     def _values(self, name: str) -> Iterator[tuple[str, str, float]]:
         """Yield scope, name and value of the scores of each frame (or turn: `--joint turn`)."""
         domains = "single" if len(self.gold.services_of[name]) == 1 else "multi"
-        values: dict[Any, list[float]] = defaultdict(list)
+        products: dict[tuple[str, str, int], float] = defaultdict(lambda: 1)
         for turn, service, gold, predicted, _ in self.frames[name]:
             scopes = [WHOLE, "seen" if service.is_seen else "unseen", domains]
             scopes += [service.name.partition("_")[0], *[service.name] * self.options.services]
-            for metric, value in frame_scores(gold, predicted, service, self.algorithm).items():
-                is_joint = self.options.joint == "turn" and metric in JOINT
-                for scope in scopes:
-                    values[scope, metric, turn, is_joint or service.name].append(value)
-        for (scope, metric, *_), product in values.items():
-            yield scope, metric, math.prod(product)
+            found = frame_scores(gold, predicted, service, self.algorithm)
+            for (metric, value), scope in product(found.items(), scopes):
+                if self.options.joint == "turn" and metric in JOINT:
+                    products[scope, metric, turn] *= value
+                else:
+                    yield scope, metric, value
+        yield from ((scope, metric, value) for (scope, metric, _), value in products.items())
 
     @cached_property
     def scored_table(self) -> ScoredTable:
         """The rows and the measures."""
-        values = {name: self._values(name) for name in self.frames}
-        return table_of_means(
-            values, LABELS, self._signature, ("seen", "unseen", "single", "multi")
-        )
+        rows = {name: self._values(name) for name in self.frames}
+        return table_of_means(rows, LABELS, self._signature, SCOPES)
 
     def _signature(self, metric: str) -> Signature:
-        options = self.options
-        choices = {"corpus": options.corpus, "fold": options.fold, "match": options.match}
-        choices |= {"similarity": options.similarity} if options.match == "fuzzy" else {}
-        choices |= {"joint": options.joint} if metric in JOINT else {}
-        if any(counts["scored"] < counts["of"] for counts in self.coverage.values()):
-            places = [(n, of.turn, of.service.name) for n in self.frames for of in self.frames[n]]
-            skipped = f"skip@{hashlib.sha256(str(places).encode()).hexdigest()[:8]}"
-            choices["missing"] = "empty" if options.missing == "empty" else skipped
-        choices |= {**self.gold.schemas, "n": str(len(self.frames))}
+        options, gold, is_exact = self.options, self.gold, self.options.match == "exact"
+        corpus = f"{options.corpus}@{gold.edition}" if gold.different else options.corpus
+        choices = {"corpus": corpus, "fold": options.fold, "match": options.match}
+        choices |= {"similarity": None if is_exact else options.similarity}
+        choices |= {"joint": options.joint if metric in JOINT else None}
+        choices |= {"missing": None if self.coverage.is_complete else options.missing}
+        choices |= {SKIPPED: self.skipped or None, **gold.schemas, "n": len(self.frames)}
         return Signature.of(metric, {**choices, "mwzeval-sgd": REVISION})
 
     def report(self, resampling: Resampling | None = None) -> Report:
@@ -165,8 +164,10 @@ class ScoredStates(ScoredFile):
         for score in scores:
             if score.scope not in SCOPES[2:] and "nonempty" not in score.name:
                 script[SCRIPT.get(score.scope, score.scope)][score.name] = score.value
+        seen = [service.is_seen for service in self.gold.services.values()]
         meta = {"corpus": self.options.corpus, "fold": self.options.fold, "unit": "dialogue"}
         meta |= {"coverage": self.coverage, "versions": {"mwzeval-sgd": REVISION}}
+        meta |= {"services": {"seen": sum(seen), "of": len(seen)}}
         return Report({"script": dict(script)}, scores, table, (*self.warnings,), meta, "sgd")
 
     def explain(self, unit: str) -> Explanation:
@@ -191,10 +192,11 @@ def reasons_of(frames: Sequence[Scored], algorithm: str) -> Iterator[Reason]:
     for place, service, gold, predicted, missing in frames:
         if missing:
             yield Reason(missing, "states", service.name, place, MEANINGS[missing])
-            continue
+        for slot in (slot for slot in predicted.values if slot not in service.slots):
+            yield Reason(f"unknown-slot:{slot}", "", service.name, place, MEANINGS["unknown-slot"])
         earlier = states[service.name]
         for slot, score in correctness(gold, predicted, service, algorithm).items():
-            if score == 1:
+            if score == 1 or missing:
                 continue
             right, possible = gold.values.get(slot, ()), service.slots[slot]
             value = next(iter(predicted.values.get(slot, ())), None)

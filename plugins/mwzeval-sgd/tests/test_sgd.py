@@ -21,7 +21,7 @@ from mwzeval.files.reading import lines, read_json
 HERE = Path(__file__).parent
 SHARED = HERE.parents[3] / "shared"
 GOLDEN, DATA = SHARED / "golden" / "sgd", SHARED / "data" / "sgd"
-PREDICTIONS = HERE.parent / "predictions"
+PREDICTIONS = HERE.parent / "mwzeval_sgd" / "examples" / "schema-guided"
 HEAD, *CASES = [json.loads(line) for _, line in lines(str(HERE / "corner_cases.jsonl.xz"))]
 needs_data = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the shared data are not there")
 RUNS: dict[str, dict[str, str]] = {
@@ -187,10 +187,68 @@ def test_scores_do_not_depend_on_the_order_or_the_files(tmp_path: Path) -> None:
     folder.mkdir()
     for part in range(3):
         (folder / f"part_{part}.json").write_text(json.dumps(weak[part::3]), encoding="utf-8")
-    (folder / "dialogues_and_metrics.json").write_text("[]", encoding="utf-8")
+    (folder / "dialogues_and_metrics.json").write_text(json.dumps(weak), encoding="utf-8")
     defaults = {name: choices[0] for name, (choices, _) in CHOICES.items()} | {"corpus": "sample"}
     scorer = StateScorer(Namespace(**defaults, data=None, services=True))
     assert scorer.score(str(folder)).report().metrics["script"] == expected
+
+
+def test_an_object_of_dialogues_needs_no_ids_inside(tmp_path: Path) -> None:
+    weak = sample("weak")
+    expected = figures(weak, tmp_path)
+    assert figures({of.pop("dialogue_id"): of for of in weak}, tmp_path) == expected
+
+
+def test_numbers_and_booleans_are_compared_as_their_own_text() -> None:
+    assert [similarity("difflib", "True", value) for value in (1, True, 1.0)] == [0, 1, 0]
+
+
+def test_what_is_missing_is_counted_and_named_once(tmp_path: Path) -> None:
+    good = sample("good")
+    del good[0]
+    del good[0]["turns"][2:]
+    good[1]["turns"][0]["frames"].clear()
+    found = scored(good, tmp_path, corpus="sample", missing="empty")
+    assert {units: found.coverage[units] for units in ("dialogues", "frames")} == {
+        "dialogues": {"scored": 11, "of": 12},
+        "frames": {"scored": 37, "of": 43},
+    }
+    assert [(of.kind, of.count) for of in found.warnings if of.kind != "unseen"] == [
+        ("not-predicted", 1),
+        ("no-turn", 2),
+        ("no-frame", 1),
+    ]
+    good[2]["turns"][0]["frames"] = None
+    with pytest.raises(InputError) as error:
+        scored(good, tmp_path, corpus="sample", missing="error")
+    problems = [(of.kind, of.dialogue) for of in error.value.problems]
+    assert [kind for kind, name in problems if name == good[2]["dialogue_id"]] == ["shape"]
+
+
+def test_incomplete_systems_can_be_compared_as_empty_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    weak = sample("weak")
+    del weak[0]["turns"][2:]
+    Path("cut.json").write_text(json.dumps(weak), encoding="utf-8")
+    command = ["compare", GOOD, "cut.json", "--corpus", "sample", "--missing"]
+    assert main([*command, "skip"]) == 2
+    assert "--missing empty" in capsys.readouterr().err
+    assert main([*command, "empty"]) == 0
+    Path("cut.json").write_text(json.dumps(weak[1:]), encoding="utf-8")
+    assert main([*command, "skip"]) == 0
+    assert "11 dialogues" in capsys.readouterr().out
+
+
+def test_slots_that_the_service_lacks_are_facts(tmp_path: Path) -> None:
+    good = sample("good")
+    for turn in good[0]["turns"]:
+        for frame in turn["frames"]:
+            frame["state"]["slot_values"]["colour_of_tram"] = ["red"]
+    found = scored(good, tmp_path, corpus="sample").explain(good[0]["dialogue_id"])
+    assert not any("colour_of_tram" in reason.code for reason in found.reasons)
+    assert all(any("colour_of_tram" in of.label for of in turn.facts) for turn in found.turns)
 
 
 def test_exact_matching_never_scores_higher(tmp_path: Path) -> None:
