@@ -149,11 +149,11 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     verbs |= own_verbs()
     verbs |= {verb: OwnVerb(*about, "files") for verb, about in VERBS_OF_NONE.items()}
     words = list(given or ())
-    asked = next((word for word in words if not word.startswith("-")), None)
-    if asked is not None:
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    if chosen is not None:
         # The command is not a file, even if a folder has the same name.
-        words.remove(asked)
-        if asked not in verbs:  # only now, because a search for plug-ins is slow
+        words.remove(chosen)
+        if chosen not in verbs:  # only now, because a search for plug-ins is slow
             verbs = {**own_verbs(external=True), **verbs}
     parser = Parser(
         prog="mwzeval",
@@ -167,7 +167,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
     )
     for verb, about in verbs.items():
         subparser = subparsers.add_parser(verb, help=about.summary)
-        if given is None or verb == asked:  # only the needed modules, because imports are slow
+        if given is None or verb == chosen:  # only the needed modules, because imports are slow
             _add_arguments(subparser, verb, about, words)
     return parser
 
@@ -185,7 +185,7 @@ def _listed(verbs: dict[str, OwnVerb]) -> str:
 def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[str]) -> None:
     benchmark, more = None, {}
     if verb in VERBS:
-        name = _asked_benchmark(verb, given)
+        name = _chosen_benchmark(verb, given)
         benchmark = benchmark_named(name)
         parser.why_unknown = (
             f" (these are the options of {name}; --benchmark NAME selects another benchmark)"
@@ -212,7 +212,7 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
     parser.set_defaults(run=run, parser=parser, verb=verb)
 
 
-def _asked_benchmark(verb: str, given: Sequence[str]) -> str:
+def _chosen_benchmark(verb: str, given: Sequence[str]) -> str:
     """Return the name of the benchmark of a command, before its other arguments are parsed.
 
     It is the argument of `--benchmark`, or the benchmark that recognizes a file, or the default.

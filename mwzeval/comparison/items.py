@@ -202,7 +202,7 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
 
 
 def _columns(
-    rows: Sequence[Row], known: Columns, asked: Columns, findings: Findings
+    rows: Sequence[Row], known: Columns, chosen: Columns, findings: Findings
 ) -> tuple[str, Columns]:
     names = list(dict.fromkeys(name for _, values in rows for name in values))
 
@@ -223,19 +223,19 @@ def _columns(
             missing(f"--{what}-column: no column {_quoted(name)} for the {what}", name)
         return _named(name, names)
 
-    item = column("item", asked.item, known.item)
-    if asked.item is None and item is None:
+    item = column("item", chosen.item, known.item)
+    if chosen.item is None and item is None:
         missing('no column is the item: call it "item", or name it with --item-column')
-    cluster = column("cluster", asked.cluster)
-    trial = column("trial", asked.trial, known.trial)
-    if asked.trial is None and all(row.get(trial or "") in (None, "") for _, row in rows):
+    cluster = column("cluster", chosen.cluster)
+    trial = column("trial", chosen.trial, known.trial)
+    if chosen.trial is None and all(row.get(trial or "") in (None, "") for _, row in rows):
         trial = None  # then trials are numbered in order
-    metric = None if asked.scores or known.scores else column("metric", None)
+    metric = None if chosen.scores or known.scores else column("metric", None)
     scores = known.scores or (*usual("score"), *(n for n in names if n.startswith("scores.")))
-    if asked.scores:
+    if chosen.scores:
         # Scores of the format have priority: `match` is its scorer even if other columns match.
-        wanted = _whole_names(asked.scores, (*known.scores, *names))
-        found = {name: _named(name, known.scores) or _named(name, names) for name in wanted}
+        score_names = _whole_names(chosen.scores, (*known.scores, *names))
+        found = {name: _named(name, known.scores) or _named(name, names) for name in score_names}
         for name in (name for name in found if found[name] is None):
             missing(f"--score: no column {_quoted(name)}", name)
         scores = tuple(dict.fromkeys(filter(None, found.values())))
@@ -246,7 +246,7 @@ def _columns(
     return item, Columns(item, scores, cluster, trial, metric)
 
 
-def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+def _whole_names(chosen: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
     """Split comma-separated lists into names; the longest `known` names have priority.
 
     lm-evaluation-harness has names with commas: `exact_match,strict-match`.
@@ -254,7 +254,7 @@ def _whole_names(asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
     longest = sorted(map(re.escape, known), key=len, reverse=True)
     name = "|".join([*longest, r"[^,\s][^,]*?"])
     pattern = rf"(?:^|(?<=,))\s*({name})\s*(?=,|$)"
-    return tuple(re.findall(pattern, ",".join(asked), re.IGNORECASE))
+    return tuple(re.findall(pattern, ",".join(chosen), re.IGNORECASE))
 
 
 def _named(name: str, names: Sequence[str]) -> str | None:
@@ -275,12 +275,12 @@ def _quoted(name: str) -> str:
 # Reading a file.
 
 
-def _read(name: str, asked: Columns, clusters: dict[str, str]) -> _File:
+def _read(name: str, chosen: Columns, clusters: dict[str, str]) -> _File:
     findings = Findings(name)
     rows, known = read_rows(name, findings)
     if not rows:
         raise InputError([Problem("no-scores", "no row has a score", file=name)])
-    item_column, columns = _columns(rows, known, asked, findings)
+    item_column, columns = _columns(rows, known, chosen, findings)
     file = _File(name, findings)
     counts: Counter[tuple[str, str]] = Counter()
     seen: set[tuple[str, str, str]] = set()
@@ -444,9 +444,9 @@ def _check_values(files: Sequence[_File], score: str) -> None:
             warn(f"{score} is the same as in {copy_of} for every item")
 
 
-def _lower(files: Sequence[_File], asked: Sequence[str]) -> set[str]:
+def _lower(files: Sequence[_File], chosen: Sequence[str]) -> set[str]:
     known = list(dict.fromkeys(score for file in files for score in file.values))
-    names = {name.lower() for name in _whole_names(asked, known)}
+    names = {name.lower() for name in _whole_names(chosen, known)}
     for name in names.difference(known):
         raise UsageError(
             f"--lower-is-better: no score {_quoted(name)}{did_you_mean(name, known)} (there are: "
@@ -648,13 +648,13 @@ def _inspect_summaries(file: str) -> list[Any]:
     names = zip_names(file)
     # An unfinished run has no summary, only a journal of its parts.
     journal = [name for name in names if name.startswith("_journal/summaries/")]
-    wanted = [SUMMARIES] if SUMMARIES in names else journal
-    if not wanted:
+    members = [SUMMARIES] if SUMMARIES in names else journal
+    if not members:
         raise _other_shape(
             file, f"the archive has no {SUMMARIES}, so it is not a log of inspect_ai"
         )
     samples: list[Any] = []
-    for name, content in read_zip(file, wanted).items():
+    for name, content in read_zip(file, members).items():
         place = f"{file}/{name}"
         value = parse_json(decoded(content, place), place, constants=True)
         samples += value if isinstance(value, list) else [value]

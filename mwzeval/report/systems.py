@@ -66,7 +66,7 @@ def title_of(systems: Sequence[ScoredSystem]) -> str:
 def headline_of(systems: Sequence[ScoredSystem], headline: Iterable[str]) -> list[str]:
     """Return the headline scores that any system has, and the first score of a group (`bleu.`)."""
     names = labels_of(systems)
-    found = ([n for n in names if n == asked or n.startswith(f"{asked}.")] for asked in headline)
+    found = ([n for n in names if n == main or n.startswith(f"{main}.")] for main in headline)
     return [matching[0] for matching in found if matching]
 
 

@@ -122,8 +122,8 @@ def is_named(name: str, headline: Iterable[str]) -> bool:
     `bleu` matches `bleu` and `bleu.mwz22`; `pass^` matches `pass^1` and so on.
     """
     return any(
-        name == asked or name.startswith(asked if asked.endswith(("^", ".")) else f"{asked}.")
-        for asked in headline
+        name == prefix or name.startswith(prefix if prefix.endswith(("^", ".")) else f"{prefix}.")
+        for prefix in headline
     )
 
 
