@@ -154,7 +154,7 @@ def read_predictions(
                     pair = gold.services[service], frame, (frames or {}).get(service, Frame())
                     found.setdefault(name, []).append(Scored(place, *pair, lack))
     findings.lenient = missing != "error"
-    for lack, *where in dict.fromkeys(at[: LACKS.index(at[0])] for at in left):
+    for lack, *where in sorted(dict.fromkeys(at[: LACKS.index(at[0])] for at in left), key=len):
         named: dict[str, Any] = dict(zip(("dialogue", "turn", "key"), where, strict=False))
         findings.doubt(lack, MEANINGS[lack] + THEN[missing], **named)
     skipped = [at for at in left if missing == "skip" and at[0] != "not-predicted"]
