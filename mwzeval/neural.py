@@ -461,7 +461,7 @@ class _Run:
             raise refused(file, f"the state is damaged ({error})") from None
         if has_model and not model.exists():
             raise UsageError(
-                f"{folder} holds a training run whose {model.name} is missing: choose another "
+                f"{folder} contains a training run whose {model.name} is missing: choose another "
                 "folder"
             )
 

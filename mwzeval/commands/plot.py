@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--kind",
         choices=(SCORES, SCOPES, REASONS, f"{benchmark.info.words.scope}s"),
         default=SCORES,
-        help=f"default: %(default)s; {benchmark.info.words.scope}s is scopes",
+        help=f"what to draw (default: %(default)s); {benchmark.info.words.scope}s means scopes",
     )
     parser.add_argument(
         "--scores",

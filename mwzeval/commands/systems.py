@@ -26,8 +26,8 @@ ENDINGS = (".csv", ".tsv", ".eval")
 """Suffixes of files that are never predictions of a benchmark."""
 
 COLUMNS = {
-    "item": "what was scored",
-    "cluster": "what dependent items share, such as a text",
+    "item": "the name of an item",
+    "cluster": "the cluster of an item, such as its text (items of a cluster are dependent)",
     "trial": "the number of the attempt at an item",
 }
 
@@ -176,8 +176,8 @@ def add_items(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{column}-column",
             metavar="NAME",
-            help=f"with --items: the column that says {what} (default: detected by its name); "
-            "a.b is b in a",
+            help=f"with --items: column with {what} (default: detected by its name); a.b is the "
+            "key b of the object a",
         )
 
 

@@ -292,7 +292,7 @@ def _read(name: str, chosen: Columns, clusters: dict[str, str]) -> _File:
                 if (other := clusters.setdefault(item, cluster)) != cluster:
                     raise ValueError(
                         f"item {_quoted(item)} has cluster {_quoted(cluster)} here, but "
-                        f"{_quoted(other)} before"
+                        f"{_quoted(other)} in an earlier row"
                     )
             for column in columns.scores:
                 if column not in row and column in known.scores:

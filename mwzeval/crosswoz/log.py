@@ -154,7 +154,7 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
         has = ", ".join(f"{kind} {kinds[kind]}" for kind in GOAL_TYPES)
         findings.error(
             "incomplete",
-            f"the simulation was interrupted: it should have {wanted} number of dialogues of "
+            f"the simulation was interrupted: it should have {wanted} dialogues of "
             f"each goal type, but has {has}; complete it with `mwzeval crosswoz simulate "
             "--resume`, or use --allow-partial to score a part",
         )

@@ -249,7 +249,7 @@ def _add_policy_predict(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--paper-compatible",
         action="store_true",
-        help="reproduce the defect of the paper: every turn from the third on is taken for "
+        help="reproduce the error of the paper: every turn from the third on is treated as "
         "the last one",
     )
 

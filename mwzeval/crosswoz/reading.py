@@ -212,9 +212,7 @@ def _exchange(raw: Any, place: Place) -> Predicted:
         return Predicted()
     number = raw.get(TURN)
     if number is not None and number != place.turn:
-        message = (
-            f"it says that it is number {shorten(str(number))}, but is at position {place.turn}"
-        )
+        message = f"the entry has number {shorten(str(number))}, but is at position {place.turn}"
         place.at(TURN).error("wrong-number", message)
     for key in raw:
         near = did_you_mean(key, FIELDS) if isinstance(key, str) and key not in FIELDS else ""

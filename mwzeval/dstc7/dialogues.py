@@ -199,8 +199,8 @@ def _repeat(first: int | str, second: int | str) -> str:
     if first == second:
         return f'the candidate "{shorten(str(first))}" is listed twice'
     return (
-        f'the ids "{shorten(str(first))}" and "{shorten(str(second))}" are the same once case '
-        "and outer blanks are ignored"
+        f'the ids "{shorten(str(first))}" and "{shorten(str(second))}" differ only in case '
+        "or outer blanks"
     )
 
 

@@ -96,7 +96,7 @@ def evaluate(
     with no_garbage_collection():
         loaded, findings = _load(submission, gold, track, options)
         findings.check()
-        assert loaded is not None, "what cannot be read has an error among the findings"
+        assert loaded is not None, "a submission that cannot be read must have an error"
         return score(loaded, findings.warnings)
 
 

@@ -114,7 +114,7 @@ class _Text:
         except UnicodeDecodeError as error:
             self._text = "".join(parts) + error.object[: error.start].decode()
             line, column = self._place(len(self._text))
-            message = f"line {line}: what follows column {column - 1} is not UTF-8"
+            message = f"line {line}: the text after column {column - 1} is not UTF-8"
             hint = " — save the file as UTF-8"
             raise InputError([Problem("not-utf8", message + hint, file=self._name)]) from None
         self._text = "".join(parts)

@@ -159,7 +159,7 @@ def standings(
     for key, what in COVERAGE.items():
         if key in choices and choices[key] != leaderboard.conditions[key]:
             cautions.append(
-                f"{own.system}: {what} scored are {choices[key]}, of the published systems "
+                f"{own.system} is scored on {choices[key]} {what}, the published systems on "
                 f"{leaderboard.conditions[key]}; scores over different dialogues or turns are "
                 "not strictly comparable"
             )

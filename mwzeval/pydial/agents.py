@@ -69,7 +69,7 @@ def play_tests(
     """
     if not is_whole(seed, 0) or not is_whole(dialogues, 1):
         raise UsageError(
-            "a seed is a number from 0, and the number of dialogues is 1 or more, not "
+            "the seed must be 0 or more and the number of dialogues 1 or more, not "
             f"{shorten(repr(seed))} and {shorten(repr(dialogues))}"
         )
     domain, task = domain_and_task(task, domain=domain, data=data)
@@ -150,7 +150,7 @@ def _dialogue_callback() -> Any:
         def _count(self, info: dict[str, Any], reward: float) -> None:
             if "exchange" not in info:
                 raise UsageError(
-                    "the environment is not one of mwzeval: train in an environment of mwzeval"
+                    "this is not an environment of mwzeval: train in an environment of mwzeval"
                 )
             self.dialogues += 1
             self._outcomes.append((bool(info["success"]), int(info["exchange"]), reward))

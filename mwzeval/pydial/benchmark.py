@@ -34,8 +34,8 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         parser.add_argument(
             "--goals",
             metavar="TASK[:N]",
-            help="task and number of dialogues (default: 500), with the users that a run "
-            "tests with: CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6 (these need no data), "
+            help="task and number of dialogues (default: 500), with the same users as in the "
+            "tests of a run: CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6 (these need no data), "
             "or Own-NAME-1 to Own-NAME-6",
         )
         parser.add_argument(

@@ -61,7 +61,7 @@ def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[O
         raise InputError(
             Problem(
                 "other-checkpoint",
-                f"a policy with {key} {theirs[key]}, expected {ours[key]}{ADVICE}",
+                f"the policy has {key} {theirs[key]}, but expected {ours[key]}{ADVICE}",
                 file=str(path),
             )
             for key in ours

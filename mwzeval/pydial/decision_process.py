@@ -80,7 +80,7 @@ class DecisionProcess:
             raise UsageError(f'unknown level "{shorten(str(level))}" (summary, act)')
         if not isinstance(confusion_seed, int):
             raise UsageError(
-                f"confusion_seed is a whole number, not {shorten(repr(confusion_seed))}"
+                f"confusion_seed must be a whole number, not {shorten(repr(confusion_seed))}"
             )
         switches = Switches(legacy, keep_alternatives, looks_again, goodbye)
         self.simulation = Simulation(

@@ -98,7 +98,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
 
     def tell_unfit(texts: Collection[str], key: str | None) -> None:
         for text in filter(has_controls, texts):
-            wrong(f'"{shorten(text)}" has control characters or half a character', key)
+            wrong(f'"{shorten(text)}" contains control characters or an unpaired surrogate', key)
         for text in texts:
             if len(text) > LONGEST_TEXT:
                 wrong(f'"{shorten(text)}" has more than {LONGEST_TEXT:,} characters', key)
@@ -135,23 +135,29 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         for value in values:
             if value in RESERVED:
                 wrong(
-                    f'"{value}" has a meaning of its own and cannot be a value',
+                    f'"{value}" is reserved and cannot be a value',
                     f"informable.{slot}",
                 )
             elif value != value.lower():
-                wrong(f'"{value}" must be in lower case, as acts are', f"informable.{slot}")
+                wrong(f'"{value}" must be in lower case, like acts', f"informable.{slot}")
             elif '"' in value:
-                wrong(f"{value} has a quotation mark, which ends a value", f"informable.{slot}")
+                wrong(
+                    f"{value} contains a quotation mark, which would end the value in an act",
+                    f"informable.{slot}",
+                )
     for slot in dict.fromkeys((*requestable, *informable)):
         if slot in PSEUDO_SLOTS:
-            wrong(f'"{slot}" has a meaning of its own and cannot be a slot')
+            wrong(f'"{slot}" is reserved and cannot be a slot')
         elif not slot.strip() or NEVER_IN_SLOTS & set(slot):
-            wrong(f'"{slot}" cannot be written in acts, and so cannot be a slot')
+            wrong(f'"{slot}" cannot be a slot, because it cannot be written in acts')
     for slot in constraints:
         if slot not in informable:
-            wrong("a slot that the system may request has no values", f"informable.{slot}")
+            wrong("the system may request this slot, but it has no values", f"informable.{slot}")
         elif len(informable[slot]) == 1:
-            wrong("with one value there is nothing to request", f"informable.{slot}")
+            wrong(
+                "the system may request this slot, but it has one value",
+                f"informable.{slot}",
+            )
         if slot not in requestable:
             wrong(f'"{slot}" is not among the requestable slots', "requestable")
     if NAME not in informable or NAME not in requestable:
@@ -160,9 +166,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     if not isinstance(entity_type, str) or not entity_type or '"' in entity_type:
         wrong("expected the word for an entity, without quotation marks", "type")
     elif entity_type in RESERVED:
-        wrong(
-            f'"{entity_type}" has a meaning of its own and cannot be the word for an entity', "type"
-        )
+        wrong(f'"{entity_type}" is reserved and cannot be the word for an entity', "type")
     else:
         tell_unfit([entity_type], "type")
     methods = texts(plain.get("method", list(METHODS)), "method")
@@ -173,7 +177,10 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     ):
         lacking = [name for name in known if name not in given]
         if given and lacking:
-            wrong(f"{', '.join(lacking)} is missing; left out, the key has all that users do", key)
+            wrong(
+                f"{', '.join(lacking)} is missing: add it, or leave out the key to use all",
+                key,
+            )
     if problems:
         raise InputError(problems)
     return Ontology(
@@ -304,7 +311,7 @@ def checked_rows(
     repeated = [n for n, count in Counter(row[NAME].lower() for row in good).items() if count > 1]
     if repeated:
         shown = some_of([f'"{shorten(name)}"' for name in sorted(repeated)], 5)
-        message = f"names repeated (looked up, the first row counts): {shown}"
+        message = f"several entities have the same name (only the first is found by name): {shown}"
         problems.append(Problem(KIND, message, "warning", file=file, count=len(repeated)))
     if ontology is not None:
         problems += _unlisted(good, ontology, file)
@@ -328,15 +335,17 @@ def _row_problems(
             yield wrong(f"the slot is missing{did_you_mean(slot, map(str, row))}", slot)
     for slot, value in row.items():
         if not isinstance(value, str):
-            yield wrong(f"expected a text, got {shorten(repr(value))}", str(slot))
+            yield wrong(f"expected text, got {shorten(repr(value))}", str(slot))
         elif not value.strip() and (slot == NAME or slot in valued):
             yield wrong('the value is empty; write "not available" where it is unknown', slot)
         elif has_controls(value):
-            yield wrong(f'"{shorten(value)}" has control characters or half a character', slot)
+            yield wrong(
+                f'"{shorten(value)}" contains control characters or an unpaired surrogate', slot
+            )
         elif len(value) > LONGEST_TEXT and (slot == NAME or slot in requestable):
             yield wrong(f'"{shorten(value)}" has more than {LONGEST_TEXT:,} characters', slot)
         elif slot == NAME and value.lower() in RESERVED:
-            yield wrong(f'"{value}" has a meaning of its own and cannot be a name', slot)
+            yield wrong(f'"{value}" is reserved and cannot be a name', slot)
 
 
 def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
@@ -398,7 +407,7 @@ class OwnFiles(NamedTuple):
         if ontology is None and entities is None:
             return None
         if ontology is None or entities is None:
-            raise UsageError("a domain of your own is an ontology and its entities: name both")
+            raise UsageError("your own domain needs an ontology and its entities: name both files")
         return cls(str(ontology), str(entities))
 
 
@@ -416,9 +425,9 @@ def load_domain(
     """
     if code.startswith(OWN):
         if own is None or own.code != code:
-            there = "" if own is None else f", those of {own.code} are"
+            there = "" if own is None else f", only those of {own.code}"
             raise UsageError(
-                f"the files of {shorten(code)} are not named{there} (--ontology, --entities)"
+                f"the files of {shorten(code)} are not given{there} (--ontology, --entities)"
             )
         return read_domain(*own)[0]
     if code not in DOMAIN_FILES:

@@ -39,7 +39,7 @@ def is_whole(value: Any, least: int) -> bool:
 def check_options(options: Any, known: str) -> None:
     """Raise `UsageError` if the options of `reset` are not a mapping or have unknown keys."""
     if options is not None and not isinstance(options, Mapping):
-        raise UsageError(f"the options of reset are a dictionary, not {shorten(repr(options))}")
+        raise UsageError(f"the options of reset must be a dictionary, not {shorten(repr(options))}")
     for option in options or ():
         if option != known:
             raise UsageError(unknown("option", str(option), [known]))
@@ -164,7 +164,7 @@ def domain_and_task(
         task = task_named(task)
     if not isinstance(task, Task) or not isinstance(domain, Domain | None):
         raise UsageError(
-            "a task is a name or a `Task`, and a domain a `Domain`, not "
+            "the task must be a name or a `Task`, and the domain a `Domain`, not "
             f"{shorten(repr(task))} and {shorten(repr(domain))}"
         )
     if domain is None:
@@ -222,7 +222,7 @@ def environment_class() -> Any:
             """
             goal = goal_of(options, self.process.simulation.domain.ontology)
             if seed is not None and not is_whole(seed, 0):
-                raise UsageError(f"a seed is a number from 0, not {shorten(repr(seed))}")
+                raise UsageError(f"a seed must be 0 or more, not {shorten(repr(seed))}")
             super().reset(seed=None if seed is None else int(seed))
             if seed is not None:
                 self.process.simulation.forget()
@@ -297,7 +297,7 @@ def _mask_in_observation() -> Any:
             super().__init__(env)
             actions = env.action_space
             if not isinstance(actions, spaces.Discrete):
-                raise UsageError('only summary actions have masks, not level "act"')
+                raise UsageError('only summary actions have masks: leave out level="act"')
             self.observation_space = spaces.Dict(
                 {OBSERVATIONS: env.observation_space, MASK: spaces.MultiBinary(int(actions.n))}
             )

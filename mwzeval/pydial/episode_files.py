@@ -373,7 +373,7 @@ class _Reader:
             self._error(place, "expected an object, an episode")
             return None
         if self._has_escapes and not _is_unicode(line):
-            self._error(place, "half of a surrogate pair is no character: mend the text")
+            self._error(place, "the text contains an unpaired surrogate: correct it")
             return None
         if isinstance(line.get(META), Mapping):
             if is_first:
@@ -406,7 +406,9 @@ class _Reader:
         """Read the first line, which applies to all episodes."""
         version, counted = raw.get("format", FORMAT), raw.get("episodes", 0)
         if not _is_whole(version, 1) or version > FORMAT:
-            message = f"format {shorten(repr(version))} of episode files is not known (to {FORMAT})"
+            message = (
+                f"unknown format {shorten(repr(version))} of episode files (known: 1 to {FORMAT})"
+            )
             self._error(where, message, "version", key="format")
         elif not _is_whole(counted, 0):
             message = f"expected a number from 0, got {shorten(repr(counted))}"
@@ -430,7 +432,7 @@ class _Reader:
                 lacks.append(f"{len(numbers)} dialogues instead of {expected}")
         total = sum(map(len, self._numbers.values()))
         if self._counted not in (None, total) and not lacks:
-            counted = f"the {self._counted} that its first line says"
+            counted = f"the {self._counted} that the first line states"
             lacks.append(f"{total} dialogues instead of {counted}")
         for lack in lacks:
             message = f"{lack}: the file was cut or changed{REMEDY * of_run}"

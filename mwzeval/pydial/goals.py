@@ -63,7 +63,7 @@ def goal_from(plain: Any, ontology: Ontology) -> Goal:
     """
     if not isinstance(plain, Mapping) or plain.keys() - {CONSTRAINTS, REQUESTS}:
         raise UsageError(
-            'a goal is {"constraints": [[slot, "=", value], …], "requests": [slot, …]}, not '
+            'a goal must be {"constraints": [[slot, "=", value], …], "requests": [slot, …]}, not '
             f"{shorten(repr(plain))}"
         )
     constraints, requests = plain.get(CONSTRAINTS, ()), plain.get(REQUESTS, ())
@@ -80,12 +80,12 @@ def goal_from(plain: Any, ontology: Ontology) -> Goal:
 
 def _constraint_problems(constraints: Any, ontology: Ontology) -> Iterator[str]:
     if not isinstance(constraints, list | tuple):
-        yield f"the constraints of a goal are a list, not {shorten(repr(constraints))}"
+        yield f"the constraints of a goal must be a list, not {shorten(repr(constraints))}"
         return
     seen = set()
     for constraint in constraints:
         if not _is_constraint(constraint):
-            yield f'a constraint is [slot, "=", value], not {shorten(repr(constraint))}'
+            yield f'a constraint must be [slot, "=", value], not {shorten(repr(constraint))}'
             continue
         slot, _, value = constraint
         if slot not in ontology.constraint_slots:
@@ -108,13 +108,13 @@ def _is_constraint(raw: Any) -> bool:
 
 def _request_problems(requests: Any, ontology: Ontology) -> Iterator[str]:
     if not isinstance(requests, list | tuple | Mapping):
-        yield f"the requests of a goal are a list of slots, not {shorten(repr(requests))}"
+        yield f"the requests of a goal must be a list of slots, not {shorten(repr(requests))}"
         return
     for slot in requests:
         if not isinstance(slot, str) or slot not in ontology.requestable:
             yield _unknown("requestable slot", str(slot), ontology.requestable)
         elif isinstance(requests, Mapping) and requests[slot] is not None:
-            yield f'"{slot}" has been told already, in a goal for the beginning of a dialogue'
+            yield f'"{slot}" already has an answer: the goal of a new dialogue must have none'
 
 
 def _unknown(what: str, given: str, known: tuple[str, ...]) -> str:

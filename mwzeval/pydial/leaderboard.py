@@ -75,7 +75,7 @@ FIGURES = {"success": "success rate (%)", "reward": "reward"}
 MEAN = "mean"
 NOTE = (
     "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. The handcrafted policy does "
-    "not learn and is the same in all tables. So is your system: for a run's folder, "
+    "not learn and is the same in all tables. Your system is also the same: for a run's folder, "
     "--dialogues N selects the tests after N training dialogues instead of the last tests."
 )
 

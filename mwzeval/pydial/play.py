@@ -127,7 +127,7 @@ def adapter_for(
     origin, weights = read_checkpoint(name)
     preset = preset_named(origin.policy)
     if task_named(origin.task).domain != task.domain:
-        message = f"a checkpoint of task {origin.task}, which has another domain than {task.name}"
+        message = f"the checkpoint is for {origin.task}, whose domain is not that of {task.name}"
         raise InputError([Problem("other-checkpoint", message, file=name)])
     said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
@@ -140,7 +140,7 @@ def _goodbye_of(origin: Origin, file: str) -> str:
     """Return who ends dialogues in environments without masks, from the settings of training."""
     said = origin.settings.get("goodbye")
     if said not in GOODBYES:
-        message = f"a checkpoint that does not fit (who says goodbye: {shorten(repr(said))})"
+        message = f"the checkpoint has an invalid setting, goodbye={shorten(repr(said))}"
         raise InputError([Problem("bad-checkpoint", message, file=file)])
     return str(said)
 

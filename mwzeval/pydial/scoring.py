@@ -318,7 +318,7 @@ def _goal(record: Record) -> Iterator[Fact]:
     for slot, sign, value in record.constraints or ():
         yield Fact("wants", f"{slot} {sign} {value}")
     for slot, answer in (record.requests or {}).items():
-        yield Fact("asks for", f"{slot} → {'not told' if answer is None else answer}")
+        yield Fact("asks for", f"{slot} → {'no answer' if answer is None else answer}")
     yield Fact("exchanges", str(record.episode.exchanges))
     yield Fact("reward", f"{record.episode.reward:g}")
 

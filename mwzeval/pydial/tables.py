@@ -59,7 +59,7 @@ NOTE_ON_BEST = (
     "test over seeds, Holm's correction over the table)."
 )
 NOTE_ON_PAPER = (
-    "▲ ▼: significantly above or below the paper's score, which follows the policy's own (t "
+    "▲ ▼: significantly above or below the paper's score, which is shown after ours (t "
     "test of two means, Holm's correction over the table; the paper's scores are means of 10 "
     "seeds, and their unpublished standard deviation is assumed to equal ours)."
 )

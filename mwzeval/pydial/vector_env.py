@@ -62,7 +62,9 @@ def make_vector_environment(
     require_gymnasium()
     check_render_mode(render_mode, [ANSI])
     if not is_whole(num_envs, 1):
-        raise UsageError(f"the number of environments is 1 or more, not {shorten(repr(num_envs))}")
+        raise UsageError(
+            f"the number of environments must be 1 or more, not {shorten(repr(num_envs))}"
+        )
     process = make_process(
         task,
         domain=domain,

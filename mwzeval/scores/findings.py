@@ -307,7 +307,7 @@ def items_of(
                 advice = did_you_mean(name, known) if len(findings.errors) < MOST_ADVICE else ""
                 place.error("unknown-id", f"the gold data have no such {key}{advice}")
             elif name in seen:
-                place.error("repeated-id", f"it is there twice, first in {seen[name]}")
+                place.error("repeated-id", f"it occurs twice, first in {seen[name]}")
             else:
                 seen[name] = file
                 yield item, place

@@ -172,7 +172,7 @@ def evaluate(
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     checked = check(predictions, _gold(gold), options, findings)
     findings.check()
-    assert checked is not None, "what cannot be checked has an error among the findings"
+    assert checked is not None, "predictions that cannot be checked must have an error"
     return score(checked)
 
 

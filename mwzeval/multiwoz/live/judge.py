@@ -496,7 +496,7 @@ class DomainJudge:
         if text is None:
             yield self._reason("never-said", outcome, None, slot)
         elif self._domain == TAXI or slot == REFERENCE:
-            instead = f" (but {right[0]})" if right else ""
+            instead = f" (correct: {right[0]})" if right else ""
             yield self._reason("invented", outcome, turn, slot, said=text, right=instead)
         else:
             venue = f"the {self._domain}"

@@ -278,7 +278,7 @@ def add_live(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--fail-book",
         choices=(FAIL_GOAL,),
-        help="let bookings fail that fail first according to the goal (default: every "
+        help="let the first attempt at a booking fail if the goal says so (default: every "
         "possible booking succeeds)",
     )
     parser.add_argument(

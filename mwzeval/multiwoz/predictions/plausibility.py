@@ -525,6 +525,6 @@ def _check_placeholders(census: Census, lexicalized: bool, findings: Findings) -
         findings.warning(
             "unknown-placeholder",
             f'text in brackets, such as "[{shorten(name)}]", is left out of BLEU and richness, '
-            "unless it holds a value of the database",
+            "unless it contains a value of the database",
             count=bracketed.total(),
         )

@@ -157,7 +157,7 @@ class Failure:
         """Return the failure as a sentence with its turn."""
         words = {
             **self.words,
-            "too": " (according to the annotation of that turn)" * bool(self.then),
+            "too": "; the annotation of that turn agrees with the state" * bool(self.then),
         }
         return reason(self.kind, self.outcome, self.domain, self.turn, words, self.slot)
 

@@ -29,10 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialogues",
         type=numbers,
         metavar="N,…",
-        help="what was learned after the last of these (default: as in the run)",
+        help="numbers of training dialogues; policies are tested as they were after the largest "
+        "number (default: as in the run)",
     )
     parser.add_argument(
-        "--seeds", type=seeds_named, metavar="SEEDS", help="as of `run`; default: as in the run"
+        "--seeds", type=seeds_named, metavar="SEEDS", help="as for `run` (default: as in the run)"
     )
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
     add_domain(parser)

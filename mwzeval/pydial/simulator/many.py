@@ -172,7 +172,7 @@ def _seeder_state(generator: np.random.Generator) -> tuple[int, int, int, int]:
     """Return the state of a PCG64 generator: high and low half of state and increment."""
     if not isinstance(generator.bit_generator, np.random.PCG64):
         kind = type(generator.bit_generator).__name__
-        raise UsageError(f"dialogues are seeded from a NumPy generator PCG64, not {kind}")
+        raise UsageError(f"the NumPy generator that seeds dialogues must be PCG64, not {kind}")
     state = generator.bit_generator.state["state"]
     low = 2**64 - 1
     return state["state"] >> 64, state["state"] & low, state["inc"] >> 64, state["inc"] & low

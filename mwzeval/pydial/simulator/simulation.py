@@ -240,6 +240,6 @@ class Simulation:
 def no_goal(domain: str) -> DataError:
     """Return the error for a domain in which no goal was found."""
     return DataError(
-        f"{domain}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
-        f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"
+        f"{domain}: none of {TRIES:,} random goals is satisfied by {FEWEST_MATCHES} or "
+        f"{MOST_MATCHES} entities; the domain needs more entities that share values"
     )

@@ -363,7 +363,7 @@ def test_a_state_that_was_right_then_is_not_the_reason() -> None:
     # The user never wanted what the goal says: no later turn could have known.
     turns = [(OFFER, {"hotel": then}, HERE), ("that is free", {"hotel": then}, HERE)]
     (failure,) = assert_complete_and_true(case_of(turns))
-    assert failure.reason().text.endswith("(according to the annotation of that turn).")
+    assert failure.reason().text.endswith("; the annotation of that turn agrees with the state.")
 
 
 def test_what_another_turn_says_is_not_denied() -> None:
