@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         type=InputFile,
         metavar="OTHER",
         help=f"another system's file: list the {units} in which INPUT failed and OTHER "
-        "passed, by outcome, with both answers, the worst of INPUT first (default: "
+        "passed, by outcome, with both answers and the worst of INPUT first (default: "
         f"--worst {AGAINST})",
     )
     parser.add_argument(

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "-q",
         "--quiet",
         action="store_true",
-        help="print no progress bar, and how the dialogues ended only if something went wrong",
+        help="print no progress bar; print how the dialogues ended only if something went wrong",
     )
 
 

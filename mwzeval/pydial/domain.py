@@ -155,7 +155,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
             wrong("the system may request this slot, but it has no values", f"informable.{slot}")
         elif len(informable[slot]) == 1:
             wrong(
-                "the system may request this slot, but it has one value",
+                "the system may request this slot, but it has only one value",
                 f"informable.{slot}",
             )
         if slot not in requestable:
@@ -178,7 +178,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         lacking = [name for name in known if name not in given]
         if given and lacking:
             wrong(
-                f"{', '.join(lacking)} is missing: add it, or leave out the key to use all",
+                f"{', '.join(lacking)} is missing: add it, or leave out the key to use all names",
                 key,
             )
     if problems:

@@ -74,9 +74,10 @@ POLICIES = ("Handcrafted", "GP-SARSA", "DQN", "A2C", "eNAC")
 FIGURES = {"success": "success rate (%)", "reward": "reward"}
 MEAN = "mean"
 NOTE = (
-    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. The handcrafted policy does "
-    "not learn and is the same in all tables. Your system is also the same: for a run's folder, "
-    "--dialogues N selects the tests after N training dialogues instead of the last tests."
+    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. All tables show the same scores "
+    "of the handcrafted policy, which does not learn, and the same scores of your system: for a "
+    "run's folder, --dialogues N selects the tests after N training dialogues instead of the last "
+    "tests."
 )
 
 

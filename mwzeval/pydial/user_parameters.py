@@ -221,7 +221,7 @@ def _problems(plain: Any, file: str) -> Iterator[Problem]:
             highest = sum((plain[key] if key in right else STANDARD[key])[1] for key in pair)
             if highest > 1:
                 yield wrong(
-                    f"of {' and '.join(pair)} exclude each other, but their sum can reach "
-                    f"{highest:g}, more than 1",
+                    f"{' and '.join(pair)} are probabilities of exclusive events, but their sum "
+                    f"can reach {highest:g}",
                     pair[0],
                 )

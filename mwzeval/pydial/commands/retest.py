@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="tested_in",
         type=names,
         metavar="NAMES",
-        help="test in these tasks of the domain (default, unless other conditions are given: "
-        "environments 1, 3 and 6)",
+        help="tasks of the domain in which policies are tested (default without other "
+        "conditions: environments 1, 3 and 6)",
     )
     conditions.add_argument(
         "--errors",
