@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison import compare
     from mwzeval.comparison.comparison import NONE, comparison_document, paper_document
     from mwzeval.comparison.items import directions
+    from mwzeval.comparison.systems import STRESS, choice_of, without_choice
     from mwzeval.scores.sheets import printed, render
 
     systems = named_systems(arguments)
@@ -123,6 +124,13 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             "unit": unit_of(benchmark.info.words, tables.values()),
         }
     called = dict(zip(files, shortest_ends(files), strict=True))
+    doubts: Sequence[Problem] = ()
+    chosen = {file: choice_of(table, STRESS) for file, table in tables.items()}
+    if len(set(chosen.values())) > 1:
+        tables = {file: without_choice(table, STRESS) for file, table in tables.items()}
+        listed = ", ".join(f"{called[file]} {choice}" for file, choice in chosen.items())
+        message = f"the dialogues were held under different conditions: {listed}"
+        doubts = [Problem("other-conditions", message, "warning")]
     comparison = compare(
         {name: {called[run]: tables[run] for run in runs} for name, runs in systems.items()},
         resampling=resampling_of(arguments, round(1 - arguments.alpha, 9)),
@@ -135,7 +143,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         for name, runs in systems.items()
     }
     comparison = replace(comparison, conditions={n: texts for n, texts in found.items() if texts})
-    doubts = directions(comparison) if arguments.items else ()
+    doubts = [*doubts, *(directions(comparison) if arguments.items else ())]
     with warnings_behind(*warnings.values(), doubts, can_be_validated=not arguments.items):
         document = comparison_document(comparison, places=arguments.places)
         if arguments.table:

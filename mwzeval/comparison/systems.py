@@ -29,6 +29,7 @@ from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed
 from mwzeval.output import followed
 from mwzeval.scores.score import (
     AMOUNTS,
+    NONE,
     SKIPPED,
     WHOLE,
     Group,
@@ -59,11 +60,30 @@ Key = tuple[str, str]
 
 GOALS = "goals"
 """The key of a signature for the choice of goals; only common goals are compared."""
+STRESS = "stress"
+"""The key of a signature for the conditions of live dialogues."""
 
 
 def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
     """Return the signature of each score."""
     return {measure.key: measure.signature for measure in scored.measures}
+
+
+def choice_of(scored: ScoredTable, key: str) -> str:
+    """Return a choice that the signatures of a table state, `NONE` if they do not."""
+    chosen = (dict(measure.signature.choices).get(key) for measure in scored.measures)
+    return next(filter(None, chosen), NONE)
+
+
+def without_choice(scored: ScoredTable, key: str) -> ScoredTable:
+    """Return the table with signatures that do not state a choice, which may therefore differ."""
+
+    def signed(measure: Measure) -> Measure:
+        signature = measure.signature
+        kept = tuple(choice for choice in signature.choices if choice[0] != key)
+        return replace(measure, signature=replace(signature, choices=kept))
+
+    return replace(scored, measures=tuple(map(signed, scored.measures)))
 
 
 def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:

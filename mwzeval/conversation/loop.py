@@ -385,8 +385,8 @@ class Episode:
 
     @property
     def messages(self) -> list[Message]:
-        """All messages recorded so far."""
-        return deepcopy(self._record.messages)
+        """All messages so far, in the form that the agent sees."""
+        return deepcopy(self._agent.messages)
 
     def begin(self) -> list[Message]:
         """Return a list with the user's first message, or an empty list if the user fails.

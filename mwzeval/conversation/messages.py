@@ -31,6 +31,8 @@ TEXTS = {"text": "text", "output_text": "text", "input_text": "text", "refusal":
 CALL_PART, RESULT_PART = "tool_use", "tool_result"
 UNSAID = ("thinking", "redacted_thinking", "reasoning")
 """Types of content blocks that the user does not see."""
+MEANT = "meant"
+"""The key of a user message with the text that the user meant, where the agent read another one."""
 ERROR = "error"
 """The key of a result with the error message for a call."""
 MOST_CHARACTERS = 100_000
@@ -118,6 +120,16 @@ def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
     if calls is not None:
         expect(calls, LIST, "expected a list of calls", place, f"{path}.tool_calls")
     return role in ROLES
+
+
+def as_meant(messages: Iterable[Message]) -> list[Message]:
+    """Return messages in which the texts that the user meant replace those that the agent read."""
+    return [
+        {**message, "content": message[MEANT]}
+        if message.get("role") == USER_ROLE and isinstance(message.get(MEANT), str)
+        else message
+        for message in messages
+    ]
 
 
 def read_messages(messages: Iterable[Mapping[str, Any]]) -> tuple[ChatMessage, ...]:

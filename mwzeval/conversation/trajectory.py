@@ -23,7 +23,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeGuard
 
-from mwzeval.conversation.messages import ChatMessage, Message, check_message, read_messages
+from mwzeval.conversation.messages import (
+    MEANT,
+    ChatMessage,
+    Message,
+    as_meant,
+    check_message,
+    read_messages,
+)
 from mwzeval.conversation.protocols import (
     ENDS,
     INFRASTRUCTURE,
@@ -109,8 +116,8 @@ class Trajectory:
 
     @cached_property
     def talk(self) -> tuple[ChatMessage, ...]:
-        """The parsed messages."""
-        return read_messages(self.messages)
+        """The parsed messages, with the texts that the user meant."""
+        return read_messages(as_meant(self.messages))
 
     @property
     def report(self) -> Mapping[str, Any]:
@@ -359,7 +366,7 @@ MOST_MESSAGES = 10_000
 """The maximum number of messages in a dialogue; more are an error of the agent."""
 MOST_CHARACTERS = 10_000_000
 """The maximum number of characters in all messages of a dialogue."""
-_TALK = frozenset(("role", "content", "tool_call_id"))
+_TALK = frozenset(("role", "content", "tool_call_id", MEANT))
 Event = tuple[str, Any]
 """The name of a method of `Record`, and the argument of the call."""
 
@@ -376,6 +383,8 @@ class Record:
         self.acts: list[Any] = []
         self.more: dict[str, Any] = {}
         self.ending = Ending(USER_ERROR, 0)
+        self.user: Any = None
+        """The user of the dialogue, in the process that runs it."""
         self._characters = 0
         self._on_event = on_event
 

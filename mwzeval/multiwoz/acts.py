@@ -47,14 +47,27 @@ CORRECT = Act("correct", GENERAL, NONE, NONE)
 """The acts after this one correct a misunderstanding."""
 CHANGE = Act("change", GENERAL, NONE, NONE)
 """The acts after this one replace constraints that no venue satisfies."""
+CHANGE_OF_MIND = Act("mind", GENERAL, NONE, NONE)
+"""The acts after this one replace constraints that the user no longer has."""
+SLIP = Act("slip", GENERAL, NONE, NONE)
+"""The acts after this one replace a constraint that the user has stated by mistake."""
 THANK = Act("thank", GENERAL, NONE, NONE)
 GIVE_UP = "giveup"
 """The intent of the act with which a user gives up a domain; the act's value is the domain."""
+RETURN = "return"
+"""The intent of returning to a domain; the act's value is the domain."""
+ASIDE = "aside"
+"""The intent of a request that no function can answer; slot and value are keyword and sentence."""
 
 
 def giving_up(domain: str) -> Act:
     """Return the act with which a user gives up a domain."""
     return Act(GIVE_UP, GENERAL, NONE, domain)
+
+
+def returning_to(domain: str) -> Act:
+    """Return the act with which a user returns to a domain after another one."""
+    return Act(RETURN, GENERAL, NONE, domain)
 
 
 _VENUE = f"addr area choice name phone post price {NONE}"

@@ -35,7 +35,7 @@ from mwzeval.multiwoz.formats.messages import Conversation
 from mwzeval.multiwoz.goals.goal import annotated_goals
 from mwzeval.multiwoz.goals.selection import chosen_names, parse_goal_source
 from mwzeval.multiwoz.live.episodes import TextSetting
-from mwzeval.multiwoz.live.options import HUMAN, WORDS, LiveOptions
+from mwzeval.multiwoz.live.options import HUMAN, ORACLE, WORDS, LiveOptions
 from mwzeval.multiwoz.live.transcript import reported_bookings
 from mwzeval.scores.findings import Findings
 
@@ -56,6 +56,8 @@ class CorpusSetting(TextSetting):
     """
 
     def __init__(self, options: LiveOptions, context: Context) -> None:
+        if options.agent == ORACLE:
+            raise UsageError(f"the agent {ORACLE} only answers in live dialogues: use mwzeval live")
         if options.agent == HUMAN:
             raise UsageError(
                 "a person can only talk in live dialogues: use mwzeval play --as agent"
@@ -83,7 +85,7 @@ class CorpusSetting(TextSetting):
             "user": {"spec": CORPUS_USER, "context": context},
             "goals": {"source": str(source), "sha": sha256(text.encode()).hexdigest()[:8]},
             "level": WORDS,
-            "limits": {"tool_rounds": options.tool_rounds},
+            "limits": {"tool_rounds": options.most_tool_rounds},
             "database": options.database_checksum,
         }
 
@@ -98,7 +100,7 @@ class CorpusSetting(TextSetting):
         """
         record.note(Ending(AGENT_ERROR, 0))
         try:
-            session = self._agent(planned, self._tools(planned), record)
+            session = self._agent(planned, self._tools(planned, record), record)
         except FAILURES as error:
             return failed(AGENT_ERROR, 0, error)
         turns = self.turns[planned.item]

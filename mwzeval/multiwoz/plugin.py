@@ -71,6 +71,11 @@ class MultiWoz(Benchmark):
                 "of ConvLab-2",
             ),
             (
+                "stress",
+                "compare",
+                "compare runs under stress conditions with one without: drops, robustness, pass^k",
+            ),
+            (
                 "shards",
                 "score",
                 "score predictions in many files as one input, locally or on a Dask cluster",

@@ -204,6 +204,14 @@ def test_the_benchmark_may_be_named_after_options(capsys: pytest.CaptureFixture[
     assert "CrossWOZ" in capsys.readouterr().err
 
 
+def test_a_person_calls_functions_with_faults(
+    typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed("/find_train day=monday", "/quit")
+    assert main([*PLAY, "--as", "agent", "--stress", "errors=1", "-o", "run.jsonl"]) == 130
+    assert '"status": "unavailable"' in capsys.readouterr().err
+
+
 def test_the_next_dialogue_is_about_another_goal(typed: Typed) -> None:
     for _ in range(2):
         typed("/bye")

@@ -2,7 +2,7 @@
 
 By default a client starts the server and uses its standard input and output; with --http, many
 clients and sessions are possible. A session is a conversation; the name of the session determines
-the references of its bookings. See docs/agents.md.
+the references of its bookings, and its tool faults. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mwzeval.output import notify
 
 if TYPE_CHECKING:
     from mwzeval.conversation.mcp import Sessions
-    from mwzeval.multiwoz.live.tools import Tools
+    from mwzeval.conversation.protocols import Tools
 
 CANNOT_GO_ON = 2
 """The exit code if the log cannot be written."""
@@ -25,7 +25,9 @@ CANNOT_GO_ON = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     from mwzeval.multiwoz.choices import CORPUS_NAMES, DEFAULT_CORPUS
+    from mwzeval.multiwoz.live.stress.conditions import LAYERS, TOOL_FAULTS
 
+    faults = [condition for condition, layer in LAYERS.items() if layer == TOOL_FAULTS]
     parser.add_argument(
         "--http",
         nargs="?",
@@ -58,6 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="log file; each call adds a line of JSON: session, function, arguments, result",
     )
     parser.add_argument(
+        "--stress",
+        default="",
+        metavar="CONDITIONS",
+        help=f"tool faults: {TOOL_FAULTS}, or rates such as errors=.1 (conditions: "
+        f"{', '.join(faults)}; full depends on the goal, which sessions do not have)",
+    )
+    parser.add_argument(
         "--corpus",
         default=DEFAULT_CORPUS,
         metavar="NAME",
@@ -82,12 +91,26 @@ def run(arguments: argparse.Namespace) -> int:
         made_up_name,
         serve_stdio,
     )
+    from mwzeval.conversation.trajectory import Planned, Record
+    from mwzeval.errors import UsageError
     from mwzeval.multiwoz import NAME
     from mwzeval.multiwoz.choices import CORPUS_NAMES, known_name
     from mwzeval.multiwoz.corpus import corpus_root, read_tables
+    from mwzeval.multiwoz.live.stress.conditions import (
+        ATTITUDE,
+        CHANGES,
+        NOISE,
+        parse_conditions,
+    )
+    from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
     from mwzeval.multiwoz.live.tools import DatabaseTools
-    from mwzeval.statistics.trials import item_and_trial, trial_name
+    from mwzeval.statistics.trials import item_and_trial
 
+    conditions = parse_conditions(arguments.stress)
+    if wrong := conditions.of(CHANGES, NOISE, ATTITUDE):
+        raise UsageError(
+            f"--stress: these conditions do not apply to functions: {', '.join(wrong)}"
+        )
     check_installed()
     address = None if arguments.http is None else Address.of(arguments.http)
     corpus = known_name("corpus", arguments.corpus, CORPUS_NAMES)
@@ -97,13 +120,14 @@ def run(arguments: argparse.Namespace) -> int:
         """Return the tools of the live dialogue with the session's name."""
         notify(f"session {session} begins")
         item, trial = item_and_trial(session)
-        return database.of_dialogue(arguments.seed, trial_name(item, trial or 1))
+        planned = Planned(item, None, trial or 1, seed=arguments.seed)
+        return tools_of(database, planned, conditions, Record())
 
     with ExitStack() as stack:
         log = None if arguments.log is None else stack.enter_context(CallLog(arguments.log))
         sessions = Sessions(tools, log)
         session = arguments.session or made_up_name()
-        server = ToolServer(NAME, database.schema, sessions.call, session)
+        server = ToolServer(NAME, schema_of(conditions), sessions.call, session)
         what = f"{len(database.schema)} functions of {corpus} over MCP"
         if address is None:
             notify(f"{what}, on standard input and output")

@@ -36,7 +36,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolDef, ToolParams
 from inspect_ai.util import LimitExceededError
 
-from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
+from mwzeval.conversation.loop import USER_TURNS, Episode
 from mwzeval.conversation.messages import ASSISTANT_ROLE, ERROR, TOOL_ROLE, Message
 from mwzeval.conversation.models import read_prompt
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
@@ -44,8 +44,9 @@ from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.frameworks import KEY, keep_dialogue, load, write_dialogues
 from mwzeval.multiwoz.goals.goal import goal_sentences
-from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.options import AGENDA, GOALS
+from mwzeval.multiwoz.live.stress.conditions import parse_conditions
+from mwzeval.multiwoz.live.stress.tool_faults import schema_of
 
 VALUES = ("success", "inform", "booking")
 ABOUT = ("end", "turns", "complete", "user_faults", "domains")
@@ -70,7 +71,8 @@ def multiwoz(
     user: str = AGENDA,
     trials: int = 1,
     user_turns: int = USER_TURNS,
-    tool_rounds: int = TOOL_ROUNDS,
+    tool_rounds: int | None = None,
+    stress: str = "",
     prompt: str | None = None,
     seed: int = 0,
     data: str | None = None,
@@ -82,8 +84,9 @@ def multiwoz(
     for unknown names, `DataError` for missing files.
     """
     limits = {"user_turns": user_turns, "tool_rounds": tool_rounds}
+    options = {"corpus": corpus, "user": user, "stress": stress, "seed": seed, "data": data}
     return Task(
-        dataset=multiwoz_dataset(goals, corpus=corpus, user=user, seed=seed, data=data, **limits),
+        dataset=multiwoz_dataset(goals, **options, **limits),
         solver=multiwoz_user(prompt=prompt),
         scorer=task_success(),
         epochs=trials,
@@ -91,10 +94,11 @@ def multiwoz(
     )
 
 
-def multiwoz_tools() -> list[Tool]:
+def multiwoz_tools(stress: str = "") -> list[Tool]:
     """Return the functions `find_*` and `book_*` for an agent in `multiwoz_user`.
 
-    Calls outside of such a dialogue raise `UsageError`.
+    Their descriptions depend on the conditions `stress` of the dialogue. Calls outside of
+    such a dialogue raise `UsageError`.
     """
 
     def tool(name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
@@ -107,7 +111,7 @@ def multiwoz_tools() -> list[Tool]:
         shape = ToolParams.model_validate(parameters)
         return ToolDef(execute, name, description, shape, max_output=0).as_tool()
 
-    return [tool(**function["function"]) for function in Episodes.tools]
+    return [tool(**called["function"]) for called in schema_of(parse_conditions(stress))]
 
 
 @solver
@@ -128,7 +132,7 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
         if agent is None:
             text = episodes.prompt if prompt is None else read_prompt(prompt).text
             state.messages.append(ChatMessageSystem(content=text))
-            state.tools = multiwoz_tools()
+            state.tools = multiwoz_tools(state.metadata[KEY].get("stress", ""))
         try:
             heard = await run_sync(episode.begin)
             while not episode.is_over:

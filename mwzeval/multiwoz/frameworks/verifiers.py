@@ -24,7 +24,7 @@ from openai import AsyncOpenAI
 from pydantic import PrivateAttr
 from verifiers.v1.dialects.chat import message_to_wire
 
-from mwzeval.conversation.loop import TOOL_ROUNDS, USER_TURNS, Episode
+from mwzeval.conversation.loop import USER_TURNS, Episode
 from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
 from mwzeval.conversation.protocols import AGENT_ERROR
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
@@ -48,7 +48,8 @@ class MultiwozTasksetConfig(vf.TasksetConfig):
     corpus: str = AUTO
     user: str = AGENDA
     user_turns: int = USER_TURNS
-    tool_rounds: int = TOOL_ROUNDS
+    tool_rounds: int | None = None
+    stress: str = ""
     seed: int = 0
     data: str | None = None
 

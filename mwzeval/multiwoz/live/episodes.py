@@ -46,7 +46,7 @@ from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSyst
 from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.database import Row
-from mwzeval.multiwoz.goals.goal import Goal
+from mwzeval.multiwoz.goals.goal import Goal, Records
 from mwzeval.multiwoz.goals.selection import RunGoals
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.judge import Judge, Judgement, end_reasons
@@ -57,12 +57,18 @@ from mwzeval.multiwoz.live.options import (
     AGENT_PROMPT,
     GOALS,
     HUMAN,
+    ORACLE,
     RULE,
     RULE_CONVLAB,
     LiveOptions,
 )
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
+from mwzeval.multiwoz.live.stress.conditions import NOISE, Conditions, StressLog
+from mwzeval.multiwoz.live.stress.goal_changes import user_of
+from mwzeval.multiwoz.live.stress.noise import Noise, noisy_users
+from mwzeval.multiwoz.live.stress.oracle import OraclePolicy
+from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
@@ -87,7 +93,7 @@ def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], Ma
     `LiveOptions.check_names` must have accepted the name. Raises `DataError` if files are missing,
     `DependencyError` if tools cannot be served; the returned function raises `MwzevalError`.
     """
-    name, rounds = options.agent, options.tool_rounds
+    name, rounds = options.agent, options.most_tool_rounds
     if name == HUMAN:
         return lambda _: human_agent
     if options.serve_tools is not None:
@@ -100,7 +106,7 @@ def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], Ma
             return endpoint_agent(client, options.agent_prompt.text, rounds)
         server = None
         if options.serve_tools is not None:
-            server = AgentServer(NAME, DatabaseTools.schema, options.serve_tools)
+            server = AgentServer(NAME, schema_of(options.conditions), options.serve_tools)
             stack.callback(server.close)
         return own_agent(name, imported(name), rounds, server)
 
@@ -115,7 +121,9 @@ def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], Ma
     def partner(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
         key = trial_name(planned.item, planned.trial)
         agent: Respond
-        if vocabulary is None:
+        if name == ORACLE:
+            agent = CallingAgent(OraclePolicy(lambda: record.user.meant).answer, planned.seed, key)
+        elif vocabulary is None:
             agent = say_nothing
         elif resources is None:
             agent = RuleAgent(vocabulary, planned.seed, key)
@@ -134,7 +142,7 @@ def say_nothing(messages: Sequence[Message]) -> Message:
 
 
 def load_user(
-    options: LiveOptions, tables: Tables, goals: RunGoals
+    options: LiveOptions, tables: Tables, goals: RunGoals, database: Records
 ) -> Callable[[ExitStack], MakeUser]:
     """Return a function that starts the user in a process, like `load_agent` for the agent."""
     name = options.user
@@ -145,12 +153,15 @@ def load_user(
         values = None
         if options.strict_user:
             values = load_resources(options.corpus_name, options.root).system_values
-        reader = AgentReader(tables, options.rules)
-        return lambda _: (
-            lambda planned, record: UserInWords(
-                agenda_user(planned, values), reader, Random(planned.key)
-            )
-        )
+        reader, conditions = AgentReader(tables, options.rules), options.conditions
+
+        def begin_agenda(planned: Planned, record: Record) -> UserInWords:
+            own = agenda_user(planned, values, database, conditions, record)
+            user = UserInWords(own, reader, Random(planned.key))
+            record.user = user
+            return user
+
+        return lambda _: begin_agenda
     if not is_endpoint(name):
         return lambda _: own_user(name, imported(name))
 
@@ -173,12 +184,18 @@ def load_user(
     return begin_model
 
 
-def agenda_user(planned: Planned, values: Spelling | None) -> AgendaUser | LiveUser:
+def agenda_user(
+    planned: Planned,
+    values: Spelling | None,
+    database: Records,
+    conditions: Conditions,
+    record: Record,
+) -> AgendaUser | LiveUser:
     """Return the agenda user of a dialogue; with `values`, the public one with its errors."""
     draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:
         return AgendaUser(planned.goal, values, draws)
-    return LiveUser(planned.goal, draws)
+    return user_of(planned, draws, database, conditions, record)
 
 
 class LiveSetting:
@@ -194,6 +211,7 @@ class LiveSetting:
     def __init__(self, options: LiveOptions) -> None:
         options.check_names()
         self._options = options
+        self._conditions = options.conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the options; a process that is not a fork reads the database itself."""
@@ -225,9 +243,8 @@ class TextSetting(LiveSetting):
         """End all requests, and stop the tool server."""
         self._stack.close()
 
-    def _tools(self, planned: Planned) -> Tools:
-        key = trial_name(planned.item, planned.trial)
-        return self._database.of_dialogue(planned.seed, key, planned.goal)
+    def _tools(self, planned: Planned, record: Record) -> Tools:
+        return tools_of(self._database, planned, self._conditions, record)
 
 
 class WordSetting(TextSetting):
@@ -237,7 +254,9 @@ class WordSetting(TextSetting):
         super().__init__(options, options.user)
         self._judge = Judge(self._tables, options.rules)
         goals = options.select_goals(self._database)
-        self._begin_user = load_user(options, self._tables, goals)
+        self._begin_user = load_user(options, self._tables, goals, self._database)
+        has_noise = self._conditions.of(NOISE)
+        self._noise = Noise(self._tables, self._database) if has_noise else None
         # The requests of models have their own limits.
         of_user = (USER_ERROR,) if is_endpoint(options.user) else ()
         of_agent = (AGENT_ERROR, USER_STOP) if is_endpoint(options.agent) else ()
@@ -249,25 +268,34 @@ class WordSetting(TextSetting):
         """Import agent and user or prepare the clients of their models. Raises `MwzevalError`."""
         super().begin()
         self._user = self._begin_user(self._stack)
+        if self._noise is not None:
+            self._user = noisy_users(self._user, self._noise, self._conditions)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Run a text-level dialogue."""
+        self._log_events(record)
         return converse(
             lambda: self._user(planned, record),
-            lambda: self._agent(planned, self._tools(planned), record),
+            lambda: self._agent(planned, self._tools(planned, record), record),
             user_turns=self._options.user_turns,
             record=record,
         )
 
+    def _log_events(self, record: Record) -> None:
+        """Begin the log of events first, so that lines have the same order of keys."""
+        if self._conditions:
+            StressLog(record)
+
     def episode(self, planned: Planned) -> Episode:
         """Return a dialogue for an agent that a harness calls."""
         record = Record()
+        self._log_events(record)
         return Episode(
             planned,
             lambda: self._user(planned, record),
-            self._tools(planned),
+            self._tools(planned, record),
             user_turns=self._options.user_turns,
-            tool_rounds=self._options.tool_rounds,
+            tool_rounds=self._options.most_tool_rounds,
             record=record,
         )
 
@@ -318,7 +346,9 @@ class ActSetting(LiveSetting):
             return RefusedBookings(system, planned.goal) if self._options.fail_book else system
 
         return hold_in_acts(
-            lambda: agenda_user(planned, values),
+            lambda: agenda_user(
+                planned, values, self._resources.database, self._conditions, record
+            ),
             make_system,
             record,
             user_turns=self._options.user_turns,
@@ -355,8 +385,9 @@ class Episodes:
 
     The options are those of `mwzeval live`, with the names of `LiveOptions`: `goals` and `corpus`,
     the folder `data` with the corpus files (not needed for the corpus `sample`), `user`, the limits
-    `user_turns` and `tool_rounds`, `fail_book`, and `seed` for all random choices. Loading takes
-    about one second. Raises `UsageError` for unknown names, `DataError` if files are missing.
+    `user_turns` and `tool_rounds`, `fail_book`, the conditions `stress`, and `seed` for all random
+    choices. Loading takes about one second. Raises `UsageError` for unknown names, `DataError` if
+    files are missing.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")
@@ -379,6 +410,7 @@ class Episodes:
         """The goals by id, in the order of the corpus."""
         self.prompt: str = read_prompt(AGENT_PROMPT).text
         """The default system message for models; a harness may use another one."""
+        self.tools = schema_of(self._options.conditions)
 
     def episode(self, goal: str, trial: int = 1, *, trials: int = 1) -> Episode:
         """Return a dialogue about a goal; its name has the number of the `trial` if `trials` > 1.

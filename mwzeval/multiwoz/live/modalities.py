@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from mwzeval.conversation.messages import NOWHERE, Turn, turns_of
+from mwzeval.conversation.messages import NOWHERE, Turn, read_messages, turns_of
 from mwzeval.conversation.protocols import USER_STOP
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
@@ -213,7 +213,11 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
     def explain(dialogue: Trajectory, goal: Goal, is_scored: bool) -> Explanation:
         turns = turns_of(dialogue.talk)
         claims = judge.claims(goal, dialogue.talk, dialogue.more.get("bookings"))
-        views = [_text_view(number, turn, claims) for number, turn in enumerate(turns)]
+        read = [turn.user for turn in turns_of(read_messages(dialogue.messages))]
+        views = [
+            _text_view(number, turn, text, claims)
+            for number, (turn, text) in enumerate(zip(turns, read, strict=True))
+        ]
         goal_facts = tuple(_goal_facts(goal))
         explained = Explanation(
             unit=dialogue.name,
@@ -375,12 +379,14 @@ def _with_reports(
     )
 
 
-def _text_view(number: int, turn: Turn, claims: Sequence[Claim]) -> TurnView:
-    utterances = [Utterance("user", turn.user)] if turn.user else []
+def _text_view(number: int, turn: Turn, read: str, claims: Sequence[Claim]) -> TurnView:
+    """Return the view of a turn; `read` is the user's message as the agent read it."""
+    utterances = [Utterance("user", read)] if read else []
     if turn.agent is not None:
         utterances.append(Utterance(SYSTEM, turn.agent))
     of_turn = tuple(claim for claim in claims if claim.turn == number)
     facts = (
+        *((Fact("meant", turn.user),) if turn.user != read else ()),
         *(Fact("said before", text) for text in turn.remarks),
         *(Fact(c.verdict, c.line(), c.domain) for c in of_turn if c.is_flagged),
     )

@@ -29,19 +29,30 @@ from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, 
 from mwzeval.multiwoz.corpus import corpus_root, database_files
 from mwzeval.multiwoz.goals.goal import Records
 from mwzeval.multiwoz.goals.selection import RunGoals, parse_goal_source, select_goals
+from mwzeval.multiwoz.live.stress.conditions import (
+    ATTITUDE,
+    CHANGES,
+    LAYERS,
+    NOISE,
+    PRESETS,
+    TOOL_FAULTS,
+    Conditions,
+    parse_conditions,
+)
 
 Level = Literal["words", "acts"]
 WORDS: Level = "words"
 ACTS: Level = "acts"
 LEVELS: tuple[Level, ...] = (WORDS, ACTS)
 AGENDA, STRICT_AGENDA = "agenda", "agenda-strict"
-RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
+RULE, SILENT, RULE_CONVLAB, ORACLE = "rule", "silent", "rule-convlab", "oracle"
 HUMAN = "human"
 """The name of a person at the terminal, as user or agent."""
 AGENTS: Mapping[str, tuple[Level, ...]] = {
     RULE: (WORDS,),
     SILENT: (WORDS,),
     RULE_CONVLAB: (WORDS, ACTS),
+    ORACLE: (WORDS,),
     HUMAN: (WORDS,),
 }
 """The built-in agents, with their modality."""
@@ -63,9 +74,9 @@ class LiveOptions:
     the goal requires it. `model` and `user_model` are the settings for models behind an endpoint.
     `goal_model` is a file for sampling goals. With `compat`, acts are judged as in the public
     evaluator. `serve_tools` is the address of a tool server for agents with their own client. If
-    the agent has no name, an external harness calls it.
+    the agent has no name, an external harness calls it. `stress` has the stress conditions.
 
-    Raises `UsageError` for numbers that are too low.
+    Raises `UsageError` for numbers that are too low, and for conditions that do not apply.
     """
 
     agent: str = ""
@@ -82,7 +93,8 @@ class LiveOptions:
     goal_model: str | None = None
     compat: str | None = None
     user_turns: int = USER_TURNS
-    tool_rounds: int = TOOL_ROUNDS
+    tool_rounds: int | None = None
+    stress: str = ""
     serve_tools: Address | None = None
     model: ModelOptions = field(default_factory=ModelOptions)
     user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
@@ -90,9 +102,39 @@ class LiveOptions:
     def __post_init__(self) -> None:
         for name, lowest in (("user_turns", 1), ("tool_rounds", 0)):
             number = getattr(self, name)
-            if number < lowest:
+            if number is not None and number < lowest:
                 option = name.replace("_", "-")
                 raise UsageError(f"--{option} must be at least {lowest}, not {number}")
+        self._check_conditions()
+
+    def _check_conditions(self) -> None:
+        """Raise `UsageError` for unknown conditions, and for those that do not apply."""
+        conditions = self.conditions
+        if self.level == ACTS:
+            wrong, where = conditions.of(TOOL_FAULTS, NOISE), f"at --level {ACTS}"
+        elif self.strict_user:
+            wrong, where = conditions.of(CHANGES, ATTITUDE), "with --strict-user"
+        elif self.user != AGENDA:
+            wrong, where = conditions.of(CHANGES, ATTITUDE), f"with --user {shorten(self.user)}"
+        else:
+            return
+        if wrong:
+            raise UsageError(f"--stress: these conditions do not apply {where}: {', '.join(wrong)}")
+
+    @property
+    def conditions(self) -> Conditions:
+        """The stress conditions."""
+        return parse_conditions(self.stress)
+
+    @property
+    def most_tool_rounds(self) -> int:
+        """The maximum number of rounds of tool calls in a turn.
+
+        With tool faults, the default is higher, because the agent has to call again.
+        """
+        if self.tool_rounds is not None:
+            return self.tool_rounds
+        return 2 * TOOL_ROUNDS if self.conditions.of(TOOL_FAULTS) else TOOL_ROUNDS
 
     @classmethod
     def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
@@ -151,6 +193,10 @@ class LiveOptions:
     def check_names(self) -> None:
         """Raise `UsageError` for an unknown agent, user or goals, before any file is read."""
         parse_goal_source(self.goals)
+        if self.agent == ORACLE and self.user != AGENDA:
+            raise UsageError(
+                f"the agent {ORACLE} only talks to the user {AGENDA}: leave out --user"
+            )
         in_words = self.level == WORDS
         agents = [agent for agent, levels in AGENTS.items() if self.level in levels]
         users = [AGENDA, HUMAN] if in_words else [AGENDA]
@@ -197,7 +243,8 @@ class LiveOptions:
 
     def about(self, goals: RunGoals) -> dict[str, Any]:
         """Return the settings for the header of the run."""
-        rounds = {"tool_rounds": self.tool_rounds} if self.level == WORDS else {}
+        rounds = {"tool_rounds": self.most_tool_rounds} if self.level == WORDS else {}
+        conditions = self.conditions
         user = {"spec": STRICT_AGENDA if self.strict_user else self.user}
         if is_endpoint(self.user):
             user = self.user_model.about(self.user, self.user_prompt)
@@ -208,6 +255,7 @@ class LiveOptions:
             "goals": {"source": goals.source, "sha": goals.sha},
             "fail_book": self.fail_book,
             "level": self.level,
+            **({"stress": conditions.about()} if conditions else {}),
             "limits": {"user_turns": self.user_turns, **rounds},
             "database": self.database_checksum,
         }
@@ -289,6 +337,13 @@ def add_live(parser: _ActionsContainer) -> None:
         help="maximum number of user turns, including the farewell (default: %(default)s)",
     )
     parser.add_argument(
+        "--stress",
+        default="",
+        metavar="CONDITIONS",
+        help=f"stress conditions: {', '.join(PRESETS)}, or rates such as realistic,typos=0 "
+        f"(conditions: {', '.join(LAYERS)}; see docs/stress.md)",
+    )
+    parser.add_argument(
         "--serve-tools",
         nargs="?",
         const="",
@@ -305,9 +360,9 @@ def add_agent_options(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--tool-rounds",
         type=int,
-        default=TOOL_ROUNDS,
         metavar="N",
-        help="maximum number of rounds of tool calls in a turn (default: %(default)s)",
+        help="maximum number of rounds of tool calls in a turn (default: "
+        f"{TOOL_ROUNDS}, with tool faults {2 * TOOL_ROUNDS})",
     )
     parser.add_argument(
         "--corpus",

@@ -44,6 +44,9 @@ from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, given_g
 from mwzeval.multiwoz.live.judge import SUCCESS, Judge
 from mwzeval.multiwoz.live.modalities import Modality, act_level, text_level
 from mwzeval.multiwoz.live.reading import AgentReader
+from mwzeval.multiwoz.live.stress.conditions import STRESS, label
+from mwzeval.multiwoz.live.stress.scores import with_events
+from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
 from mwzeval.output import followed
 from mwzeval.scores.explanation import Claim, Explanation, Fact
@@ -74,6 +77,7 @@ class KnowledgeBase:
         self.checksum = combined_fingerprint(database_files(root))[:8]
         self.reader = cache(partial(AgentReader, self.tables, rules))
         self.judge = cache(partial(Judge, self.tables, rules, tools=tools))
+        self.services = cache(partial(DatabaseTools, self.tables, rules))
 
 
 class LiveRun(NamedTuple):
@@ -233,8 +237,12 @@ class LiveScorer:
             message = f'the dialogues used the database "{shorten(str(held_on))}", but are'
             findings.warning("other-database", f"{message} judged by {base.checksum}")
         if in_acts:
-            return act_level(base.tables, as_published=self.compat == CONVLAB2), base.checksum
-        return text_level(base.judge(), self.tools, base.reader), base.checksum
+            modality = act_level(base.tables, as_published=self.compat == CONVLAB2)
+        else:
+            modality = text_level(base.judge(), self.tools, base.reader)
+        if isinstance(file.header.get(STRESS), Mapping):
+            modality = with_events(modality, self.tools, base.services())
+        return modality, base.checksum
 
     def _scored(
         self, run: LiveRun, names: Sequence[str], shown: Iterable[str], findings: Findings
@@ -462,12 +470,13 @@ def _of_chosen(
 
 def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
     header = run.header
-    limits = header.get("limits")
+    limits, stress = header.get("limits"), header.get(STRESS)
     choices: dict[str, object] = {
         "corpus": f"{run.corpus}@{run.checksum}",
         "goals": described(header.get("goals", "own")),
         "user": described(header.get("user", "own")),
         **({"fail-book": "goal"} if header.get("fail_book") else {}),
+        **({"stress": label(stress)} if isinstance(stress, Mapping) else {}),
         "level": run.modality.name,
         "limit": limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none",
         "n": count,

@@ -33,6 +33,7 @@ from mwzeval.multiwoz.schema import (
     NAMED_BY,
     OTHER_END,
     SERVICES,
+    STATE_BOOKING_SLOTS,
     VENUE_DOMAINS,
 )
 from mwzeval.multiwoz.template_system import ANSWERS
@@ -191,7 +192,10 @@ class RuleAgent(CallingAgent):
     """The agent `rule` for one dialogue; `vocabulary` can be shared."""
 
     def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
-        super().__init__(Policy(vocabulary).answer, seed, dialogue)
+        def read(utterance: str, state: BeliefState) -> UserTurn:
+            return understand(utterance, vocabulary, state)
+
+        super().__init__(Policy(read).answer, seed, dialogue)
 
 
 @dataclass(slots=True)
@@ -212,10 +216,13 @@ class DomainState:
 
 
 class Policy:
-    """The dialogue policy of the agent, for one dialogue."""
+    """The dialogue policy of the agent, for one dialogue.
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    `understand` returns the meaning of a user utterance in a belief state.
+    """
+
+    def __init__(self, understand: Callable[[str, BeliefState], UserTurn]) -> None:
+        self._understand = understand
         self._state = BeliefState()
         self._domains: dict[str, DomainState] = {}
         self._is_first = True
@@ -225,7 +232,7 @@ class Policy:
     def answer(self, utterance: str, response: Response) -> Calling:
         """Yield the calls of a turn, and add sentences to `response`."""
         self._response, state = response, self._state
-        turn = understand(utterance, self._vocabulary, state)
+        turn = self._understand(utterance, state)
         asked, state.asked = state.asked, []
         proposed, self._proposed = self._proposed, None
         self._update(turn)
@@ -370,7 +377,7 @@ class Policy:
         state.offered[domain] = offered
         is_offer = offered != before
         if is_offer:
-            response.offer(domain, offered, known.count if "name" not in constraints else 1)
+            self._offer(domain, offered, known.count if "name" not in constraints else 1)
         elif wants_other and not known.pending:
             response.say("no other", offered)
         asked = [slot for slot in ANSWERS[domain] if slot in known.pending]
@@ -384,6 +391,9 @@ class Policy:
                 response.say(f"book? {domain}", {}, acts)
                 self._proposed = domain
         known.pending = []
+
+    def _offer(self, domain: str, offered: Record, count: int) -> None:
+        self._response.offer(domain, offered, count)
 
     def _search(self, domain: str, constraints: Mapping[str, str]) -> Calling:
         known = self._of(domain)
@@ -416,11 +426,17 @@ class Policy:
             known.seen.append(name)
         return known.results[names.index(name)]
 
+    def _missing(self, domain: str) -> list[str]:
+        """Return the booking slots without a value."""
+        informed = self._state.constraints.get(domain, {})
+        slots = STATE_BOOKING_SLOTS.get(domain, ())
+        return [slot for slot in slots if informed.get(slot, DONTCARE) == DONTCARE]
+
     def _booking(self, domain: str, offered: Record, turn: UserTurn) -> Calling:
         known, response = self._of(domain), self._response
         informed = self._state.constraints.get(domain, {})
         slots = BOOKING_SLOTS[domain]
-        missing = [f"book{s}" for s in slots if informed.get(f"book{s}", DONTCARE) == DONTCARE]
+        missing = self._missing(domain)
         key = NAMED_BY[domain]
         speaks_of_it = domain in turn.books or any(
             c.domain == domain and c.slot.startswith("book") for c in turn.constraints

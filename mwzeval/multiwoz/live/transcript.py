@@ -107,20 +107,13 @@ def read_transcript(
     `bookings` are reported by an agent with its own tools. `domains` are the domains of the goal;
     if there is only one, every turn is about it.
     """
-    conversation = Conversation("", Findings(), tools)
-    for position, message in enumerate(messages):
-        conversation.add(message, position)
-    turns = [turn for _, turn in conversation.end()]
+    conversation, turns = _conversation(messages, tools)
     users, agents = conversation.asked, [turn["response"] for turn in turns]
-    calls: list[tuple[FunctionCall, ...]] = []
+    calls = list(map(_calls, turns))
     topics: list[tuple[str, ...]] = []
     made: list[TurnBooking] = []
     about = only = tuple(domains) if len(domains) == 1 else ()
-    for number, (user, turn) in enumerate(zip(users, turns, strict=True)):
-        of_turn = [
-            FunctionCall(raw["function"], raw["arguments"], raw.get("result"), raw.get("slots", {}))
-            for raw in turn.get("calls", ())
-        ]
+    for number, (user, of_turn) in enumerate(zip(users, calls, strict=True)):
         called = []
         for call in of_turn:
             kind, _, domain = call.function.partition("_")
@@ -130,7 +123,6 @@ def read_transcript(
                 if not (returned and returned.has_failed):
                     made.append(TurnBooking(number, Booking(domain, call.arguments), returned))
         about = tuple(dict.fromkeys(reversed(called))) or only or domains_in(user) or about
-        calls.append(tuple(of_turn))
         topics.append(about)
     of_users: list[Sequence[Mention]]
     made += [TurnBooking(None, booking, None) for booking in reported_bookings(bookings)]
@@ -155,6 +147,29 @@ def read_transcript(
     )
     columns = agents, states, found, booked, calls, users, of_users, topics
     return Transcript(tuple(map(Exchange, *columns)), tuple(made), has_calls)
+
+
+def calls_by_turn(
+    messages: Iterable[ChatMessage], tools: Tools = OUR_TOOLS
+) -> list[tuple[FunctionCall, ...]]:
+    """Return the calls in each turn of these messages."""
+    return list(map(_calls, _conversation(messages, tools)[1]))
+
+
+def _conversation(
+    messages: Iterable[ChatMessage], tools: Tools
+) -> tuple[Conversation, list[dict[str, Any]]]:
+    conversation = Conversation("", Findings(), tools)
+    for position, message in enumerate(messages):
+        conversation.add(message, position)
+    return conversation, [turn for _, turn in conversation.end()]
+
+
+def _calls(turn: Mapping[str, Any]) -> tuple[FunctionCall, ...]:
+    return tuple(
+        FunctionCall(raw["function"], raw["arguments"], raw.get("result"), raw.get("slots", {}))
+        for raw in turn.get("calls", ())
+    )
 
 
 def domains_in(text: str) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.multiwoz.acts import (
@@ -41,6 +43,7 @@ from mwzeval.multiwoz.acts import (
     Draws,
     giving_up,
     goal_slot,
+    returning_to,
     user_act,
 )
 from mwzeval.multiwoz.database import FUZZY_COLUMNS, FUZZY_THRESHOLD, partial_ratio
@@ -93,13 +96,39 @@ Reply = tuple[str, str]
 """Slot and value."""
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a user distributes what it says over messages.
+
+    `most` is the number of constraints and questions in a message; if it is 0, the number is drawn
+    for each message. A user that `waits` opens with the domain alone, answers questions, and states
+    a constraint only if it was not asked anything. A user that `hurries` also books and asks in the
+    message with its constraints; in the `joined` domains, that message opens the next domain
+    instead. The user gives up a domain after `patience` consecutive turns without anything new,
+    unless this is 0. A user that `returns` names the domain if it continues with another one than
+    that of its last message. `same` is the probability of "the same day" for an earlier value.
+    """
+
+    most: int = 0
+    waits: bool = False
+    hurries: bool = False
+    joined: AbstractSet[str] = frozenset()
+    patience: int = 0
+    returns: bool = False
+    same: float = SAME
+
+
+COOPERATIVE = Manner()
+
+
 class LiveUser:
     """An act-level user with a goal, for a single dialogue.
 
     `goal` is copied, and answers are written to the copy. `draws` makes all random choices.
     """
 
-    def __init__(self, goal: Goal, draws: Draws) -> None:
+    def __init__(self, goal: Goal, draws: Draws, manner: Manner = COOPERATIVE) -> None:
+        self._manner = manner
         self.goal = begun(goal)
         self.current_domain: str | None = None
         self.gave_up: list[str] = []
@@ -108,6 +137,7 @@ class LiveUser:
         self._domains = {domain: _ActiveDomain(domain, self.goal[domain]) for domain in domains}
         self._draws = draws
         self._messages = 0
+        self._messages_without_news = 0
         self.is_done = False
         """Whether the user has said goodbye."""
         self._corrected: set[Act] = set()
@@ -159,19 +189,53 @@ class LiveUser:
         self._messages += 1
         self._replies, self._markers, self._in_full = [], [], set()
         self._hear(heard)
+        if self._messages <= MOST_MESSAGES:
+            self._reconsider()
         subject = self._subject()
         if heard and subject is not None:
             turn = frozenset(heard)
             self._system_turns[turn] += 1
             if self._system_turns[turn] > PATIENCE:
                 self._give_up(subject)
-        while self._messages <= MOST_MESSAGES and (active := self._subject()) is not None:
+        while self._messages <= MOST_MESSAGES and (active := self._next_subject()) is not None:
             acts = self._message(active)
-            if acts and all(self._acts[act] < PATIENCE for act in acts):
+            if acts and self._has_patience(acts):
                 return self._speak(acts)
             self._give_up(active)
         self.is_done = True
         return [*dict.fromkeys(self._markers), THANK, BYE]
+
+    # Changes of the user's wishes
+
+    def wish_otherwise(self, domain: str, part: str, marker: Act) -> None:
+        """Turn to the second wish for a part (`info` or `book`), announced by the marker.
+
+        The user forgets the booking, and if it wants another venue, the answers about this one.
+        """
+        active = self._domains[domain]
+        give_up_first_wish(active.goal, part)
+        if "booked" in active.goal:
+            active.goal["booked"] = UNANSWERED
+        if part == "info":
+            active.forget_venue()
+        wishes = active.wishes
+        self._replies = [
+            act
+            for act in self._replies
+            if act.domain == domain and wishes.get(act.slot, act.value) == act.value
+        ]
+        for slot in active.unstated(tried(active.goal, part)):
+            self._reply(active, slot, wishes[slot])
+        self._markers = [act for act in self._markers if act not in (REPEAT, CORRECT)]
+        self._markers.append(marker)
+        self._progress()
+
+    def _reconsider(self) -> None:
+        """Change wishes before speaking; this user does not."""
+
+    def _reopened(self) -> _ActiveDomain | None:
+        """Return a domain to continue with before saying goodbye; this user has none."""
+        return None
 
     # Effects of the system's acts
 
@@ -278,6 +342,13 @@ class LiveUser:
         self._acts.clear()
         self._system_turns.clear()
 
+    def _has_patience(self, acts: Sequence[Act]) -> bool:
+        """Return whether the user says these acts, or gives the domain up instead."""
+        has_news = any(not self._acts[act] for act in acts)
+        self._messages_without_news = 0 if has_news else self._messages_without_news + 1
+        is_impatient = 0 < self._manner.patience <= self._messages_without_news
+        return not is_impatient and all(self._acts[act] < PATIENCE for act in acts)
+
     def _give_up(self, active: _ActiveDomain) -> None:
         if active.given_up:
             return
@@ -298,6 +369,9 @@ class LiveUser:
             if not active.is_finished:
                 return active
         return None
+
+    def _next_subject(self) -> _ActiveDomain | None:
+        return self._subject() or self._reopened()
 
     def _open(self, active: _ActiveDomain) -> None:
         """Draw the order of a domain's constraints, and determine the route of a taxi."""
@@ -321,32 +395,74 @@ class LiveUser:
             # Correct the venue before asking about it or booking it.
             self._object(active, active.against(active.known))
         acts = list(self._replies)
-        replied = {act.domain for act in acts}
-        room = 1 + self._draws.pick(MOST_IN_A_MESSAGE)
+        of_own_accord = len(acts)
+        manner = self._manner
+        opens = not active.spoken_of and all(act.domain != domain for act in acts)
+        room = manner.most or 1 + self._draws.pick(MOST_IN_A_MESSAGE)
         pending = [slot for slot in active.pending() if slot not in {act.slot for act in acts}]
+        # A user that waits opens with the domain alone.
+        is_alone = manner.waits and opens and bool(pending)
         if domain not in self._in_full:
-            pending = pending[: max(0, room - len(acts))]
+            waits = manner.waits and (opens or acts)
+            pending = [] if waits else pending[: max(0, room - len(acts))]
         constraints = active.constraints
         acts += [Act(INFORM, domain, slot, constraints[slot]) for slot in pending]
-        missing = missing_part(active.goal)
-        if not acts and missing is not None:
+        if manner.hurries and pending:
+            acts += self._opening(self._joined(active)) or self._booking_and_questions(active)
+        missing = active.missing()
+        if not acts and missing is not None and not is_alone:
             # Questions, or the booking, if the user has words for the slots.
             intent, slots = missing
-            asks = intent == REQUEST
-            chosen = list(slots)[:room] if asks else active.unstated(slots) or list(slots)
+            chosen = list(slots)[:room]
+            if intent != REQUEST:
+                chosen = active.unstated(slots) or list(slots)
+                chosen = chosen[:1] if manner.waits else chosen
             needed = (Act(intent, domain, slot, slots[slot]) for slot in chosen)
             acts = [act for act in needed if user_act(act) is not None]
         # After the replies, which may be about the previous domain.
-        of_own_accord = len(self._replies)
-        if acts[of_own_accord:] and not active.spoken_of and domain not in replied:
+        if opens and (is_alone or acts[of_own_accord:]):
             acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
         return acts
+
+    def _joined(self, active: _ActiveDomain) -> _ActiveDomain | None:
+        """Return the domain that is opened in the same message as this one, or None."""
+        if active.spoken_of or active.domain not in self._manner.joined:
+            return None
+        others = (other for other in self._domains.values() if other is not active)
+        following = next((other for other in others if not other.is_finished), None)
+        if following is None or following.spoken_of or following.domain == "taxi":
+            return None
+        return following
+
+    def _opening(self, active: _ActiveDomain | None) -> list[Act]:
+        """Return the acts that open a domain and state all its constraints."""
+        if active is None:
+            return []
+        self._open(active)
+        domain, constraints = active.domain, active.constraints
+        stated = [Act(INFORM, domain, slot, constraints[slot]) for slot in active.pending()]
+        return [Act(INFORM, domain, NONE, NONE), *stated]
+
+    def _booking_and_questions(self, active: _ActiveDomain) -> list[Act]:
+        domain, booking = active.domain, active.booking
+        return [
+            *(Act(INFORM, domain, slot, booking[slot]) for slot in active.unstated(booking)),
+            *(
+                Act(REQUEST, domain, slot, value)
+                for slot, value in active.requests.items()
+                if value in UNANSWERED_VALUES and slot not in active.held_back
+            ),
+        ]
 
     def _speak(self, acts: Sequence[Act]) -> list[Act]:
         """Return the acts in their final form; record the constraints that they state."""
         # Replies do not count as repetitions.
         if any(self._acts[act] for act in acts if act not in self._replies):
             self._markers.append(REPEAT)
+        first = acts[0]
+        is_other = bool(self._spoken_of - {first.domain})
+        if self._manner.returns and is_other and first.slot != NONE and first not in self._replies:
+            self._markers.insert(0, returning_to(first.domain))
         utterance = list(dict.fromkeys(self._markers))
         for act in acts:
             active = self._domains[act.domain]
@@ -376,7 +492,7 @@ class LiveUser:
             and not active.given_up
             and active.stated.get(act.slot) == act.value
         ]
-        if not earlier or self._draws.random() >= SAME:
+        if not earlier or self._draws.random() >= self._manner.same:
             return act
         return act._replace(value=same.format(earlier[-1]))
 
@@ -403,6 +519,8 @@ class _ActiveDomain:
         """The venue or train that the system named last."""
         self.known: dict[str, Sequence[str]] = {}
         """The values of this venue that the system has stated since then."""
+        self.held_back: frozenset[str] = frozenset()
+        """The requested slots that the user does not ask for yet."""
 
     @property
     def identity(self) -> str:
@@ -427,7 +545,14 @@ class _ActiveDomain:
 
     @property
     def is_finished(self) -> bool:
-        return self.given_up or (missing_part(self.goal) is None and not self.pending())
+        return self.given_up or (self.missing() is None and not self.pending())
+
+    def missing(self) -> tuple[str, Mapping[str, str]] | None:
+        """Return the next open part of the goal, without the slots that are held back."""
+        if not self.held_back:
+            return missing_part(self.goal)
+        asked = {slot: v for slot, v in self.requests.items() if slot not in self.held_back}
+        return missing_part({**self.goal, "reqt": asked})
 
     def pending(self) -> list[str]:
         """Return the slots of constraints that are not stated yet, in order."""
@@ -445,12 +570,16 @@ class _ActiveDomain:
         slot, before = self.identity, self.venue
         named = [name for name in informed.get(slot, ()) if name.lower() not in UNINFORMATIVE]
         if named and not (before and any(fits(self.domain, slot, name, before) for name in named)):
-            self.venue = named[-1]
-            self.known = {}
             if before is not None:
-                self.requests.update(dict.fromkeys(self.requests, UNANSWERED))
+                self.forget_venue()
+            self.venue = named[-1]
         if self.venue is not None:
             self.known.update(informed)
+
+    def forget_venue(self) -> None:
+        self.venue = None
+        self.known = {}
+        self.requests.update(dict.fromkeys(self.requests, UNANSWERED))
 
     def against(self, informed: SlotValues) -> list[str]:
         wishes = self.wishes

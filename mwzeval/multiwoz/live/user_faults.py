@@ -210,7 +210,7 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
     if slot == "ref":
         return
     domains = goal[ORDERING] if domain == "booking" else [domain]
-    same = _same(slot, value)
+    same, is_of_booking = _same(slot, value), slot in ALL_BOOKING_SLOTS
     if slot in _NAMING:
         yield "named", same
         if domain == "booking":
@@ -221,7 +221,8 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
             yield "answer", name, slot, same
         wishes = [part[key][slot] for key in VALUE_PARTS if slot in part.get(key, {})]
         if not all(fits(name, slot, value, wish) for wish in wishes):
-            yield "against", name, slot, same
+            # Systems inform about a booking in the domain `booking`, or in that of the venue.
+            yield ("against", slot, same) if is_of_booking else ("against", name, slot, same)
 
 
 def _same(slot: str, value: str) -> str:

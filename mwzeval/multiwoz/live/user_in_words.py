@@ -8,11 +8,11 @@ from typing import Any, Protocol
 from mwzeval.conversation.messages import USER_ROLE, AgentTurn, ChatMessage, read_messages
 from mwzeval.conversation.models import DONE, GIVES_UP
 from mwzeval.conversation.protocols import User
-from mwzeval.multiwoz.acts import Act
-from mwzeval.multiwoz.goals.goal import begun
+from mwzeval.multiwoz.acts import Act, goal_slot
+from mwzeval.multiwoz.goals.goal import begun, wish_for
 from mwzeval.multiwoz.live.reading import AgentReader, call_outcomes
 from mwzeval.multiwoz.live.user_faults import faults_of
-from mwzeval.multiwoz.live.wordings import user_text
+from mwzeval.multiwoz.live.wordings import is_same, user_text
 
 
 class ActUser(User, Protocol):
@@ -67,6 +67,19 @@ class UserInWords:
         self._said.append(acts)
         self._messages.append(ChatMessage(USER_ROLE, text))
         return text
+
+    @property
+    def meant(self) -> list[Act]:
+        """The acts of the last message, with the value in place of "the same" value."""
+        goal = self._user.report()["goal"]
+        return [
+            act._replace(value=wish)
+            if is_same(act.value)
+            and (slot := goal_slot(act.domain, act.slot) or act.slot.lower())
+            and (wish := wish_for(goal[act.domain.lower()], slot))
+            else act
+            for act in self._said[-1]
+        ]
 
     def report(self) -> dict[str, Any]:
         """Return the user's final state as JSON.

@@ -18,7 +18,19 @@ from itertools import groupby
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.acts import CHANGE, CORRECT, GENERAL, GIVE_UP, NONE, REPEAT, Act
+from mwzeval.multiwoz.acts import (
+    ASIDE,
+    CHANGE,
+    CHANGE_OF_MIND,
+    CORRECT,
+    GENERAL,
+    GIVE_UP,
+    NONE,
+    REPEAT,
+    RETURN,
+    SLIP,
+    Act,
+)
 from mwzeval.multiwoz.live.cues import keyed_lines
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAME_SLOTS, UNKNOWN_VALUES
 
@@ -48,6 +60,8 @@ BOOKED = ("Name", "People", "Stay", "Day", "Time")
 """Slots of bookings, in the order of a sentence."""
 _WHETHER = frozenset({"Internet", "Parking"})
 _MOST_PREDICATES = 3
+_CHANGES = (CHANGE, CHANGE_OF_MIND, SLIP)
+_MARKERS = frozenset({*_CHANGES, CORRECT, REPEAT})
 
 
 def _ordered(values: Values, order: Sequence[str]) -> list[str]:
@@ -134,6 +148,11 @@ def shown_value(slot: str, value: str) -> str:
 # Text for acts
 
 
+def is_same(value: str) -> bool:
+    """Return whether a value refers to the same value in another domain."""
+    return _SAME.match(value.lower()) is not None
+
+
 def user_text(acts: Sequence[Act], rng: Random) -> str:
     """Return the text for user acts; empty if no act is known."""
     return _UserTurn(rng).text(acts)
@@ -171,7 +190,7 @@ class _Turn(ABC):
 
     def find(self, kind: str, domain: str, slot: str, value: str = "") -> Sequence[str]:
         """Return the wordings for a value of a slot, which may be empty."""
-        spelled = "same" if _SAME.match(value.lower()) else value.lower()
+        spelled = "same" if is_same(value) else value.lower()
         for name in (f"{slot}={spelled}", slot):
             for scope in (domain, ANY):
                 if (key := f"{kind} {scope} {name}") in self._wordings:
@@ -213,7 +232,7 @@ class _Turn(ABC):
             del left["Type"]
         words = []
         for slot in ADJECTIVES:
-            if slot in left and not _SAME.match(left[slot].lower()):
+            if slot in left and not is_same(left[slot]):
                 wordings = self.find("before", domain, slot, left[slot])
                 if wordings:
                     words.append(self.fill(wordings, left))
@@ -244,10 +263,12 @@ class _UserTurn(_Turn):
         self._markers: set[str] = set()
 
     def add_general(self, act: Act) -> None:
-        if act in (CHANGE, CORRECT, REPEAT):
+        if act in _MARKERS:
             self._markers.add(act.intent)
-        elif act.intent == GIVE_UP:
-            self.sentences.append(self.sentence("user giveup", what=act.value))
+        elif act.intent in (GIVE_UP, RETURN):
+            self.sentences.append(self.sentence(f"user {act.intent}", what=act.value))
+        elif act.intent == ASIDE:
+            self.sentences.append(act.value)
         elif f"user {act.intent}" in self._wordings:
             self.sentences.append(self.sentence(f"user {act.intent}"))
 
@@ -283,9 +304,11 @@ class _UserTurn(_Turn):
             add(self.sentence("user dontcare", domain, things=things))
         if booking:
             how = " ".join(self.phrases("how", domain, booking, BOOKED))
-            markers = [m for m in (CHANGE.intent, CORRECT.intent) if m in self._markers]
+            # A slip is about a venue; a booking in the same message is not corrected.
+            changes = (CHANGE, CHANGE_OF_MIND, CORRECT)
+            markers = [marker.intent for marker in changes if marker.intent in self._markers]
             key, scope = (f"user {markers[0]} book", "") if markers else ("user book", domain)
-            add(self.sentence(key, scope, how=how))
+            add(self.sentence(key, scope, how=how, what=domain))
         if any_choice:
             add(self.sentence("user any", domain))
         if no_booking:
@@ -294,10 +317,10 @@ class _UserTurn(_Turn):
     def _want(self, domain: str, wanted: Values, opens: bool) -> str:
         if set(wanted) == {"Name"} and not opens and self._rng.random() < 0.5:
             return self.sentence("user name", domain, **wanted)
-        changes = CHANGE.intent in self._markers
+        changes = [marker.intent for marker in _CHANGES if marker.intent in self._markers]
         if changes or opens or REPEAT.intent in self._markers:
             what = f"a/an {self.noun_phrase(domain, wanted)}"
-            return self.sentence("user change" if changes else "user begin", domain, what=what)
+            return self.sentence(f"user {changes[0] if changes else 'begin'}", domain, what=what)
         after = " ".join(self.behind(domain, wanted))
         be = listed(
             [

@@ -17,8 +17,10 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from mwzeval.cli import main
+from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.formats.functions import tools_schema
+from mwzeval.multiwoz.live.stress.conditions import parse_conditions
+from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from tests.places import ROOT
 from tests.waiting import HANGING, wait_until
@@ -40,9 +42,10 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def in_process(seed: int, dialogue: str) -> list[Any]:
-    root = corpus_root("sample", None, offline=True)
-    tools = DatabaseTools(read_tables(root)).of_dialogue(seed, dialogue)
+def in_process(seed: int, item: str, trial: int, stress: str = "") -> list[Any]:
+    database = DatabaseTools(read_tables(corpus_root("sample", None, offline=True)))
+    planned = Planned(item, None, trial, seed=seed)
+    tools = tools_of(database, planned, parse_conditions(stress), Record())
     return [tools.call(*call) for call in CALLS]
 
 
@@ -55,10 +58,11 @@ async def all_calls(client: Client) -> list[Any]:
     return results
 
 
-def test_over_standard_streams_all_is_as_in_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stress", ["", "stale=1,errors=.5"])
+def test_over_standard_streams_all_is_as_in_process(tmp_path: Path, stress: str) -> None:
     """Also what is printed: a word too many on standard output would be no message."""
     log, errors = tmp_path / "calls.jsonl", tmp_path / "errors.txt"
-    options = ["--session", "sng0073#2", "--seed", "7", "--log", str(log)]
+    options = ["--session", "sng0073#2", "--seed", "7", "--log", str(log), "--stress", stress]
 
     async def ask() -> tuple[list[Any], list[Any]]:
         server = StdioServerParameters(
@@ -72,9 +76,10 @@ def test_over_standard_streams_all_is_as_in_process(tmp_path: Path) -> None:
     assert [
         {"name": each.name, "description": each.description, "parameters": each.input_schema}
         for each in tools
-    ] == [tool["function"] for tool in tools_schema()]
-    assert results == in_process(7, "sng0073#2")
-    assert results[2]["reference"] != results[3]["reference"]
+    ] == [tool["function"] for tool in schema_of(parse_conditions(stress))]
+    assert results == in_process(7, "sng0073", 2, stress)
+    assert (results == in_process(7, "sng0073", 2)) == (not stress)
+    assert results[2].get("reference") != results[3]["reference"]
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [(line["session"], line["call"]) for line in lines] == [
         ("sng0073#2", number) for number in range(1, 1 + len(CALLS))
@@ -120,7 +125,7 @@ def test_over_http_sessions_beside_each_other_and_a_log_that_is_there_when_it_is
         process.kill()
         process.communicate()
     # The number of a trial that is not said is 1, as in a live run.
-    assert results == [in_process(0, "a#1"), in_process(0, "b#1")]
+    assert results == [in_process(0, "a", 1), in_process(0, "b", 1)]
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     for name, expected in zip("ab", results, strict=True):
         assert [line["result"] for line in lines if line["session"] == name] == expected

@@ -122,10 +122,11 @@ def verdicts(log: EvalLog) -> dict[tuple[str, int], Any]:
     }
 
 
-def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run() -> None:
+@pytest.mark.parametrize("stress", ["", "tools"])
+def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> None:
     outputs = RuleOutputs()
-    log = log_of(multiwoz(GOALS, corpus="sample", trials=2), outputs)
-    here = judged_here(GOALS, "--trials", "2")
+    log = log_of(multiwoz(GOALS, corpus="sample", trials=2, stress=stress), outputs)
+    here = judged_here(GOALS, "--trials", "2", "--stress", stress)
     assert write_run(log.location, "there.jsonl") == 8
     assert rows("there.jsonl") == here
     found = verdicts(log)
@@ -146,6 +147,8 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run() -> None:
     assert "Cambridge" in system
     described = {each["function"]["name"]: each["function"] for each in tools_schema()}
     assert [each.name for each in outputs.tools] == list(described)
+    warned = {each.name for each in outputs.tools if "out of date" in each.description}
+    assert len(warned) == (3 if stress else 0)
     for each in outputs.tools:
         schema = described[each.name]["parameters"]
         assert each.parameters.properties.keys() == schema["properties"].keys()

@@ -95,10 +95,12 @@ def test_the_public_user_talks_in_words_too() -> None:
     assert held("rule", "--goals", "corpus:test:4", "--strict-user")
 
 
-def test_the_rule_agent_in_a_harness_is_the_one_of_a_run() -> None:
-    options = ("--goals", HARNESS_GOALS, "--corpus", "sample", "--trials", "2", "--seed", "3", "-q")
+@pytest.mark.parametrize("stress", ["clean", "hard"])
+def test_the_rule_agent_in_a_harness_is_the_one_of_a_run(stress: str) -> None:
+    options = ["--goals", HARNESS_GOALS, "--corpus", "sample", "--trials", "2", "--seed", "3", "-q"]
+    options += ["--stress", stress]
     assert main(["live", "--agent", "rule", *options, "-o", "here.jsonl"]) == 0
-    episodes = Episodes(HARNESS_GOALS, corpus="sample", seed=3)
+    episodes = Episodes(HARNESS_GOALS, corpus="sample", seed=3, stress=stress)
     vocabulary = Vocabulary(read_tables(corpus_root("sample", None, offline=True)))
     dialogues = []
     for item in episodes.goals:
@@ -111,9 +113,9 @@ def test_the_rule_agent_in_a_harness_is_the_one_of_a_run() -> None:
                 messages += [answer, *episode.answer(answer)]
             dialogues.append(episode.trajectory())
     found = [episodes.outcome(dialogue) for dialogue in dialogues]
-    assert all(each.success and each.inform and each.complete for each in found)
-    assert all(each.booking is not False for each in found)
-    assert {each.booking for each in found} == {True, None}
+    if stress == "clean":
+        assert all(each.success and each.inform and each.complete for each in found)
+        assert {each.booking for each in found} == {True, None}
     episodes.write("there.jsonl", dialogues, agent="rule", trials=2)
     here, there = Path("here.jsonl").read_bytes(), Path("there.jsonl").read_bytes()
     assert there == here

@@ -9,7 +9,7 @@ from tests.places import ROOT
 
 KEY = re.compile(r'"((?:agent|user) [a-z ]+\+?)"')
 MULTIWOZ = ROOT / "mwzeval" / "multiwoz"
-READERS = (*(MULTIWOZ / "live").glob("*.py"), MULTIWOZ / "template_system.py")
+READERS = (*(MULTIWOZ / "live").rglob("*.py"), MULTIWOZ / "template_system.py")
 
 
 def test_every_cue_compiles_and_is_looked_up() -> None:

@@ -1,0 +1,1 @@
+"""Stress conditions of live runs: tool faults, changes of the goal, noisy words, attitudes."""

@@ -1,0 +1,219 @@
+"""The stress conditions of a live run: their rates, presets and random draws.
+
+A condition makes a run harder in one way; its rate is the probability that it affects a call, a
+domain, a message, a word or a dialogue. The rates of the presets and their reasons are in
+`docs/stress.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any
+
+from mwzeval.conversation.messages import USER_ROLE
+from mwzeval.conversation.trajectory import Planned, Record
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.files.cache import combined_fingerprint
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import table_rows
+
+VERSION = 1
+"""Increases when the same text leads to different dialogues."""
+TOOL_FAULTS, CHANGES, NOISE, ATTITUDE = "tools", "goals", "words", "attitude"
+"""The layers of conditions, which are also presets."""
+CLEAN, REALISTIC, HARD = "clean", "realistic", "hard"
+IMPATIENT = "impatient"
+LEAST_PATIENCE = 2
+STRESS = "stress"
+"""The key of a trajectory line that contains the events."""
+FOLDER = embedded("live", "stress")
+
+Rates = Mapping[str, float]
+
+_ROWS = tuple(table_rows(FOLDER / "conditions.tsv", 5))
+LAYERS: Mapping[str, str] = {condition: layer for layer, condition, *_ in _ROWS}
+"""Maps each condition to its layer: tools, goals, words or attitude."""
+_OFF: Rates = {condition: float(rate) for _, condition, rate, *_ in _ROWS}
+_HARD: Rates = {condition: float(row[-1]) for _, condition, *row in _ROWS}
+PRESETS: Mapping[str, Rates] = {
+    CLEAN: _OFF,
+    REALISTIC: {condition: float(row[-2]) for _, condition, *row in _ROWS},
+    HARD: _HARD,
+    **{
+        layer: {c: _HARD[c] if LAYERS[c] == layer else rate for c, rate in _OFF.items()}
+        for layer in dict.fromkeys(LAYERS.values())
+    },
+}
+"""The rates of each preset; `tools`, `goals`, `words` and `attitude` have those of `hard`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of a run. `rates` has the rates that differ from those of a clean run.
+
+    `preset` is the name of the preset with exactly these rates, otherwise empty. An object without
+    rates is false.
+    """
+
+    rates: Rates
+    preset: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.rates)
+
+    def __getitem__(self, condition: str) -> float:
+        return self.rates.get(condition, _OFF[condition])
+
+    def of(self, *layers: str) -> list[str]:
+        """Return the active conditions of some layers."""
+        return [condition for condition in self.rates if LAYERS[condition] in layers]
+
+    def about(self) -> dict[str, Any]:
+        """Return the entry of the header."""
+        name = {"name": self.preset} if self.preset else {}
+        rates = {c: int(rate) if rate.is_integer() else rate for c, rate in self.rates.items()}
+        return {"version": VERSION, **name, "tables": tables_checksum(), **rates}
+
+
+def parse_conditions(text: str) -> Conditions:
+    """Return the conditions in a text such as `realistic,typos=0`: a preset, then other rates.
+
+    Raises `UsageError` for unknown names, and for rates that are not possible.
+    """
+    rates = dict(_OFF)
+    for place, part in enumerate(filter(None, map(str.strip, text.split(",")))):
+        name, equals, rate = (piece.strip() for piece in part.partition("="))
+        if not equals and name in PRESETS:
+            if place:
+                raise UsageError(f"--stress: the preset {name} must come first, before all rates")
+            rates.update(PRESETS[name])
+        elif name not in rates:
+            known = {**PRESETS, **rates}
+            hint = did_you_mean(name, known)
+            raise UsageError(
+                f'--stress: unknown condition "{shorten(name)}"{hint} (known: {", ".join(known)})'
+            )
+        else:
+            rates[name] = _checked_rate(name, rate)
+    if rates["passive"] + rates["rush"] > 1:
+        raise UsageError("--stress: passive and rush together must be at most 1")
+    changed = {name: rate for name, rate in rates.items() if rate != _OFF[name]}
+    preset = next((name for name, known in PRESETS.items() if known == rates), "")
+    return Conditions(changed, preset if changed else "")
+
+
+def _checked_rate(name: str, text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if name == IMPATIENT:
+        if rate == 0 or (rate >= LEAST_PATIENCE and rate.is_integer()):
+            return rate
+        expected = f"a whole number of turns, at least {LEAST_PATIENCE}, or 0 for none"
+    elif 0 <= rate <= 1:
+        return rate
+    else:
+        expected = "a rate from 0 to 1"
+    example = f"{name}={_HARD[name]:g}"
+    raise UsageError(f'--stress: {name} must be {expected}, as in {example}, not "{shorten(text)}"')
+
+
+@cache
+def tables_checksum() -> str:
+    """Return a checksum of the tables of words and rates, 8 hexadecimal digits."""
+    return combined_fingerprint({path.name: path for path in FOLDER.iterdir()})[:8]
+
+
+def label(about: Mapping[str, Any]) -> str:
+    """Return the conditions in a header for a signature: `hard@1` or `change=.3,errors=.2@1`."""
+    rates = {
+        name: f"{rate:g}".replace("0.", ".")
+        for name, rate in sorted(about.items())
+        if name != "version" and isinstance(rate, int | float)
+    }
+    listed = ",".join(f"{name}={rate}" for name, rate in rates.items())
+    return f"{about.get('name') or listed}@{about.get('version', '?')}"
+
+
+@dataclass(frozen=True, slots=True)
+class StressDraws:
+    """The random choices of the conditions in one dialogue.
+
+    A choice depends only on seed, item, trial, condition and its key, so a condition does not
+    change the choices of another one, and two agents meet the same choices.
+    """
+
+    conditions: Conditions
+    dialogue: str
+    """Seed, item and trial: `Planned.key`."""
+
+    @classmethod
+    def of(cls, conditions: Conditions, planned: Planned) -> StressDraws:
+        """Return the draws of a dialogue."""
+        return cls(conditions, planned.key)
+
+    def number(self, condition: str, *key: object) -> float:
+        """Return a number of at least 0 and below 1."""
+        digest = hashlib.sha256(self._text(condition, key).encode()).digest()
+        return int.from_bytes(digest[:8], "big") / 2**64
+
+    def numbers(self, count: int, condition: str, *key: object) -> Sequence[float]:
+        """Return several numbers like `number`, which is faster than a generator."""
+        digest = hashlib.shake_256(self._text(condition, key).encode()).digest(4 * count)
+        return [number / 2**32 for number in struct.unpack(f">{count}I", digest)]
+
+    def happens(self, condition: str, *key: object) -> bool:
+        """Return whether a condition affects the case with this key."""
+        rate = self.conditions[condition]
+        return rate > 0 and self.number(condition, *key) < rate
+
+    def generator(self, condition: str, *key: object) -> Random:
+        """Return a generator for several choices about one case."""
+        return Random(self._text(condition, key))
+
+    def _text(self, condition: str, key: tuple[object, ...]) -> str:
+        return "/".join((self.dialogue, condition, *map(str, key)))
+
+
+class StressLog:
+    """The events in one dialogue that conditions have caused; its record stores them.
+
+    The entry `stress` of the line may have `faults` (kind, domain, turn), `changes` (kind, domain,
+    slot, turn) and `mood`. Turns are counted from 0.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        if STRESS not in record.more:
+            record.keep({STRESS: {}})
+
+    def fault(self, kind: str, domain: str) -> None:
+        """Record a fault of a tool in the current turn."""
+        self._add("faults", {"kind": kind, "domain": domain, "turn": self._messages() - 1})
+
+    def change(self, kind: str, domain: str, slot: str) -> None:
+        """Record a change that the user states in the message that it begins now."""
+        event = {"kind": kind, "domain": domain, "slot": slot, "turn": self._messages()}
+        self._add("changes", event)
+
+    def mood(self, mood: str) -> None:
+        """Record the attitude of the user."""
+        self._keep("mood", mood)
+
+    def _add(self, kind: str, event: Mapping[str, Any]) -> None:
+        self._keep(kind, [*self._record.more[STRESS].get(kind, ()), event])
+
+    def _keep(self, kind: str, value: Any) -> None:
+        self._record.keep({STRESS: {**self._record.more[STRESS], kind: value}})
+
+    def _messages(self) -> int:
+        """Return the number of user messages before now, or of act-level turns."""
+        said: int = sum(message.get("role") == USER_ROLE for message in self._record.messages)
+        return said + len(self._record.acts)

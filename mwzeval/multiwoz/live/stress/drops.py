@@ -1,0 +1,193 @@
+"""A run without conditions compared with runs of the same agent under conditions, goal by goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.comparison.comparison import about_units, shown_p
+from mwzeval.comparison.systems import compare, without_choice
+from mwzeval.errors import UsageError, shorten
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
+from mwzeval.multiwoz.live.judge import SUCCESS
+from mwzeval.multiwoz.live.report import ScoredRun, described
+from mwzeval.multiwoz.live.stress.conditions import STRESS, label
+from mwzeval.scores.report import score_record
+from mwzeval.scores.score import NONE, WHOLE, Score, Signature, by_place
+from mwzeval.scores.sheets import UNKNOWN, Cell, Document, sheet
+from mwzeval.scores.table import Table
+from mwzeval.statistics.bootstrap import Sums
+from mwzeval.statistics.trials import all_succeed
+
+ALIKE = ("agent", "user", "goals", "corpus", "level", "seed", "fail_book", "database")
+"""The keys of a header that have to be the same in all runs."""
+MEANS = {"user_turns": "turns", "turns": "turns", "tool_calls": "calls", "agent_usd": "USD"}
+"""The scores that are shown with their ratio to the run without conditions."""
+COLUMNS = {
+    SUCCESS: SUCCESS,
+    "drop": "drop",
+    "robustness": "robustness",
+    "recovered": "recovered",
+    "false_bookings": "false bookings",
+    **MEANS,
+}
+"""The scores that are shown for each run, with the headings of their columns."""
+SCHEMA = 1
+NOTES = (
+    "drop: success without conditions minus success under conditions, paired by goal; p: of the "
+    "drop, two-sided, after Holm's correction over the runs",
+    "robustness: share of the goals that succeed without conditions and still succeed",
+    "recovered: share of the domains with an event that are a success",
+    "×: ratio to the run without conditions",
+    "pass^k: probability that k trials of a goal in each of the runs all succeed",
+)
+Successes = Mapping[str, tuple[int, int]]
+"""Maps each goal to the number of its successes and of its trials."""
+
+
+def check_runs(runs: Mapping[str, ScoredRun]) -> None:
+    """Raise `UsageError` unless the first run has no conditions, and the others differ only so."""
+    (first, clean), *others = runs.items()
+    if STRESS in clean.run.header:
+        raise UsageError(f"{first} has conditions: name the run without conditions first")
+    for name, other in others:
+        if STRESS not in other.run.header:
+            raise UsageError(f"{name} has no conditions, which only the first run may lack")
+        for key in ALIKE:
+            mine, own = (described(of.run.header.get(key, "")) for of in (clean, other))
+            if mine != own:
+                differ = f"{key} {shorten(mine)} in {first}, {shorten(own)} in {name}"
+                raise UsageError(f"the runs may differ only in their conditions: {differ}")
+        if _goals(other) != _goals(clean):
+            raise UsageError(f"{first} and {name} need the same goals: some lack or differ")
+
+
+def _goals(scored: ScoredRun) -> dict[str, Any]:
+    goals = scored.run.goals
+    return {dialogue.item: goals[name] for name, dialogue in scored.run.dialogues.items()}
+
+
+def successes_of(scored: ScoredTable) -> Successes:
+    """Return the successes of each goal in a run."""
+    totals = scored.table if scored.trials is None else scored.trials.totals()
+    counts = np.ones(len(totals.units)) if scored.trials is None else scored.trials.counts
+    column = next(name for name in (f"{SUCCESS}.{WHOLE}", SUCCESS) if name in totals.columns)
+    numbers = zip(map(int, totals.column(column)), map(int, counts), strict=True)
+    return dict(zip(totals.units, numbers, strict=True))
+
+
+def _rates(scored: ScoredTable) -> dict[str, float]:
+    return {goal: c / n for goal, (c, n) in successes_of(scored).items()}
+
+
+def paired_scores(runs: Mapping[str, Successes]) -> ScoredTable:
+    """Return drop and robustness of each run but the first, and pass^k over all runs.
+
+    Robustness is the share of the successes of the first run that are successes under conditions;
+    pass^k is the probability that k trials of a goal in each of the runs all succeed. A row is a
+    goal of all runs.
+    """
+    (_, clean), *others = runs.items()
+    goals = [goal for goal in clean if all(goal in successes for _, successes in others)]
+    trials = [n for successes in runs.values() for _, n in map(successes.__getitem__, goals)]
+    powers = {f"pass^{k}": k for k in range(1, min(trials, default=0) + 1)}
+    rows = []
+    for goal in goals:
+        counts = [successes[goal] for successes in runs.values()]
+        before, *rates = (c / n for c, n in counts)
+        row = {"goals": 1.0, "clean": before}
+        for (name, _), rate in zip(others, rates, strict=True):
+            row |= {f"run {name}": rate, f"both {name}": before * rate}
+        row |= {name: prod(all_succeed(c, n, k) for c, n in counts) for name, k in powers.items()}
+        rows.append((goal, row))
+    if not rows:
+        raise UsageError("no goal was scored in all runs")
+    table = Table.from_rows([*rows[0][1]], rows)
+    measures = [_share(name, "goals", name, is_rate=max(trials) == 1) for name in powers]
+    for name, _ in others:
+        drop = partial(Measure, "drop", "Drop", Signature("drop", ()), lower_is_better=True)
+        of_run = partial(_drop, f"run {name}")
+        measures.append(drop(of_run, 1, scope=name, cases="goals", unit="points"))
+        if table.column("clean").any():
+            both = _share(f"both {name}", "clean", "robustness", is_rate=max(trials) == 1)
+            measures.append(replace(both, label="Robustness", scope=name))
+    return ScoredTable(table, tuple(measures))
+
+
+def _share(part: str, cases: str, name: str, *, is_rate: bool) -> Measure:
+    of, outcome = percentage(part, of=cases), part if is_rate else None
+    return Measure(name, name, Signature(name, ()), of, 1, cases=cases, outcome=outcome)
+
+
+def _drop(run: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(100 * (sums["clean"] - sums[run]) / sums["goals"])
+
+
+def scores_of(runs: Mapping[str, ScoredRun], how: Resampling) -> tuple[Score, ...]:
+    """Return scores whose scope is the name of a run; those of everything are the worst ones."""
+    paired = paired_scores({n: successes_of(r.scored_table) for n, r in runs.items()}).scores(how)
+    scores = [*paired]
+    for name, worst in (("drop", max), ("robustness", min)):
+        of_runs = [score for score in paired if score.name == name]
+        scores += [replace(worst(of_runs, key=lambda s: s.value), scope=WHOLE)] if of_runs else []
+    for name, run in runs.items():
+        own = by_place(run.scored_table.scores(how))
+        found = (own.get((key, WHOLE)) for key in COLUMNS)
+        scores += [replace(score, scope=name) for score in found if score]
+    return tuple(scores)
+
+
+def stress_document(
+    runs: Mapping[str, ScoredRun], scores: Sequence[Score], how: Resampling
+) -> Document:
+    """Return a row for each run, pass^k, and the goals that fail or succeed under conditions."""
+    tables = {name: without_choice(run.scored_table, STRESS) for name, run in runs.items()}
+    compared = compare(tables, resampling=how, headline=(SUCCESS,))
+    tests = {entry.system: entry.difference for entry in compared.measure(SUCCESS).systems}
+    before, *_ = map(_rates, tables.values())
+    placed, clean = by_place(scores), next(iter(runs))
+    columns = {key: COLUMNS[key] for key in COLUMNS if any(s.name == key for s in scores)}
+    rows: list[list[Cell | str]] = []
+    about_runs = {}
+    for name, table in tables.items():
+        conditions, test, after = runs[name].run.header.get(STRESS), tests[name], _rates(table)
+        failed = [goal for goal in before if after.get(goal, 1) < before[goal]]
+        successful = [goal for goal in before if after.get(goal, 0) > before[goal]]
+        about_runs[name] = {
+            "conditions": label(conditions) if conditions else NONE,
+            "p": test.p_value if test else None,
+            "p_holm": test.adjusted if test else None,
+            "newly_failed": failed,
+            "newly_successful": successful,
+        }
+        cells = [_cell(placed.get((key, name)), placed.get((key, clean))) for key in columns]
+        p_value = shown_p(test.adjusted if test else None)
+        rows.append([name, *cells, p_value, f"{len(failed)} : {len(successful)}"])
+    header = ["", *columns.values(), "p (Holm)", "newly failed : successful"]
+    powers = [(score.label, _cell(score)) for score in scores if score.name.startswith("pass^")]
+    return Document(
+        heading=(
+            *about_units(compared),
+            *(f"{name}: {about['conditions']}" for name, about in about_runs.items()),
+        ),
+        sheets=(sheet("", header, rows), sheet("all runs", ["", "%"], powers)),
+        notes=NOTES,
+        records=tuple(map(score_record, scores)),
+        plain={"schema": SCHEMA, "runs": about_runs, "scores": [*map(score_record, scores)]},
+    )
+
+
+def _cell(score: Score | None, clean: Score | None = None) -> Cell:
+    """Return the cell of a score, with its ratio to the run without conditions."""
+    if score is None:
+        return Cell(UNKNOWN)
+    if score.name not in MEANS:
+        return Cell(score.value, form=f".{score.places}f", interval=score.interval)
+    ratio = f" ×{score.value / clean.value:.2f}" if clean and clean.value else ""
+    return Cell(score.value, form=f".{score.places}f", mark=ratio)

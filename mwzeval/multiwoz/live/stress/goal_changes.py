@@ -1,0 +1,295 @@
+"""Users whose wishes change during a dialogue, and users with an attitude.
+
+A plan replaces some wishes of a goal by first wishes, which end at the wishes of the goal. The
+agenda user turns from a first wish to the next one when nothing is found, as always, and also at
+the trigger of the plan: when it has heard of a venue, when its booking is made, when it notices
+that it has misspoken, or at the latest before it says goodbye.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from mwzeval.conversation.trajectory import Planned, Record
+from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz.acts import (
+    ASIDE,
+    CHANGE_OF_MIND,
+    GENERAL,
+    SLIP,
+    Act,
+    Draws,
+    returning_to,
+)
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, Records
+from mwzeval.multiwoz.live.stress.conditions import (
+    ATTITUDE,
+    CHANGES,
+    FOLDER,
+    IMPATIENT,
+    Conditions,
+    StressDraws,
+    StressLog,
+)
+from mwzeval.multiwoz.live.user import LiveUser, Manner, _ActiveDomain, fits
+from mwzeval.multiwoz.schema import (
+    BOOKING_SLOTS,
+    DAYS,
+    NAMED_BY,
+    UNANSWERED,
+    UNANSWERED_VALUES,
+    UNKNOWN_VALUES,
+    minutes,
+)
+
+NOTHING, CHANGE, SLIPPED, REBOOK, LATE = "nothing", "change", "slip", "rebook", "late"
+PASSIVE, RUSH = "passive", "rush"
+CHANGED_SLOTS = {
+    NOTHING: ("food", "stars", "pricerange", "area", "type"),
+    **dict.fromkeys(
+        (CHANGE, SLIPPED),
+        ("area", "pricerange", "food", "type", "stars", "day", "leaveAt", "arriveBy"),
+    ),
+}
+"""The slots of a first wish; those of one that finds nothing are tried in this order."""
+MOST_VALUES = 10
+"""The maximum number of values of a slot that are tried for a first wish."""
+AFTER_BOOKING = 0.4
+"""The probability that a user changes its mind after the booking, not after it knows the venue."""
+UNLIMITED = 1_000
+"""More constraints and questions than any domain of a goal has."""
+JOINED = 0.3
+"""The probability that a user in a rush opens the next domain in the same message."""
+_DIFFERENCES = (60, -60, 120, -120)
+"""The differences of times, in minutes, between a first wish for a journey and the next one."""
+
+
+class PlannedChange(NamedTuple):
+    """A first wish for a `part` (`info` or `book`) of a domain: the `value` of a `slot`.
+
+    The part `reqt` means a question that the user asks last.
+    """
+
+    kind: str
+    domain: str
+    part: str
+    slot: str
+    value: str = ""
+
+
+def planned_changes(goal: Goal, database: Records, draws: StressDraws) -> list[PlannedChange]:
+    """Return the plan of a dialogue, which has at most one change for each part of a domain.
+
+    Domains with a first wish in the goal itself keep it.
+    """
+    changes: list[PlannedChange] = []
+    for domain in goal[ORDERING]:
+        part = goal[domain]
+        info, requested = part.get("info", {}), part.get("reqt", ())
+        if domain in NAMED_BY and not part.get("fail_info"):
+            kinds = (kind for kind in (NOTHING, CHANGE, SLIPPED) if draws.happens(kind, domain))
+            found = (_first_wishes(kind, domain, info, database, draws) for kind in kinds)
+            changes += islice(chain.from_iterable(found), 1)
+        if part.get("book") and not part.get("fail_book") and draws.happens(REBOOK, domain):
+            changes += _other_booking(domain, part["book"], draws)
+        is_last = domain == goal[ORDERING][-1]
+        if len(requested) > 1 and not is_last and draws.happens(LATE, domain):
+            changes.append(PlannedChange(LATE, domain, "reqt", requested[-1]))
+    return changes
+
+
+def _first_wishes(
+    kind: str, domain: str, info: Mapping[str, str], database: Records, draws: StressDraws
+) -> Iterator[PlannedChange]:
+    """Yield first wishes that differ in one slot, and find nothing or something."""
+    rng = draws.generator(kind, domain)
+    slots = [slot for slot in CHANGED_SLOTS[kind] if slot in info]
+    if kind != NOTHING:
+        rng.shuffle(slots)
+        if not database.query(domain, info.items()):
+            return
+    for slot in slots:
+        values = _other_values(domain, slot, info[slot], database)
+        for value in rng.sample(values, min(MOST_VALUES, len(values))):
+            finds_nothing = not database.query(domain, {**info, slot: value}.items())
+            if finds_nothing == (kind == NOTHING):
+                yield PlannedChange(kind, domain, "info", slot, value)
+
+
+def _other_values(domain: str, slot: str, wish: str, database: Records) -> list[str]:
+    """Return the values of the database that contradict a wish; for a journey, other times."""
+    if slot in ("leaveAt", "arriveBy"):
+        times = [minutes(wish) + more for more in _DIFFERENCES] if ":" in wish else []
+        return [_clock(time) for time in times if 0 <= time < 24 * 60]
+    rows = () if slot == "day" else database.query(domain, ())
+    values = DAYS if slot == "day" else sorted({str(row.get(slot, "?")) for row in rows})
+    return [
+        value
+        for value in values
+        if value not in UNKNOWN_VALUES
+        and not (fits(domain, slot, value, wish) or fits(domain, slot, wish, value))
+    ]
+
+
+def _other_booking(
+    domain: str, book: Mapping[str, str], draws: StressDraws
+) -> Iterator[PlannedChange]:
+    others = {slot: _changed(slot, value) for slot, value in book.items()}
+    slots = [slot for slot in BOOKING_SLOTS.get(domain, ()) if others.get(slot)]
+    if slots:
+        slot = draws.generator(REBOOK, domain).choice(slots)
+        yield PlannedChange(REBOOK, domain, "book", slot, str(others[slot]))
+
+
+def _changed(slot: str, value: str) -> str | None:
+    """Return another value for a slot of a booking; None if there is none."""
+    if slot == "time":
+        return _clock((minutes(value) + 120) % (24 * 60))
+    if slot == "day" and value in DAYS:
+        return DAYS[(DAYS.index(value) + 1) % len(DAYS)]
+    most = {"people": 8, "stay": 5}.get(slot)
+    return str(int(value) % most + 1) if most and value.isdecimal() else None
+
+
+def _clock(time: int) -> str:
+    return f"{time // 60:02}:{time % 60:02}"
+
+
+def manner_of(goal: Goal, draws: StressDraws) -> tuple[str, Manner]:
+    """Return the attitude of the user in a dialogue: its name, "" if it is cooperative."""
+    conditions = draws.conditions
+    patience = int(conditions[IMPATIENT])
+    manner = Manner(patience=patience, returns=True, same=conditions["same"])
+    drawn = draws.number("mood") - conditions[PASSIVE]
+    if drawn < 0:
+        return PASSIVE, replace(manner, most=1, waits=True)
+    if drawn >= conditions[RUSH]:
+        return "", manner
+    joined = (d for d in goal[ORDERING] if draws.number(RUSH, "joined", d) < JOINED)
+    return RUSH, replace(manner, most=UNLIMITED, hurries=True, joined=frozenset(joined))
+
+
+class ChangingUser(LiveUser):
+    """An agenda user with a plan and an attitude, for a single dialogue.
+
+    `goal` is the goal that is judged; the user's copy ends there in each domain that it does not
+    give up, unless the number of messages is not enough.
+    """
+
+    def __init__(
+        self,
+        goal: Goal,
+        user_draws: Draws,
+        database: Records,
+        draws: StressDraws,
+        log: StressLog,
+    ) -> None:
+        first, plan = dict(goal), planned_changes(goal, database, draws)
+        for _, domain, part, slot, value in plan:
+            if part in ("info", "book"):
+                wishes = {**goal[domain][part], slot: value}
+                first[domain] = {**first[domain], f"fail_{part}": wishes}
+        mood, manner = manner_of(goal, draws)
+        super().__init__(first, user_draws, manner)
+        self._changes = {(change.domain, change.part): change for change in plan}
+        for change in plan:
+            if change.kind == LATE:
+                self._domains[change.domain].held_back = frozenset({change.slot})
+        self._stress = draws
+        self._log = log
+        if mood:
+            log.mood(mood)
+
+    def report(self) -> dict[str, Any]:
+        """Return the user's final state; see `LiveUser.report`."""
+        report = super().report()
+        is_cut = self.is_done and any(True for _ in self._left())
+        return {**report, "ended": "limit"} if is_cut else report
+
+    def _left(self) -> Iterator[PlannedChange]:
+        """Yield the changes that are still to come, questions last."""
+        for change in sorted(self._changes.values(), key=lambda change: change.kind == LATE):
+            if not self._domains[change.domain].given_up:
+                yield change
+
+    def answer(self, heard: Sequence[Act], /) -> list[Act]:
+        """Return the user's acts, which may end with a request that no function can answer."""
+        acts = super().answer(heard)
+        if not self.is_done and self._stress.happens(ASIDE, self._messages):
+            domain = str(self.current_domain)
+            asides = _asides()[domain]
+            keyword, text = self._stress.generator(ASIDE, self._messages).choice(asides)
+            self._log.change(ASIDE, domain, keyword)
+            acts.append(Act(ASIDE, GENERAL, keyword, text))
+        return acts
+
+    def _refused(self, active: _ActiveDomain, part: str) -> None:
+        if (active.domain, part) in self._changes:
+            self._record(active.domain, part)
+        super()._refused(active, part)
+
+    def _record(self, domain: str, part: str) -> None:
+        change = self._changes.pop((domain, part))
+        self._log.change(change.kind, domain, change.slot)
+
+    def _reconsider(self) -> None:
+        change = next(filter(self._is_due, self._left()), None)
+        if change is not None:
+            self._turn(change)
+
+    def _is_due(self, change: PlannedChange) -> bool:
+        """Return whether the trigger of a change has come."""
+        kind, domain, _, slot, value = change
+        active = self._domains[domain]
+        if kind == SLIPPED:
+            return active.stated.get(slot) == value
+        if kind == CHANGE:
+            drawn = self._stress.number(CHANGE, domain, "after booking")
+            if "booked" not in active.goal or drawn >= AFTER_BOOKING:
+                return active.venue is not None and active.spoken_of and not active.pending()
+        is_booked = active.goal.get("booked", UNANSWERED) not in UNANSWERED_VALUES
+        return is_booked and kind in (CHANGE, REBOOK)
+
+    def _turn(self, change: PlannedChange) -> None:
+        """Turn from a first wish to the wish of the goal."""
+        self._record(change.domain, change.part)
+        marker = SLIP if change.kind == SLIPPED else CHANGE_OF_MIND
+        self.wish_otherwise(change.domain, change.part, marker)
+
+    def _reopened(self) -> _ActiveDomain | None:
+        for change in tuple(self._left()):
+            active = self._domains[change.domain]
+            if change.kind != LATE:
+                self._turn(change)
+                return active
+            active.held_back = frozenset()
+            if active.is_finished:
+                del self._changes[change.domain, change.part]
+            else:
+                self._record(change.domain, change.part)
+                self._markers.append(returning_to(change.domain))
+                return active
+        return None
+
+
+@cache
+def _asides() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the requests that no function can answer, with a keyword, by domain."""
+    asides: dict[str, list[tuple[str, str]]] = {}
+    for domain, keyword, text in table_rows(FOLDER / "asides.tsv", 3):
+        asides.setdefault(domain, []).append((keyword, text))
+    return asides
+
+
+def user_of(
+    planned: Planned, draws: Draws, database: Records, conditions: Conditions, record: Record
+) -> LiveUser:
+    """Return the agenda user of a dialogue, which changes only if there are such conditions."""
+    if not conditions.of(CHANGES, ATTITUDE):
+        return LiveUser(planned.goal, draws)
+    own = StressDraws.of(conditions, planned)
+    return ChangingUser(planned.goal, draws, database, own, StressLog(record))
