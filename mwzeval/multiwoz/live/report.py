@@ -240,8 +240,8 @@ class LiveScorer:
             modality = act_level(base.tables, as_published=self.compat == CONVLAB2)
         else:
             modality = text_level(base.judge(), self.tools, base.reader)
-        if isinstance(file.header.get(STRESS), Mapping):
-            modality = with_events(modality, self.tools, base.services())
+        if isinstance(conditions := file.header.get(STRESS), Mapping):
+            modality = with_events(modality, self.tools, base.services(), conditions, dialogues)
         return modality, base.checksum
 
     def _scored(
@@ -413,6 +413,8 @@ class ScoredRun:
     def _notes(self) -> Iterator[str]:
         header = self.run.header
         sides = [f"{key} {described(header[key])}" for key in ("agent", "user") if key in header]
+        if isinstance(conditions := header.get(STRESS), Mapping):
+            sides.append(f"stress conditions {label(conditions)}")
         if sides:
             yield ", ".join(sides)
         if self.run.corpus == SAMPLE:

@@ -30,6 +30,7 @@ TOOL_FAULTS, CHANGES, NOISE, ATTITUDE = "tools", "goals", "words", "attitude"
 CLEAN, REALISTIC, HARD = "clean", "realistic", "hard"
 IMPATIENT = "impatient"
 LEAST_PATIENCE = 2
+MOST_TURNS = 1_000
 STRESS = "stress"
 """The key of a trajectory line that contains the events."""
 FOLDER = embedded("live", "stress")
@@ -87,11 +88,18 @@ def parse_conditions(text: str) -> Conditions:
     Raises `UsageError` for unknown names, and for rates that are not possible.
     """
     rates = dict(_OFF)
-    for place, part in enumerate(filter(None, map(str.strip, text.split(",")))):
+    given: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
         name, equals, rate = (piece.strip() for piece in part.partition("="))
-        if not equals and name in PRESETS:
-            if place:
-                raise UsageError(f"--stress: the preset {name} must come first, before all rates")
+        if name in given:
+            raise UsageError(f"--stress: {name} is given twice")
+        if name in PRESETS:
+            if equals:
+                raise UsageError(f"--stress: {name} is a preset, which has no rate of its own")
+            if given:
+                raise UsageError(
+                    f"--stress: {name} is a preset; only one preset is possible, before all rates"
+                )
             rates.update(PRESETS[name])
         elif name not in rates:
             known = {**PRESETS, **rates}
@@ -101,6 +109,7 @@ def parse_conditions(text: str) -> Conditions:
             )
         else:
             rates[name] = _checked_rate(name, rate)
+        given.append(name)
     if rates["passive"] + rates["rush"] > 1:
         raise UsageError("--stress: passive and rush together must be at most 1")
     changed = {name: rate for name, rate in rates.items() if rate != _OFF[name]}
@@ -114,9 +123,10 @@ def _checked_rate(name: str, text: str) -> float:
     except ValueError:
         rate = math.nan
     if name == IMPATIENT:
-        if rate == 0 or (rate >= LEAST_PATIENCE and rate.is_integer()):
+        if rate == 0 or (LEAST_PATIENCE <= rate <= MOST_TURNS and rate.is_integer()):
             return rate
-        expected = f"a whole number of turns, at least {LEAST_PATIENCE}, or 0 for none"
+        turns = f"from {LEAST_PATIENCE} to {MOST_TURNS}"
+        expected = f"a whole number of turns {turns}, or 0 for none"
     elif 0 <= rate <= 1:
         return rate
     else:
@@ -136,7 +146,7 @@ def label(about: Mapping[str, Any]) -> str:
     rates = {
         name: f"{rate:g}".replace("0.", ".")
         for name, rate in sorted(about.items())
-        if name != "version" and isinstance(rate, int | float)
+        if name != "version" and isinstance(rate, int | float) and abs(rate) <= MOST_TURNS
     }
     listed = ",".join(f"{name}={rate}" for name, rate in rates.items())
     return f"{about.get('name') or listed}@{about.get('version', '?')}"
@@ -194,9 +204,11 @@ class StressLog:
         if STRESS not in record.more:
             record.keep({STRESS: {}})
 
-    def fault(self, kind: str, domain: str) -> None:
-        """Record a fault of a tool in the current turn."""
-        self._add("faults", {"kind": kind, "domain": domain, "turn": self._messages() - 1})
+    def fault(self, kind: str, domain: str, *, once: bool = False) -> None:
+        """Record a fault of a tool in the current turn, `once` if it has occurred there before."""
+        event = {"kind": kind, "domain": domain, "turn": self._messages() - 1}
+        if not once or event not in self._record.more[STRESS].get("faults", ()):
+            self._add("faults", event)
 
     def change(self, kind: str, domain: str, slot: str) -> None:
         """Record a change that the user states in the message that it begins now."""

@@ -54,10 +54,10 @@ Successes = Mapping[str, tuple[int, int]]
 def check_runs(runs: Mapping[str, ScoredRun]) -> None:
     """Raise `UsageError` unless the first run has no conditions, and the others differ only so."""
     (first, clean), *others = runs.items()
-    if STRESS in clean.run.header:
+    if clean.run.header.get(STRESS):
         raise UsageError(f"{first} has conditions: name the run without conditions first")
     for name, other in others:
-        if STRESS not in other.run.header:
+        if not isinstance(conditions := other.run.header.get(STRESS), Mapping) or not conditions:
             raise UsageError(f"{name} has no conditions, which only the first run may lack")
         for key in ALIKE:
             mine, own = (described(of.run.header.get(key, "")) for of in (clean, other))
@@ -131,7 +131,18 @@ def _drop(run: str, sums: Sums) -> NDArray[np.float64]:
 
 def scores_of(runs: Mapping[str, ScoredRun], how: Resampling) -> tuple[Score, ...]:
     """Return scores whose scope is the name of a run; those of everything are the worst ones."""
-    paired = paired_scores({n: successes_of(r.scored_table) for n, r in runs.items()}).scores(how)
+    (_, clean), *others = runs.items()
+    measured = next(m.signature for m in clean.scored_table.measures if m.name == SUCCESS)
+    labels = {name: label(run.run.header[STRESS]) for name, run in others}
+
+    def signed(score: Score) -> Score:
+        """Return a score whose signature has the choices of success, and the conditions."""
+        own, conditions = score.signature, labels.get(score.scope) or "+".join(labels.values())
+        choices = (*measured.choices, (STRESS, conditions), *own.choices)
+        return replace(score, signature=Signature(own.metric, choices))
+
+    table = paired_scores({n: successes_of(r.scored_table) for n, r in runs.items()})
+    paired = [signed(score) for score in table.scores(how)]
     scores = [*paired]
     for name, worst in (("drop", max), ("robustness", min)):
         of_runs = [score for score in paired if score.name == name]

@@ -164,10 +164,10 @@ def manner_of(goal: Goal, draws: StressDraws) -> tuple[str, Manner]:
     conditions = draws.conditions
     patience = int(conditions[IMPATIENT])
     manner = Manner(patience=patience, returns=True, same=conditions["same"])
-    drawn = draws.number("mood") - conditions[PASSIVE]
-    if drawn < 0:
+    drawn = draws.number("mood")
+    if drawn < conditions[PASSIVE]:
         return PASSIVE, replace(manner, most=1, waits=True)
-    if drawn >= conditions[RUSH]:
+    if drawn >= conditions[PASSIVE] + conditions[RUSH]:
         return "", manner
     joined = (d for d in goal[ORDERING] if draws.number(RUSH, "joined", d) < JOINED)
     return RUSH, replace(manner, most=UNLIMITED, hurries=True, joined=frozenset(joined))
@@ -228,8 +228,12 @@ class ChangingUser(LiveUser):
         return acts
 
     def _refused(self, active: _ActiveDomain, part: str) -> None:
-        if (active.domain, part) in self._changes:
+        change = self._changes.get((active.domain, part))
+        if change is not None and active.stated.get(change.slot) == change.value:
             self._record(active.domain, part)
+        elif change is not None:
+            # The user has not stated its first wish, so nobody notices that it has changed.
+            del self._changes[active.domain, part]
         super()._refused(active, part)
 
     def _record(self, domain: str, part: str) -> None:

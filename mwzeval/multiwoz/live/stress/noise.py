@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -28,6 +28,10 @@ from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS
 ATTEMPTS = 5
 """The number of alterations of a word or name that are tried; otherwise it stays."""
 MOST_EDITS = 2
+MOST_LETTERS = 30
+"""The number of letters of the longest word that is altered."""
+MOST_CHARACTERS = 10_000
+"""The number of characters of the longest message with noise."""
 SHORTEST = 4
 """The number of letters of the shortest word that is misspelt."""
 TYPOS = {"neighbour": 0.35, "omitted": 0.25, "doubled": 0.2, "swapped": 0.2}
@@ -62,7 +66,7 @@ _VALUE = re.compile(
 )
 
 
-@cache
+@lru_cache(maxsize=16)
 def table(name: str) -> tuple[tuple[str, ...], ...]:
     """Return the rows of a table of words."""
     return tuple(map(tuple, table_rows(FOLDER / name, 1 if name.endswith(".txt") else 2)))
@@ -73,7 +77,7 @@ def _homophones() -> Mapping[str, str]:
     return {a: b for pair in table("homophones.tsv") for a, b in (pair, pair[::-1])}
 
 
-@cache
+@lru_cache(maxsize=16)
 def _left_out(kind: str, pattern: str) -> re.Pattern[str]:
     texts = [re.escape(text) for its_kind, text in table("openers.tsv") if its_kind == kind]
     return re.compile(pattern.format("|".join(sorted(texts, key=len, reverse=True))), re.IGNORECASE)
@@ -146,7 +150,12 @@ class Noise:
                 self._values.setdefault(shorter, []).append(word)
 
     def noised(self, text: str, draws: StressDraws, turn: int) -> str:
-        """Return the message of a turn with noise, at most three times as long plus 80."""
+        """Return the message of a turn with noise, at most three times as long plus 80.
+
+        Messages of more than `MOST_CHARACTERS` have no noise.
+        """
+        if len(text) > MOST_CHARACTERS:
+            return text
         noisy = terse(text) if draws.happens("terse") else text
         if draws.happens("repair", turn):
             noisy = self._repaired(noisy, draws.generator("repair", turn))
@@ -163,6 +172,8 @@ class Noise:
     def _parts(self, text: str) -> list[tuple[str, str]]:
         """Divide a text into pairs of a part and its name; each second part has a name."""
         low = text.lower()
+        if len(low) != len(text):  # The lower case of some letters has two characters.
+            low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         parts: list[tuple[str, str]] = []
         done = 0
         for token in _TOKEN.finditer(low):
@@ -267,6 +278,8 @@ class Noise:
     def _is_decodable(self, right: str, altered: str) -> bool:
         """Return whether a word is altered, is no other known word, and `right` is the nearest."""
         if altered == right or (altered in self._known and _homophones().get(right) != altered):
+            return False
+        if len(altered) > MOST_LETTERS:
             return False
         edits = Levenshtein.distance(right, altered)
         return edits <= MOST_EDITS and not any(

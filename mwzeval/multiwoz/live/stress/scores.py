@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import turns_of
@@ -41,6 +40,7 @@ FAULT_KINDS = tuple(kind for kind, layer in LAYERS.items() if layer == TOOL_FAUL
 CHANGE_KINDS = tuple(
     kind for kind, layer in LAYERS.items() if layer == CHANGES and kind not in (ASIDE, "same")
 )
+STALE = "stale"
 LOUD = ("errors", "timeouts")
 """The faults after which the same call succeeds."""
 UNDISTURBED = "no event"
@@ -92,8 +92,26 @@ def events_of(dialogue: Trajectory) -> list[Event]:
     ]
 
 
-def with_events(modality: Modality, tools: Tools, database: Records) -> Modality:
-    """Return the modality for runs with conditions, which has more scores, facts and reasons."""
+def with_events(
+    modality: Modality,
+    tools: Tools,
+    database: Records,
+    conditions: Mapping[str, Any],
+    dialogues: Sequence[Trajectory],
+) -> Modality:
+    """Return the modality for runs with conditions, which has more scores, facts and reasons.
+
+    False bookings are counted only if the agent calls functions or reports bookings in a dialogue.
+    """
+    can_book = any(
+        "bookings" in dialogue.more or any("tool_calls" in message for message in dialogue.messages)
+        for dialogue in dialogues
+    )
+    counted = [
+        (name, label, kinds)
+        for name, label, kinds in COUNTED
+        if not conditions.keys().isdisjoint(kinds)
+    ]
 
     def row(dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         own = modality.row(dialogue, goal)
@@ -107,20 +125,27 @@ def with_events(modality: Modality, tools: Tools, database: Records) -> Modality
             for scope in disturbed.get(domain, {UNDISTURBED}):
                 numbers[f"disturbed.{scope}"] += 1
                 numbers[f"recovered.{scope}"] += int(own[f"success.{domain}"])
-        numbers += _reports(dialogue, goal, tools, database)
+        numbers += _reports(dialogue, goal, tools, database, can_book=can_book)
         return {**own, **numbers, **_asides(dialogue)}
 
     def explain(dialogue: Trajectory, goal: Goal, is_scored: bool) -> Explanation:
         explained = modality.explain(dialogue, goal, is_scored)
         turns, causes = list(explained.turns), dict[tuple[str, str], Reason]()
         open_calls = _open_calls(dialogue, tools)
+        misinformed = {found.scope for found in explained.reasons if found.code == "said-wrong"}
         for kind, domain, turn, slot in events_of(dialogue):
             label = "fault of a tool" if kind in FAULT_KINDS else "change of the user"
+            label = "aside of the user" if kind == ASIDE else label
             place = max(0, min(turn, len(turns) - 1))
-            fact = Fact(label, " ".join(filter(None, (kind, slot))), domain)
+            # The turn distinguishes the fact from an equal one in the turn before.
+            fact = Fact(label, " ".join(filter(None, (kind, slot, f"(turn {turn})"))), domain)
             turns[place] = turns[place]._replace(facts=(*turns[place].facts, fact))
-            has_failed = explained.outcomes.get(domain, {}).get(SUCCESS) is False
-            if has_failed and kind != ASIDE and (kind not in LOUD or domain in open_calls):
+            is_cause = explained.outcomes.get(domain, {}).get(SUCCESS) is False
+            if kind in LOUD:
+                is_cause = is_cause and (domain, turn) in open_calls
+            elif kind == STALE:
+                is_cause = is_cause and domain in misinformed
+            if is_cause and kind != ASIDE:
                 text: Any = "live" if dialogue.messages else "acts"
                 cause = reason(f"after-{kind}", SUCCESS, domain, turn, {}, column=text)
                 causes.setdefault((domain, kind), cause)
@@ -130,10 +155,10 @@ def with_events(modality: Modality, tools: Tools, database: Records) -> Modality
     def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         yield from modality.measures(sums, sign)
         described = partial(Measure, is_description=True, lower_is_better=True)
-        for name, label, kinds in COUNTED:
+        for name, label, kinds in counted:
             for scope in (WHOLE, *(kind for kind in kinds if sums[f"{name}.{kind}"])):
                 of = mean(f"{name}.{scope}", of="with_conditions")
-                yield described(name, label, sign(name), of, unit="events", scope=scope)
+                yield described(name, label, sign(name), of, unit="a dialogue", scope=scope)
         yield from RECOVERED.measures(sums, sign)
         for name, label, part, cases in SHARES:
             if sums[cases]:
@@ -153,7 +178,9 @@ def with_events(modality: Modality, tools: Tools, database: Records) -> Modality
     return modality._replace(columns=columns, row=row, explain=explain, measures=measures)
 
 
-def _reports(dialogue: Trajectory, goal: Goal, tools: Tools, database: Records) -> Counter[str]:
+def _reports(
+    dialogue: Trajectory, goal: Goal, tools: Tools, database: Records, *, can_book: bool
+) -> Counter[str]:
     """Count false reports of the agent: that it has booked, and that there is nothing.
 
     The acts that the user states and understands are known unless the user is a model.
@@ -163,7 +190,7 @@ def _reports(dialogue: Trajectory, goal: Goal, tools: Tools, database: Records) 
     made: list[Returned] = []
     own = (_acts_in(dialogue.report.get(side)) for side in ("said", "understood"))
     turns = list(zip(*own, strict=False)) or [tuple(_acts_in(turn)) for turn in dialogue.acts]
-    counts = Counter({"heard": bool(turns), "can_book": bool(turns and (booked or any(calls)))})
+    counts = Counter({"heard": bool(turns), "can_book": bool(turns and can_book)})
     wishes: dict[str, dict[str, str]] = {}
     domain = None
     for number, (said, told) in enumerate(turns):
@@ -205,11 +232,15 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, LIST) else ()
 
 
-def _open_calls(dialogue: Trajectory, tools: Tools) -> set[str]:
-    """Return the domains with a call whose last attempt failed."""
-    calls = chain.from_iterable(calls_by_turn(dialogue.talk, tools) if dialogue.talk else ())
-    last = {(call.function, json.dumps(call.arguments)): returned_by(call) for call in calls}
-    return {of.domain for of in last.values() if of and of.has_failed}
+def _open_calls(dialogue: Trajectory, tools: Tools) -> set[tuple[str, int]]:
+    """Return the domains and turns of the calls whose last attempt failed."""
+    turns = calls_by_turn(dialogue.talk, tools) if dialogue.talk else ()
+    last = {
+        (call.function, json.dumps(call.arguments)): (returned_by(call), turn)
+        for turn, calls in enumerate(turns)
+        for call in calls
+    }
+    return {(found.domain, turn) for found, turn in last.values() if found and found.has_failed}
 
 
 def _asides(dialogue: Trajectory) -> Counter[str]:

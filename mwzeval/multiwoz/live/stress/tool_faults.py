@@ -105,7 +105,7 @@ class FaultyTools:
         fault = self._failed_call(name, kind, values) or changed(domain, values, result)
         if fault is None:
             return result
-        self._log.fault(fault[0], domain)
+        self._log.fault(fault[0], domain, once=fault[0] in (STALE, FULL))
         return fault[1]
 
     def _failed_call(self, name: str, kind: str, values: Arguments) -> Fault:

@@ -99,6 +99,15 @@ def test_all_formats(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "75" in text
 
 
+@pytest.mark.parametrize("entry", [None, {}, True, "x", [[]], {"errors": 10**400}])
+def test_odd_conditions_in_a_header_are_no_failure_of_the_program(entry: Any) -> None:
+    clean, odd = run_of("clean", HEADER), run_of("odd", {**HEADER, "stress": entry})
+    assert main(["stress", clean, odd, "-o", "out.json"]) == (
+        0 if entry and isinstance(entry, dict) else 2
+    )
+    assert main(["evaluate", odd, "-o", "out.json"]) == 0
+
+
 def test_runs_that_do_not_match_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     clean, hard = run_of("clean", HEADER), run_of("hard", UNDER)
     others = {

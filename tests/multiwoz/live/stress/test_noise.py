@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.messages import turns_of
 from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.cues import keyed_lines
@@ -77,6 +78,31 @@ def test_word_tables_have_no_values() -> None:
     for (talk,) in table("small_talk.txt"):
         assert len(talk) <= 45
         assert meaning.isdisjoint(re.findall(r"[a-z']+", talk.lower())), talk
+
+
+@pytest.mark.parametrize("text", ["x" * 1000, "x" * 300_000, "gardenia" * 9999])
+def test_long_words_stay(text: str) -> None:
+    assert noised(text, "typos=1,asr=1,names=1") == text
+
+
+def test_letters_with_a_longer_lower_case_move_nothing() -> None:
+    before, name, after = "İİİİİİ and ", "the pewter ladle", ", call 01632960273"
+    for key in range(20):
+        noisy = noised(before + name + after, "names=1", f"0/{key}/1")
+        assert noisy.startswith(before)
+        assert noisy.endswith(after)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("hrad", "hard=1", "typos=.1,hard", "words,tools", "typos", "typos=2", "typos=nan"),
+        *("typos=.1,typos=.2", "impatient=1", "impatient=2.5", "passive=.6,rush=.6"),
+    ],
+)
+def test_impossible_conditions_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--stress"):
+        parse_conditions(text)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from mwzeval.multiwoz.live.stress.scores import answer_to_aside
 from mwzeval.scores.score import WHOLE
 from tests.multiwoz.live.written_runs import HEADER, line, scored
 
-UNDER = {**HEADER, "stress": {"version": 1, "name": "hard", "tables": "01234567", "errors": 0.2}}
+RATES = {"errors": 0.2, "change": 0.3}
+UNDER = {**HEADER, "stress": {"version": 1, "name": "hard", "tables": "01234567", **RATES}}
 UNAVAILABLE = '{"status": "unavailable", "reason": "try again"}'
 
 
@@ -200,9 +201,9 @@ def test_explanations_show_events_and_name_those_of_failed_domains_as_causes() -
     )
     explained = scored(UNDER, failed).explain("smp0022")
     facts = [[tuple(fact) for fact in turn.facts] for turn in explained.turns]
-    assert ("fault of a tool", "empty", "attraction") in facts[0]
-    assert ("change of the user", "aside gym", "attraction") in facts[0]
-    assert ("change of the user", "change type", "attraction") in facts[1]
+    assert ("fault of a tool", "empty (turn 0)", "attraction") in facts[0]
+    assert ("aside of the user", "aside gym (turn 0)", "attraction") in facts[0]
+    assert ("change of the user", "change type (turn 1)", "attraction") in facts[1]
     assert [(r.code, r.scope, r.turn) for r in explained.reasons][:2] == [
         ("after-empty", "attraction", 0),
         ("after-change", "attraction", 1),
