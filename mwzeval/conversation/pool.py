@@ -148,8 +148,8 @@ class Threads:
 
     Entering it raises the exceptions of `RunSetting.begin`. The number of dialogues that are
     running or not yet returned never exceeds the number of threads. `on_event` receives the changes
-    of dialogues with custom code. On exit, `RunSetting.stop` is called; threads that do not end are
-    abandoned.
+    of dialogues with custom code. `on_end` receives the dialogues of `start`, or an exception. On
+    exit, `RunSetting.stop` is called; threads that do not end are abandoned.
     """
 
     def __init__(
@@ -157,12 +157,14 @@ class Threads:
         setting: RunSetting,
         count: int = 1,
         on_event: Callable[[Event], object] | None = None,
+        on_end: Callable[[Trajectory | BaseException], object] | None = None,
     ) -> None:
         self._setting = setting
         self._count = count
         self._on_event = on_event
         self._waiting: SimpleQueue[Planned | None] = SimpleQueue()
         self._held: SimpleQueue[Trajectory | BaseException] = SimpleQueue()
+        self._on_end = on_end or self._held.put
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Threads:
@@ -192,15 +194,22 @@ class Threads:
             if busy == self._count:
                 yield self._next()
                 busy -= 1
-            elif busy == len(self._threads):
-                name = f"dialogue-{busy + 1}"
-                # Daemon threads, because a thread in a DNS lookup cannot be interrupted.
-                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
-                self._threads[-1].start()
-            self._waiting.put(planned)
+            self.start(planned)
             busy += 1
         for _ in range(busy):
             yield self._next()
+
+    def start(self, planned: Planned) -> None:
+        """Run a dialogue in a thread as soon as one is free, or now in this one if `count` is 1."""
+        if self._count == 1:
+            self._run(planned)
+            return
+        if len(self._threads) < self._count:
+            name = f"dialogue-{len(self._threads) + 1}"
+            # Daemon threads, because a thread in a DNS lookup cannot be interrupted.
+            self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+            self._threads[-1].start()
+        self._waiting.put(planned)
 
     def finished(self) -> Iterator[Trajectory]:
         """Yield the dialogues that have ended and were not yielded before."""
@@ -217,13 +226,16 @@ class Threads:
         return held
 
     def _work(self) -> None:
-        while (planned := self._waiting.get()) is not None:
-            held: Trajectory | BaseException
-            try:
-                held = self._hold(planned)
-            except BaseException as error:
-                held = error
-            self._held.put(held)
+        for planned in iter(self._waiting.get, None):
+            self._run(planned)
+
+    def _run(self, planned: Planned) -> None:
+        held: Trajectory | BaseException
+        try:
+            held = self._hold(planned)
+        except BaseException as error:
+            held = error
+        self._on_end(held)
 
     def _hold(self, planned: Planned) -> Trajectory:
         record = Record(self._on_event)
@@ -478,24 +490,30 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
     process = os.getpid()
     lock = threading.Lock()  # the thread of a tool server also records its calls
 
-    def send(event: Event) -> None:
+    def send(kind: str, value: Any) -> None:
         if os.getpid() != process:
             os._exit(1)  # this is a child process that the agent has forked and not ended
         with lock:
-            connection.send(("event", event))
+            connection.send((kind, value))
 
-    try:
-        with Threads(setting, threads, None if setting.trusts else send) as pool:
-            connection.send(("ready", None))
-            for held in pool.held(iter(connection.recv, None)):
-                connection.send(("ended", held))
-            connection.recv()  # until the parent has received all messages and kills this process
-    except (KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionError):
-        pass
-    except MwzevalError as error:
-        connection.send(("refused", error))
-    except Exception:
-        # Errors of user and agent are already recorded; this is an error of the setting.
+    def end(held: Trajectory | BaseException) -> None:
         with suppress(OSError):  # an agent may have closed the connection
-            connection.send(("raised", traceback.format_exc()))
+            if isinstance(held, Trajectory):
+                send("ended", held)
+            elif isinstance(held, MwzevalError):
+                send("refused", held)
+            else:  # errors of user and agent are already recorded; this is one of the setting
+                send("raised", "".join(traceback.format_exception(held)))
+
+    on_event = None if setting.trusts else partial(send, "event")
+    try:
+        with Threads(setting, threads, on_event, end) as pool:
+            send("ready", None)
+            for planned in iter(connection.recv, None):
+                pool.start(planned)
+            connection.recv()  # until the parent has received all messages and kills this process
+    except (EOFError, ConnectionError):  # the parent has ended
+        pass
+    except Exception as error:
+        end(error)
     os._exit(1)  # exit without waiting for threads that do not end
