@@ -18,6 +18,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -30,7 +31,7 @@ from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.reading import RepeatedKeys, read_json
-from mwzeval.metrics.measure import Measure, Sign, mean
+from mwzeval.metrics.measure import Measure, Rate, Sign
 from mwzeval.scores.findings import Findings, found, repeated
 from mwzeval.scores.score import WHOLE, Score
 from mwzeval.scores.sheets import Cell, Sheet, sheet
@@ -325,51 +326,34 @@ class Accounts:
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         """Yield the scores that are defined for these column sums; lower is always better."""
-
-        def quotient(
-            name: str,
-            label: str,
-            whole: str,
-            unit: str,
-            places: int,
-            cases: str = "",
-            part: str = "",
-        ) -> Measure:
-            signature = sign(name)
-            if unit == "USD":
+        for rate in self._rates(sums):
+            signature = sign(rate.name)
+            if rate.unit == "USD":
                 signature = signature.extended({"prices": self.prices})
-            return Measure(
-                name,
-                label,
-                signature,
-                mean(part or name, of=whole),
-                places,
-                cases=cases or whole,
-                lower_is_better=True,
-                unit=unit,
-                is_description=True,
-            )
+            yield from rate.measures(sums, signature)
 
-        def cost(whose: str, label: str) -> Iterator[Measure]:
-            usd, counted, successes = f"{whose}_usd", f"{whose}_counted", f"{whose}_successes"
-            if sums[counted]:
-                places = _places(sums[usd] / sums[counted])
-                yield quotient(usd, f"{label}, USD", counted, "USD", places)
-                if sums[successes]:
-                    name, shown = f"{usd}_per_success", f"{label} per success, USD"
-                    yield quotient(name, shown, successes, "USD", places, counted, usd)
+    def _rates(self, sums: Mapping[str, float]) -> Iterator[Rate]:
+        described = partial(Rate, lower_is_better=True, is_description=True)
+
+        def cost(whose: str, label: str) -> Iterator[Rate]:
+            usd, counted = f"{whose}_usd", f"{whose}_counted"
+            places = _places(sums[usd] / sums[counted]) if sums[counted] else 0
+            of_usd = partial(described, part=usd, cases=counted, places=places, unit="USD")
+            yield of_usd(usd, f"{label}, USD", whole=counted)
+            name, whole = f"{usd}_per_success", f"{whose}_successes"
+            yield of_usd(name, f"{label} per success, USD", whole=whole)
 
         for account in self.sides:
             side, label = account.side, account.label
             counted, timed = f"{side}_counted", f"{side}_timed"
-            if sums[DIALOGUES]:
-                name = f"{side}_requests"
-                yield quotient(name, f"{label}: requests", DIALOGUES, "requests", 2)
-            for part in ("tokens_in", "tokens_out") if sums[counted] else ():
-                yield quotient(f"{side}_{part}", f"{label}: {LABELS[part]}", counted, "tokens", 1)
-            if side == AGENT and sums[timed]:
-                shown = f"{label}: seconds per turn"
-                yield quotient(f"{side}_seconds", shown, timed, "s", 2, DIALOGUES)
+            name = f"{side}_requests"
+            yield described(name, f"{label}: requests", name, DIALOGUES, places=2, unit="requests")
+            for part in ("tokens_in", "tokens_out"):
+                name, shown = f"{side}_{part}", f"{label}: {LABELS[part]}"
+                yield described(name, shown, name, counted, unit="tokens")
+            if side == AGENT:
+                name, shown = f"{side}_seconds", f"{label}: seconds per turn"
+                yield described(name, shown, name, timed, cases=DIALOGUES, places=2, unit="s")
             if account.price is not None:
                 yield from cost(side, f"{label}: cost")
         if self.is_priced:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -266,6 +267,55 @@ def table_of_means(
 
 def _mean_value(column: str, sums: Sums) -> NDArray[np.float64]:
     return np.asarray(sums[column] / RESOLUTION / sums[f"{column}:n"])
+
+
+class Rate(NamedTuple):
+    """A score that is the sum of the column `part` divided by the sum of the column `whole`.
+
+    The score is in percent unless it has another `unit`. If both columns are 0 or 1 for each unit
+    of the table (`is_outcome`), its intervals are Wilson intervals. `cases` is the column with the
+    number of units that the score is about (None: `whole`). The other fields are those of a
+    `Measure`.
+    """
+
+    name: str
+    label: str
+    part: str
+    whole: str
+    is_outcome: bool = False
+    cases: str | None = None
+    places: int = 1
+    unit: str = PERCENT
+    lower_is_better: bool = False
+    is_description: bool = False
+
+    def measures(
+        self,
+        sums: Mapping[str, float],
+        signature: Signature,
+        scopes: Iterable[str] = (),
+        joint: str = ".",
+    ) -> Iterator[Measure]:
+        """Yield the score of the whole table, or of each of the `scopes`, where it is defined.
+
+        The columns of a scope have its name after `joint`: `COLUMN.SCOPE`.
+        """
+        for scope, suffix in [(s, f"{joint}{s}") for s in scopes] or [(WHOLE, "")]:
+            part, whole = f"{self.part}{suffix}", f"{self.whole}{suffix}"
+            if sums[whole]:
+                yield Measure(
+                    name=self.name,
+                    label=self.label,
+                    signature=signature,
+                    of=(percentage if self.unit == PERCENT else mean)(part, of=whole),
+                    places=self.places,
+                    scope=scope,
+                    cases=f"{self.cases or self.whole}{suffix}",
+                    outcome=part if self.is_outcome else None,
+                    lower_is_better=self.lower_is_better,
+                    unit=self.unit,
+                    is_description=self.is_description,
+                )
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:

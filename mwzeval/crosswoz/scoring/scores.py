@@ -28,7 +28,7 @@ from mwzeval.crosswoz.reading import Predicted
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import delexicalized, lexicalized
 from mwzeval.crosswoz.tracks import JOINT_NAMES
-from mwzeval.metrics.measure import Measure, f_score, percentage, ratio
+from mwzeval.metrics.measure import Measure, Rate, f_score, ratio
 from mwzeval.scores.explanation import MISSING, SPURIOUS, WRONG, Fact, Reason
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics.bootstrap import Sums
@@ -104,36 +104,6 @@ def selects(exchange: Exchange) -> bool:
 def turn_scopes(gold: Dialogue, exchange: Exchange) -> tuple[str, ...]:
     """Return the scopes of an exchange: the goal type, and `SELECT_TURNS` if the user selects."""
     return (gold.goal_type, SELECT_TURNS) if selects(exchange) else (gold.goal_type,)
-
-
-def rates(
-    name: str,
-    label: str,
-    signature: Signature,
-    sums: Mapping[str, float],
-    scopes: Iterable[str],
-    part: str,
-    whole: str,
-    *,
-    is_outcome: bool = False,
-) -> Iterator[Measure]:
-    """Yield the share of the column `part` in the column `whole`, in percent, by scope.
-
-    Scopes in which `whole` is 0 are left out. The cases are the `dialogues` of the track. An
-    outcome is 0 or 1 for each dialogue.
-    """
-    cases = f"{whole.partition('.')[0]}.dialogues"
-    for scope in scopes:
-        if sums[f"{whole}@{scope}"]:
-            yield Measure(
-                name,
-                label,
-                signature,
-                percentage(f"{part}@{scope}", of=f"{whole}@{scope}"),
-                scope=scope,
-                cases=f"{cases}@{scope}",
-                outcome=f"{part}@{scope}" if is_outcome else None,
-            )
 
 
 Item = TypeVar("Item", bound=Hashable)
@@ -317,15 +287,11 @@ class StateScores(TrackScores):
         """Yield the variants of joint accuracy, by goal type and for Select turns, and slot F1."""
         choices = {"conditioning": self._conditioning}
         for variant, (suffix, text, rule) in VARIANTS.items():
-            yield from rates(
-                f"dst.{self.joint}{suffix}",
-                f"{LABELS[self.joint]}{text}",
-                sign("dst", {**choices, "values": rule}),
-                sums,
-                JOINT_SCOPES,
-                f"dst.{variant}",
-                "dst.turns",
-            )
+            name, label = f"dst.{self.joint}{suffix}", f"{LABELS[self.joint]}{text}"
+            signature = sign("dst", {**choices, "values": rule})
+            columns = f"dst.{variant}", "dst.turns"
+            rate = Rate(name, label, *columns, cases="dst.dialogues", places=2)
+            yield from rate.measures(sums, signature, JOINT_SCOPES, "@")
         if sums[f"dst.slots_{GOLD}@{WHOLE}"]:
             exact = sign("dst", {**choices, "values": VARIANTS[STRICT][2]})
             yield from SLOTS.measures("dst.slot_{}", "Slot", exact, sums)
@@ -598,7 +564,8 @@ class SimulatorScores(TrackScores):
         for variant, (label, compared) in JOINT.items():
             signature = sign("sim", {"lines": compared, "first_turn": "out"})
             name = f"sim.{variant}"
-            yield from rates(name, label, signature, sums, ALL_AND_TYPES, name, "sim.turns")
+            rate = Rate(name, label, name, "sim.turns", cases="sim.dialogues", places=2)
+            yield from rate.measures(sums, signature, ALL_AND_TYPES, "@")
         signature = sign("sim", {"acts": "exact", "first_turn": "in"})
         yield from USER_ACTS.measures("sim.{}", "User act", signature, sums)
 

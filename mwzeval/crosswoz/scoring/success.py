@@ -43,11 +43,10 @@ from mwzeval.crosswoz.scoring.scores import (
     TrackExplanation,
     TrackScores,
     listed,
-    rates,
 )
 from mwzeval.crosswoz.scoring.scores import MEANINGS as MEANINGS_OF_TRACKS
 from mwzeval.crosswoz.scoring.text_scores import TextScores
-from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.measure import Measure, Rate
 from mwzeval.scores.explanation import Fact, Reason
 from mwzeval.scores.score import WHOLE, Signature
 
@@ -434,7 +433,8 @@ def outcome_rates(
 ) -> Iterator[Measure]:
     """Yield the share of dialogues with an outcome in percent, by scope."""
     name = f"e2e.{kind}"
-    return rates(name, label, signature, sums, scopes, name, "e2e.dialogues", is_outcome=True)
+    rate = Rate(name, label, name, "e2e.dialogues", is_outcome=True, places=2)
+    return rate.measures(sums, signature, scopes, "@")
 
 
 ENDS = (DEPARTURE, DESTINATION)

@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
-from mwzeval.metrics.measure import Measure, Sign, mean
+from mwzeval.metrics.measure import Measure, Rate, Sign
 from mwzeval.multiwoz.acts import INFORMING, Act, checked_acts
 from mwzeval.multiwoz.convlab.resources import (
     REFERENCE,
@@ -40,10 +40,9 @@ from mwzeval.multiwoz.schema import (
 )
 from mwzeval.multiwoz.scoring.informed import (
     CORRECTED_SUPERFLUOUS,
-    INFORM_SHARES,
+    INFORM_RATES,
     SLOT_RULES,
     inform_row,
-    shares,
     superfluous_slots,
 )
 
@@ -346,22 +345,21 @@ def judged(
 
 # Scores as in published tables
 
-SHARES = (
-    ("complete", "Complete", "complete", "dialogues"),
-    ("success", "Success", "success", "dialogues"),
-    ("book_rate", "Book rate", "book", "dialogues_booking"),
-    *INFORM_SHARES,
-    ("domains_satisfied", "Domains satisfied", "domains_satisfied", "domains"),
-    ("goals_satisfied", "Goals satisfied", "goals_satisfied", "dialogues"),
+TURNS = partial(Rate, unit="turns", lower_is_better=True, is_description=True)
+SUCCESS = Rate("success", "Success", "success", "dialogues", is_outcome=True)
+RATES = (
+    Rate("complete", "Complete", "complete", "dialogues", is_outcome=True),
+    SUCCESS,
+    Rate("book_rate", "Book rate", "book", "dialogues_booking"),
+    *INFORM_RATES,
+    Rate("domains_satisfied", "Domains satisfied", "domains_satisfied", "domains"),
+    Rate("goals_satisfied", "Goals satisfied", "goals_satisfied", "dialogues", is_outcome=True),
+    TURNS("turns", "Turns", "steps", "dialogues"),
+    TURNS("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
 )
-"""Name and label of scores in percent, with the columns of their ratio."""
-MEANS = (
-    ("turns", "Turns", "steps", "dialogues"),
-    ("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
-)
-"""Name, label and columns of other scores. As in published tables, turns of both sides count."""
+"""As in published tables, turns of both sides count."""
 COLUMNS = (
-    *dict.fromkeys(column for _, _, *columns in (*SHARES, *MEANS) for column in reversed(columns)),
+    *dict.fromkeys(column for rate in RATES for column in (rate.whole, rate.part)),
     *(f"{column}.{domain}" for domain in ALL_DOMAINS for column in ("dialogues", "success")),
 )
 
@@ -389,19 +387,6 @@ def row(outcome: Outcome) -> dict[str, float]:
 
 def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     """Yield the scores that are defined for these column sums."""
-    yield from shares(SHARES, sums, sign)
-    for name, label, part, whole in MEANS:
-        if sums[whole]:
-            yield Measure(
-                name,
-                label,
-                sign(name),
-                mean(part, of=whole),
-                cases=whole,
-                lower_is_better=True,
-                unit="turns",
-                is_description=True,
-            )
-    for domain in ALL_DOMAINS:
-        of_domain = ("success", "Success", f"success.{domain}", f"dialogues.{domain}")
-        yield from shares([of_domain], sums, sign, scope=domain)
+    for rate in RATES:
+        yield from rate._replace(places=2).measures(sums, sign(rate.name))
+    yield from SUCCESS._replace(places=2).measures(sums, sign(SUCCESS.name), ALL_DOMAINS)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.metrics.measure import Measure, Sign
+from mwzeval.metrics.measure import Measure, Rate, Sign
 from mwzeval.multiwoz.grounding.claims import (
     INVENTED,
     SLOTS,
@@ -23,7 +23,7 @@ from mwzeval.multiwoz.grounding.claims import (
 from mwzeval.multiwoz.grounding.log import OF_LOG
 from mwzeval.multiwoz.reasons import SHOWN, listed, reason, unmet
 from mwzeval.multiwoz.schema import ALL_DOMAINS, BOOKED_BY, NAMED_BY, PROVIDABLE
-from mwzeval.multiwoz.scoring.goal_success import Rate, Rates, judge
+from mwzeval.multiwoz.scoring.goal_success import Rates, judge
 from mwzeval.scores.explanation import Fact, Reason
 from mwzeval.scores.score import WHOLE
 

@@ -16,7 +16,7 @@ from mwzeval.conversation.messages import NOWHERE, Turn, read_messages, turns_of
 from mwzeval.conversation.protocols import USER_STOP
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Sign, mean, percentage
+from mwzeval.metrics.measure import Measure, Rate, Sign
 from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.convlab import evaluator as act_scores
 from mwzeval.multiwoz.convlab.evaluator import (
@@ -52,8 +52,8 @@ from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED_VALUES
 from mwzeval.multiwoz.scoring.explanation import spelled
-from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
-from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_SHARES, shares
+from mwzeval.multiwoz.scoring.goal_success import Rates
+from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_RATES
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,
@@ -88,17 +88,34 @@ SCORED_ENDS = {
     "agent_error": "Failed by the agent",
     "user_error": "Failed by the user",
 }
-MEANS = (
-    ("user_turns", "User turns", "turns"),
-    ("tool_calls", "Tool calls", "calls"),
-    ("tool_errors", "Tool errors", "errors"),
+_DESCRIPTION = partial(Rate, cases=ALL, is_description=True, lower_is_better=True)
+MEANS = tuple(
+    _DESCRIPTION(name, label, name, ALL, unit=unit, places=2)
+    for name, label, unit in (
+        ("user_turns", "User turns", "turns"),
+        ("tool_calls", "Tool calls", "calls"),
+        ("tool_errors", "Tool errors", "errors"),
+    )
 )
-"""Name, label and unit of the counts whose mean per dialogue is shown."""
+"""The counts whose mean per dialogue is shown."""
+RATES = (
+    *INFORM_RATES,
+    Rate(COMPLETE, "Complete (as the user believes)", COMPLETE, "telling", is_outcome=True),
+    *MEANS,
+    *(
+        _DESCRIPTION(
+            f"end.{end}", label, end, ALL, is_outcome=True, lower_is_better=end != USER_STOP
+        )
+        for end, label in SCORED_ENDS.items()
+    ),
+    _DESCRIPTION("user_faults", "Faults of the user, % of turns", "faults", "watched_turns"),
+)
+"""The scores that follow task success and the grounded scores."""
 TEXT_COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
     *INFORM_COLUMNS,
-    *(name for name, _, _ in MEANS),
+    *(rate.name for rate in MEANS),
     *SCORED_ENDS,
     *(COMPLETE, "telling", "faults", "watched_turns"),
 )
@@ -248,39 +265,17 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
 def _text_measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     if not sums[ALL]:
         return
-
-    described = partial(Measure, cases=ALL, is_description=True, lower_is_better=True)
     yield from TASK.measures(sums, sign)
     yield from grounded_measures(GROUNDED, sums, sign)
-    yield from shares(INFORM_SHARES, sums, sign, places=1)
-    if sums["telling"]:
-        yield Measure(
-            COMPLETE,
-            "Complete (as the user believes)",
-            sign(COMPLETE),
-            percentage(COMPLETE, of="telling"),
-            places=1,
-            cases="telling",
-            outcome=COMPLETE,
-        )
-    for name, label, unit in MEANS:
-        yield described(name, label, sign(name), mean(name, of=ALL), unit=unit)
-    for end, label in SCORED_ENDS.items():
-        name, share = f"end.{end}", percentage(end, of=ALL)
-        is_worse = end != USER_STOP
-        measure = described(name, label, sign(name), share, places=1, outcome=end)
-        yield replace(measure, lower_is_better=is_worse)
-    if sums["watched_turns"]:
-        name, label = "user_faults", "Faults of the user, % of turns"
-        yield described(name, label, sign(name), percentage("faults", of="watched_turns"), places=1)
+    for rate in RATES:
+        yield from rate.measures(sums, sign(rate.name))
 
 
 def _text_plain(
     sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Any]:
     alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
-    shares = (name for name, *_ in INFORM_SHARES)
-    own = (*shares, COMPLETE, *(name for name, _, _ in MEANS), "user_faults")
+    own = [rate.name for rate in RATES if not rate.name.startswith("end.")]
     return {
         "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
         "grounded": grounded_view(GROUNDED, sums, values),
@@ -477,8 +472,8 @@ def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Mod
     def plain(
         sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
     ) -> dict[str, Any]:
-        names = (*act_scores.SHARES, *act_scores.MEANS)
-        live = {name: values[name][WHOLE] for name, *_ in names if name in values}
+        names = (rate.name for rate in act_scores.RATES)
+        live = {name: values[name][WHOLE] for name in names if name in values}
         live |= {name: scopes[WHOLE] for name, scopes in values.items() if "^" in name}
         return {"live": live}
 

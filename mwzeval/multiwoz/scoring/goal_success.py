@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.metrics.measure import Measure, Rate, Sign
 from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State
@@ -224,17 +224,6 @@ def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
     return not offered or not set(offered) <= set(found)
 
 
-class Rate(NamedTuple):
-    """A percentage: the count `outcome` divided by the count `cases`."""
-
-    name: str
-    label: str
-    outcome: str
-    cases: str
-    lower_is_better: bool = False
-    is_description: bool = False
-
-
 class Rates:
     """Rows and measures of percentages, in total and per scope (a domain or a slot).
 
@@ -244,13 +233,12 @@ class Rates:
 
     def __init__(self, rates: Sequence[Rate], scopes: Iterable[str], *, of_dialogues: bool) -> None:
         self.scopes = (WHOLE, *scopes)
-        counts = tuple(dict.fromkeys(name for rate in rates for name in (rate.cases, rate.outcome)))
+        counts = tuple(dict.fromkeys(name for rate in rates for name in (rate.whole, rate.part)))
         self.columns = tuple(f"{count}.{scope}" for count in counts for scope in self.scopes)
         self._of_scope = {
             scope: tuple(f"{count}.{scope}" for count in counts) for scope in self.scopes
         }
-        self._rates = rates
-        self._of_dialogues = of_dialogues
+        self._rates = [rate._replace(is_outcome=of_dialogues) for rate in rates]
 
     def row(self, counted: Mapping[str, Sequence[float]]) -> dict[str, float]:
         """Return a dialogue's row; `counted` maps each scope to its counts, rate by rate."""
@@ -262,21 +250,8 @@ class Rates:
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         """Yield the percentages of each scope that has cases."""
-        for name, label, outcome, cases, lower_is_better, is_description in self._rates:
-            for scope in self.scopes:
-                if sums[f"{cases}.{scope}"]:
-                    yield Measure(
-                        name=name,
-                        label=label,
-                        signature=sign(name),
-                        of=percentage(f"{outcome}.{scope}", of=f"{cases}.{scope}"),
-                        places=1,
-                        scope=scope,
-                        cases=f"{cases}.{scope}",
-                        outcome=f"{outcome}.{scope}" if self._of_dialogues else None,
-                        lower_is_better=lower_is_better,
-                        is_description=is_description,
-                    )
+        for rate in self._rates:
+            yield from rate.measures(sums, sign(rate.name), self.scopes)
 
 
 GOAL_SUCCESS = Rates(

@@ -5,13 +5,10 @@ Act-level and text-level dialogues use the same rules. Source: the published eva
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
-from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.metrics.measure import Rate
 from mwzeval.multiwoz.schema import ALL_DOMAINS
-from mwzeval.scores.score import WHOLE
 
 SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
 """Domain, slot in acts, slot in goals, rules under which it may be superfluous, value pattern."""
@@ -27,17 +24,14 @@ def superfluous_slots(rules: str) -> dict[str, set[str]]:
 
 
 CORRECTED_SUPERFLUOUS = superfluous_slots("corrected")
-INFORM_SHARES = (
-    ("inform_precision", "Inform precision", "precision", "dialogues_asking"),
-    ("inform_recall", "Inform recall", "recall", "dialogues_asking"),
-    ("inform_f1", "Inform F1", "f1", "dialogues_asking"),
-    ("inform_micro_precision", "Inform precision (micro)", "found", "told"),
-    ("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
+INFORM_RATES = (
+    Rate("inform_precision", "Inform precision", "precision", "dialogues_asking"),
+    Rate("inform_recall", "Inform recall", "recall", "dialogues_asking"),
+    Rate("inform_f1", "Inform F1", "f1", "dialogues_asking"),
+    Rate("inform_micro_precision", "Inform precision (micro)", "found", "told"),
+    Rate("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
 )
-"""Name and label of a score in percent, and the columns of its numerator and denominator."""
 INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "recall", "f1")
-OUTCOMES = frozenset({"complete", "success", "goals_satisfied"})
-"""Columns that are 0 or 1 for a dialogue."""
 
 
 def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
@@ -50,18 +44,3 @@ def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
     precision = found / informed if found else 0.0
     f1 = 2 * precision * recall / (precision + recall) if found else 0.0
     return {**numbers, "precision": precision, "recall": recall, "f1": f1, "dialogues_asking": 1}
-
-
-def shares(
-    names: Iterable[tuple[str, str, str, str]],
-    sums: Mapping[str, float],
-    sign: Sign,
-    places: int = 2,
-    scope: str = WHOLE,
-) -> Iterator[Measure]:
-    """Yield the defined scores in percent; `names` has the form of `INFORM_SHARES`."""
-    for name, label, part, whole in names:
-        if sums[whole]:
-            outcome = part if part.partition(".")[0] in OUTCOMES else None
-            score = percentage(part, of=whole)
-            yield Measure(name, label, sign(name), score, places, scope, whole, outcome)

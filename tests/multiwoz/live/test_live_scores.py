@@ -13,7 +13,7 @@ from mwzeval.multiwoz.convlab.evaluator import COLUMNS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.judge import Judge
 from mwzeval.multiwoz.live.report import LiveScorer, described
-from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_SHARES
+from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_RATES
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
 from mwzeval.scores.score import WHOLE
 from tests.cases import tabled
@@ -300,9 +300,9 @@ def test_what_is_said_of_a_ride_counts() -> None:
 def test_the_rates_are_in_reports_under_the_names_that_they_have_in_acts() -> None:
     run = scored(line("smp0021"), line("smp0022", "phone"))
     found, rows = values(run), run.report().table.sums()
-    for name, _, part, whole in INFORM_SHARES:
-        assert found[name] == pytest.approx(100 * rows[part] / rows[whole])
-        assert run.report().metrics["live"][name] == found[name]
+    for rate in INFORM_RATES:
+        assert found[rate.name] == pytest.approx(100 * rows[rate.part] / rows[rate.whole])
+        assert run.report().metrics["live"][rate.name] == found[rate.name]
     assert found["inform_micro_recall"] < 100
     assert {*INFORM_COLUMNS} < {*COLUMNS}
     assert {score.scope for score in run.report().scores if score.name == "inform_f1"} == {WHOLE}

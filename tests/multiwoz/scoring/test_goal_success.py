@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.measure import ScoredTable
+from mwzeval.metrics.measure import Rate, ScoredTable
 from mwzeval.multiwoz.scoring.goal_success import (
     GOAL_SUCCESS,
     DomainGoal,
     DomainTurn,
     NeedsOffer,
-    Rate,
     Rates,
     goal_row,
     judge,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import turns_of
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.metrics.measure import Measure, Sign, mean, percentage
+from mwzeval.metrics.measure import Measure, Rate, Sign, mean
 from mwzeval.multiwoz.acts import BOOKING, NONE, Act, goal_slot
 from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, Records, wish_for
@@ -30,7 +30,7 @@ from mwzeval.multiwoz.live.user import NO_OFFER, heard_acts
 from mwzeval.multiwoz.live.wordings import is_same
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAMED_BY
-from mwzeval.multiwoz.scoring.goal_success import Rate, Rates
+from mwzeval.multiwoz.scoring.goal_success import Rates
 from mwzeval.scores.explanation import Explanation, Fact, Reason
 from mwzeval.scores.findings import LIST, OBJECT
 from mwzeval.scores.score import WHOLE
@@ -56,18 +56,21 @@ COUNTED = (
 )
 """Name, label and kinds of the events whose mean per dialogue is shown."""
 DECLINED, IGNORED, PROMISED = "declined", "ignored", "promised"
-SHARES = (
-    ("false_bookings", "False bookings", "false_booking", "can_book"),
-    ("denied", "Denied although available", "denied", "heard"),
-    ("false_bookings_failed", "False bookings, % of failed", "false_failed", "failed_bookings"),
-    *((f"asides.{how}", f"Asides {how}", how, "asides") for how in (DECLINED, IGNORED, PROMISED)),
+_WORSE = partial(Rate, lower_is_better=True)
+_FAILED = "false_failed", "failed_bookings"
+RATES = (
+    _WORSE("false_bookings", "False bookings", "false_booking", "can_book", is_outcome=True),
+    _WORSE("denied", "Denied although available", "denied", "heard", is_outcome=True),
+    _WORSE("false_bookings_failed", "False bookings, % of failed", *_FAILED),
+    Rate("asides.declined", "Asides declined", DECLINED, "asides", is_description=True),
+    _WORSE("asides.ignored", "Asides ignored", IGNORED, "asides", is_description=True),
+    _WORSE("asides.promised", "Asides promised", PROMISED, "asides", is_description=True),
 )
-"""Name, label and columns of percentages; the cases of the first two are dialogues."""
 COLUMNS = (
     "with_conditions",
     *(f"{name}.{kind}" for name, _, kinds in COUNTED for kind in (WHOLE, *kinds)),
     *RECOVERED.columns,
-    *dict.fromkeys(column for _, _, *columns in SHARES for column in columns),
+    *dict.fromkeys(column for rate in RATES for column in (rate.part, rate.whole)),
 )
 
 
@@ -160,19 +163,8 @@ def with_events(
                 of = mean(f"{name}.{scope}", of="with_conditions")
                 yield described(name, label, sign(name), of, unit="a dialogue", scope=scope)
         yield from RECOVERED.measures(sums, sign)
-        for name, label, part, cases in SHARES:
-            if sums[cases]:
-                yield Measure(
-                    name,
-                    label,
-                    sign(name),
-                    percentage(part, of=cases),
-                    places=1,
-                    cases=cases,
-                    outcome=part if cases in ("can_book", "heard") else None,
-                    lower_is_better=part != DECLINED,
-                    is_description=cases == "asides",
-                )
+        for rate in RATES:
+            yield from rate.measures(sums, sign(rate.name))
 
     columns = (*modality.columns, *COLUMNS)
     return modality._replace(columns=columns, row=row, explain=explain, measures=measures)
