@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE_SYSTEMS = ("good", "weak-tracker", "no-phone", "policy-only", "lexicalized")
+Predictions = dict[str, list[dict[str, Any]]]
 
 
 def shared(*parts: str) -> Path:
@@ -33,14 +34,34 @@ def shared(*parts: str) -> Path:
     return path
 
 
-def sample_predictions(system: str) -> dict[str, list[dict[str, Any]]]:
+def sample_file(system: str) -> str:
+    """Return the path of the predictions of an example system on the sample corpus."""
+    return str(ROOT / "predictions" / f"sample-{system}.json")
+
+
+GOOD = sample_file("good")
+
+
+def sample_predictions(system: str) -> Predictions:
     """Return the raw predictions of an example system on the sample corpus, freshly read."""
-    predictions: dict[str, list[dict[str, Any]]] = read_json(
-        ROOT / "predictions" / f"sample-{system}.json"
-    )
+    predictions: Predictions = read_json(Path(sample_file(system)))
     return predictions
+
+
+def without(predictions: Predictions, *keys: str) -> Predictions:
+    """Return predictions whose turns lack these keys."""
+    return {
+        name: [{key: turn[key] for key in turn if key not in keys} for turn in turns]
+        for name, turns in predictions.items()
+    }
 
 
 def read_json(path: Path) -> Any:
     """Return the value of a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, value: Any) -> str:
+    """Write a value into a JSON file and return its path."""
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return str(path)

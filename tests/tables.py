@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,14 @@ from numpy.typing import NDArray
 from mwzeval.scores.score import WHOLE, Score, by_place
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import Sums
+
+Value = TypeVar("Value")
+
+
+def present(value: Value | None) -> Value:
+    """Return a value that must not be None."""
+    assert value is not None
+    return value
 
 
 def table_of(**columns: NDArray[np.float64]) -> Table:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
+from tests.command_lines import Run
 
 CALLS = """
 evaluate -b -i IN -o IN
@@ -49,6 +50,11 @@ pydial play Demo-CR-1 --policy IN -o IN
 pydial record Demo-CR-1 --policy IN -o IN
 pydial play Demo-CR-1 --ontology IN --entities OTHER -o IN
 live --benchmark pydial --agent random --ontology IN --entities OTHER -o IN
+evaluate -b IN -o FOLDER/symbolic.json
+evaluate -b IN -o FOLDER/hard.json
+evaluate -b IN -o FOLDER/sub/../same/./in.json
+delexicalize IN -o FOLDER/new.json --mentions FOLDER/new.json
+delexicalize IN -o FOLDER/new.json --mentions FOLDER/./new.json
 """
 
 
@@ -65,30 +71,25 @@ def files(tmp_path: Path) -> Path:
     # Nothing that could be read: whoever tries gets another message.
     for name in ("in.json", "other.json"):
         (tmp_path / name).write_text(f"not what any verb reads: {name}", encoding="utf-8")
+    (tmp_path / "symbolic.json").symlink_to(tmp_path / "in.json")
+    os.link(tmp_path / "in.json", tmp_path / "hard.json")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "same").symlink_to(tmp_path)
     return tmp_path
 
 
-def test_an_output_that_is_an_input_is_refused_unread(
-    files: Path, capsys: pytest.CaptureFixture[str]
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_an_output_that_is_an_input_or_another_output_is_refused_unread(
+    files: Path, run: Run
 ) -> None:
-    before = {path: path.read_bytes() for path in files.iterdir()}
+    before = contents(files)
     for call in CALLS.strip().splitlines():
-        assert main(called(call, files)) == 2, call
-        assert capsys.readouterr().err.startswith("error: --"), call
-        assert {path: path.read_bytes() for path in files.iterdir()} == before, call
-
-
-def test_other_names_of_a_file_are_known(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (files / "symbolic.json").symlink_to(files / "in.json")
-    os.link(files / "in.json", files / "hard.json")
-    (files / "sub").mkdir()
-    (files / "same").symlink_to(files)
-    for name in ("symbolic.json", "hard.json", "sub/../same/./in.json"):
-        output = f"{files}/{name}"
-        assert main(["evaluate", "-b", f"{files}/in.json", "-o", output]) == 2
-        error = capsys.readouterr().err
-        assert "overwritten" in error
-        assert output in error
+        code, _, error = run(*called(call, files))
+        assert (code, error[:9]) == (2, "error: --"), call
+        assert contents(files) == before, call
 
 
 def test_standard_input_is_a_file_as_well(
@@ -101,16 +102,8 @@ def test_standard_input_is_a_file_as_well(
     assert "overwritten" in capsys.readouterr().err
 
 
-def test_two_outputs_are_two_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new = str(files / "new.json")
-    for other in (new, f"{files}/./new.json"):
-        assert main(["delexicalize", str(files / "in.json"), "-o", new, "--mentions", other]) == 2
-        assert "--mentions" in capsys.readouterr().err
-    assert not Path(new).exists()
-
-
 def test_devices_and_names_that_are_no_files_are_not_held_against_each_other(
-    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    files: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(files)
     (files / "test").mkdir()
@@ -119,5 +112,6 @@ def test_devices_and_names_that_are_no_files_are_not_held_against_each_other(
         "evaluate -b -i in.json -o test --fold test",
         "evaluate -b -i in.json -o test/in.json",
     ):
-        assert main(call.split()) == 2
-        assert "overwritten" not in capsys.readouterr().err
+        code, _, error = run(*call.split())
+        assert code == 2
+        assert "overwritten" not in error

@@ -1,12 +1,11 @@
-"""Systems compared on common dialogues: what must hold for any of them, and slow twins."""
+"""Systems compared on common dialogues: what must hold for any of them, and the paper's table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,29 +17,28 @@ from mwzeval.comparison.comparison import (
     System,
     about_units,
     comparison_document,
+    paper_document,
     shown_p,
 )
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.score import WHOLE, Signature
-from mwzeval.scores.sheets import FORMATS, render
+from mwzeval.scores.sheets import FORMATS, Document, render
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import HIERARCHICAL
 from mwzeval.statistics.tests import Place, WinsTiesLosses, holm, ranks
-from tests.places import SAMPLE_SYSTEMS
+from tests.places import SAMPLE_SYSTEMS, Predictions, without
 from tests.places import sample_predictions as as_they_are
+from tests.tables import present
 
 FEW = Resampling(samples=200, seed=7)
 PREDICTING = ("good", "weak-tracker", "no-phone")
 
 
-def sample_predictions(system: str) -> dict[str, Any]:
+def sample_predictions(system: str) -> Predictions:
     """Return a sample system's without its domains, as one of them says none."""
-    return {
-        name: [{k: v for k, v in turn.items() if k != "active_domains"} for turn in turns]
-        for name, turns in as_they_are(system).items()
-    }
+    return without(as_they_are(system), "active_domains")
 
 
 @cache
@@ -48,9 +46,13 @@ def sample_evaluator() -> Evaluator:
     return Evaluator(True, True, True, True, corpus="sample", responses="delexicalized")
 
 
+def scored_predictions(predictions: Predictions) -> ScoredTable:
+    return sample_evaluator().score(predictions).scored_table
+
+
 @cache
 def scored(system: str) -> ScoredTable:
-    return sample_evaluator().score(sample_predictions(system)).scored_table
+    return scored_predictions(sample_predictions(system))
 
 
 def systems(*names: str) -> dict[str, ScoredTable]:
@@ -58,16 +60,21 @@ def systems(*names: str) -> dict[str, ScoredTable]:
 
 
 def difference_of(measure: ComparedMeasure, system: str) -> Difference:
-    found = measure.of(system).difference
-    assert found is not None
-    return found
+    return present(measure.of(system).difference)
 
 
 def ends(difference: Difference, sign: int = 1) -> tuple[float, float]:
     """Return the ends of the interval, or those of the exchanged systems."""
-    assert difference.interval is not None
-    low, high = difference.interval.low, difference.interval.high
-    return (low, high) if sign == 1 else (-high, -low)
+    interval = present(difference.interval)
+    return (interval.low, interval.high) if sign == 1 else (-interval.high, -interval.low)
+
+
+def check_opposite(mine: Difference, theirs: Difference) -> None:
+    assert theirs.value == pytest.approx(-mine.value, abs=1e-12)
+    assert theirs.p_value == mine.p_value
+    assert ends(theirs, -1) == pytest.approx(ends(mine), abs=1e-9)
+    if counts := mine.counts:
+        assert theirs.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
 
 
 def is_of_types(measure: ComparedMeasure) -> bool:
@@ -104,13 +111,7 @@ def test_exchanging_two_systems_changes_the_signs_and_nothing_else() -> None:
     assert len(there.measures) == len(back.measures) > 20
     for measure in there.measures:
         mine = difference_of(measure, "weak-tracker")
-        theirs = difference_of(back.measure(measure.name, measure.scope), "good")
-        assert theirs.value == pytest.approx(-mine.value, abs=1e-12)
-        assert theirs.p_value == mine.p_value
-        if mine.counts is not None:
-            counts = mine.counts
-            assert theirs.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
-        assert ends(theirs, -1) == pytest.approx(ends(mine), abs=1e-9)
+        check_opposite(mine, difference_of(back.measure(measure.name, measure.scope), "good"))
         for system in there.systems:
             place = back.measure(measure.name, measure.scope).of(system).place
             assert measure.of(system).place == place
@@ -121,7 +122,7 @@ def test_the_order_of_dialogues_matters_only_to_msttr_whose_windows_follow_it() 
         predictions = sample_predictions(system)
         order = list(predictions)
         np.random.default_rng(seed).shuffle(order)
-        return sample_evaluator().score({name: predictions[name] for name in order}).scored_table
+        return scored_predictions({name: predictions[name] for name in order})
 
     expected = compare(systems("good", "no-phone"), resampling=FEW)
     found = compare(
@@ -140,22 +141,14 @@ def test_the_order_of_dialogues_matters_only_to_msttr_whose_windows_follow_it() 
 def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others() -> None:
     first, second = sample_predictions("good"), sample_predictions("weak-tracker")
     names = list(first)
-    mine = {name: first[name] for name in names[3:]}
-    theirs = {name: second[name] for name in names[:-2]}
+    mine = scored_predictions({name: first[name] for name in names[3:]})
+    theirs = scored_predictions({name: second[name] for name in names[:-2]})
     common = names[3:-2]
-    evaluator = sample_evaluator()
-    comparison = compare(
-        {
-            "good": evaluator.score(mine).scored_table,
-            "weak-tracker": evaluator.score(theirs).scored_table,
-        },
-        resampling=FEW,
-        scopes=True,
-    )
+    comparison = compare({"good": mine, "weak-tracker": theirs}, resampling=FEW, scopes=True)
     (group,) = comparison.groups
     assert group.units == tuple(common)
     assert group.left_out == {"good": 2, "weak-tracker": 3}
-    alone = evaluator.score({name: second[name] for name in common}).scored_table
+    alone = scored_predictions({name: second[name] for name in common})
     expected = {(score.name, score.scope): score for score in alone.scores()}
     for measure in comparison.measures:
         score = expected[measure.name, measure.scope]
@@ -252,23 +245,16 @@ def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
 def test_systems_that_cannot_be_compared_are_groups_of_their_own() -> None:
     comparison = of_all()
     alike = tuple(name for name in SAMPLE_SYSTEMS if name != "policy-only")
+    settings = [(alike, "state predicted"), (("policy-only",), "state gold")]
     for measure in comparison.measures:
-        together = tuple(entry.system for entry in measure.systems)
+        group = (tuple(entry.system for entry in measure.systems), measure.group.setting)
         if measure.name not in ("inform", "success", "combined"):
-            assert (together, measure.group.setting) == (SAMPLE_SYSTEMS, "")
+            assert group == (SAMPLE_SYSTEMS, "")
             continue
-        assert (together, measure.group.setting) in (
-            (alike, "state predicted"),
-            (("policy-only",), "state gold"),
-        )
-        assert dict(measure.signature.choices)["state"] == measure.group.setting.removeprefix(
-            "state "
-        )
+        assert group in settings
+        assert group[1] == f"state {dict(measure.signature.choices)['state']}"
     groups = [m.group for m in comparison.measures if (m.name, m.scope) == ("inform", "total")]
-    assert [(group.systems, group.setting) for group in groups] == [
-        (alike, "state predicted"),
-        (("policy-only",), "state gold"),
-    ]
+    assert [(group.systems, group.setting) for group in groups] == settings
     # Nothing of a group depends on the systems that cannot be compared with it.
     alone = compare(systems(*alike), resampling=FEW, scopes=True)
     for name in ("inform", "success", "combined"):
@@ -304,18 +290,15 @@ def test_a_group_has_a_baseline_units_and_ranks_of_its_own() -> None:
         assert baseline.difference is None
         assert other.difference is not None
         assert {entry.place.rank for entry in measure.systems if entry.place} >= {1}
-        assert [system for pair in measure.pairs for system in pair] == [
-            other.system,
-            baseline.system,
-        ]
+        assert [*measure.pairs] == [(other.system, baseline.system)]
 
 
 def test_systems_that_cannot_be_compared_at_all_are_refused() -> None:
     predictions = sample_predictions("good")
     names = list(predictions)
+    halves = (names[:30], names[30:])
     first, second = (
-        sample_evaluator().score({name: predictions[name] for name in chosen}).scored_table
-        for chosen in (names[:30], names[30:])
+        scored_predictions({name: predictions[name] for name in half}) for half in halves
     )
     other = Evaluator(success=True, corpus="sample", rules="2023").score(predictions).scored_table
     for given, message in (
@@ -330,8 +313,8 @@ def test_systems_that_cannot_be_compared_at_all_are_refused() -> None:
 def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compare() -> None:
     predictions = sample_predictions("good")
     name = next(iter(predictions))
-    one = sample_evaluator().score({name: predictions[name]}).scored_table
-    comparison = compare({"a": one, "b": scored("weak-tracker")}, resampling=FEW)
+    single = scored_predictions({name: predictions[name]})
+    comparison = compare({"a": single, "b": scored("weak-tracker")}, resampling=FEW)
     assert {group.units for group in comparison.groups} == {(name,)}
     for format_name in FORMATS:
         assert render(comparison_document(comparison), format_name)
@@ -355,9 +338,9 @@ def seeds(*mixed: str) -> tuple[ScoredTable, ...]:
     """Return runs whose dialogues are those of one sample system or another."""
     first, other = (sample_predictions(system) for system in mixed)
     return tuple(
-        sample_evaluator()
-        .score({name: (first if random.random() < 0.6 else other)[name] for name in sorted(first)})
-        .scored_table
+        scored_predictions(
+            {name: (first if random.random() < 0.6 else other)[name] for name in sorted(first)}
+        )
         for random in map(Random, range(3))
     )
 
@@ -368,11 +351,8 @@ def by_name(runs: Sequence[ScoredTable]) -> dict[str, ScoredTable]:
 
 def test_a_system_of_one_run_is_what_it_is_without_a_name_of_its_run() -> None:
     expected = compare(systems("good", "no-phone"), resampling=FEW, scopes=True)
-    found = compare(
-        {"good": {"a": scored("good")}, "no-phone": {"b": scored("no-phone")}},
-        resampling=FEW,
-        scopes=True,
-    )
+    named = {"good": {"a": scored("good")}, "no-phone": {"b": scored("no-phone")}}
+    found = compare(named, resampling=FEW, scopes=True)
     assert replace(found, runs=expected.runs) == expected
 
 
@@ -391,12 +371,7 @@ def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names(
         for entry in measure.systems:
             assert other.of(entry.system).runs == entry.runs
             assert other.of(entry.system).value == entry.value
-        there, back_again = difference_of(measure, "no"), difference_of(other, "mine")
-        assert (back_again.value, back_again.p_value) == (-there.value, there.p_value)
-        assert ends(back_again, -1) == pytest.approx(ends(there))
-        if there.counts is not None:
-            counts = there.counts
-            assert back_again.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
+        check_opposite(difference_of(measure, "no"), difference_of(other, "mine"))
 
 
 def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_jackknife() -> None:
@@ -409,10 +384,10 @@ def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_j
         difference = difference_of(found.measure(measure.name), "weak-tracker")
         assert difference.value == pytest.approx(expected.value)
         assert difference.counts == expected.counts
-        assert expected.interval is not None
-        width = expected.interval.high - expected.interval.low
+        interval = present(expected.interval)
+        width = interval.high - interval.low
         # Resampled pseudo-values are as wide as the jackknife but for chance.
-        close = 1e-9 if expected.interval.method == "paired-bootstrap" else 0.2 * width
+        close = 1e-9 if interval.method == "paired-bootstrap" else 0.2 * width
         assert ends(difference) == pytest.approx(ends(expected), abs=close)
 
 
@@ -427,3 +402,116 @@ def test_p_values_are_corrected_over_the_systems() -> None:
         assert len(adjusted) == (0 if is_of_types(measure) else len(differences))
     for measure in of_runs.measures:
         assert all((entry.place is not None) == measure.has_direction for entry in measure.systems)
+
+
+UNITS = tuple(f"d{number:03}" for number in range(120))
+RATES = {"weak": 0.3, "good": 0.8, "better": 0.82}
+
+
+def drawn(rate: float, seed: int, state: str = "predicted") -> ScoredTable:
+    """Return a system that is right, and wrong, in so many dialogues."""
+    right = np.random.default_rng([seed, 1]).random(len(UNITS)) < rate
+    values = np.column_stack([right, 1 - right, np.ones(len(UNITS))]).astype(float)
+    signature = Signature("right", (("state", state), ("rules", "1")))
+    share, wrong = (percentage(column, of="all") for column in ("right", "wrong"))
+    return ScoredTable(
+        Table(UNITS, ("right", "wrong", "all"), values),
+        (
+            Measure("rate", "Rate", signature, share, 1, cases="all", outcome="right"),
+            Measure("share", "Share", Signature("share", ()), share),
+            Measure("error", "Error", signature, wrong, lower_is_better=True),
+            Measure("richness.words", "Words", Signature("words", ()), share),
+        ),
+    )
+
+
+@cache
+def of_single_runs() -> Comparison:
+    systems = {name: drawn(rate, number) for number, (name, rate) in enumerate(RATES.items())}
+    return compare(systems, resampling=FEW, intervals=True)
+
+
+@cache
+def of_several_runs() -> Comparison:
+    systems: dict[str, ScoredTable | Mapping[str, ScoredTable]] = {
+        name: {f"run {run}": drawn(rate, 10 * number + run) for run in range(3)}
+        for number, (name, rate) in enumerate(RATES.items())
+    }
+    return compare({**systems, "single": drawn(0.7, 99)}, resampling=FEW, intervals=True)
+
+
+def cells(document: Document) -> dict[tuple[str, str], tuple[str, bool, str]]:
+    """Return (system, column) → text, whether it is bold, and what follows."""
+    (sheet,) = document.sheets
+    return {
+        (row[0].text, column): (cell.text, cell.best, cell.mark)
+        for row in sheet.rows
+        for column, cell in zip(sheet.header[1:], row[1:], strict=True)
+    }
+
+
+@pytest.mark.parametrize("comparison", [of_single_runs, of_several_runs])
+def test_the_best_is_bold_and_what_does_not_differ_from_it_has_a_dagger(
+    comparison: Callable[[], Comparison],
+) -> None:
+    found = comparison()
+    shown = cells(paper_document(found, "none"))
+    for column, name, sign in ("Rate", "rate", 1), ("Share", "share", 1), ("Error ↓", "error", -1):
+        measure = found.measure(name)
+        values = {system: sign * measure.of(system).value for system in found.systems}
+        best = max(values, key=values.__getitem__)
+        for system in found.systems:
+            p_value = measure.against_best(measure.of(system))
+            mark = "†" if p_value is not None and p_value > found.level else ""
+            mark += "‡" if len(found.runs[system]) == 3 else ""
+            text = f"{abs(values[system]):.{measure.places}f}"
+            assert shown[system, column] == (text, system == best, mark)
+        assert "†" in {shown[system, column][2][:1] for system in found.systems}
+        assert "†" not in shown["weak", column][2]
+    assert not any(bold or "†" in mark for (_, c), (_, bold, mark) in shown.items() if c == "Words")
+
+
+def test_intervals_are_those_of_a_report_and_of_several_runs_wider_than_none() -> None:
+    comparison = of_single_runs()
+    for number, (name, rate) in enumerate(RATES.items()):
+        for score in drawn(rate, number).scores(FEW):
+            assert comparison.measure(score.name).of(name).interval == score.interval
+    for measure in of_several_runs().measures:
+        for entry in measure.systems:
+            interval = present(entry.interval)
+            assert interval.low < entry.value < interval.high
+            several = interval.method == "hierarchical-bootstrap"
+            assert several == (entry.system != "single")
+
+
+def test_intervals_are_shown_as_ends_half_widths_or_not_at_all() -> None:
+    comparison = of_single_runs()
+    interval = present(comparison.measure("rate").of("better").interval)
+    for style, shown in (
+        ("ends", f" [{interval.low:.1f}, {interval.high:.1f}]"),
+        ("half-width", f" ± {(interval.high - interval.low) / 2:.1f}"),
+        ("none", ""),
+    ):
+        document = paper_document(comparison, style)
+        assert cells(document)["better", "Rate"][2].lstrip("†") == shown
+        assert ("95 %" in " ".join(document.sheets[0].caption)) == (style != "none")
+
+
+def test_only_scores_with_the_same_signature_are_held_against_each_other() -> None:
+    systems = {
+        "end-to-end": drawn(0.6, 1),
+        "weak": drawn(0.2, 2),
+        "gold states": drawn(0.99, 3, state="gold"),
+    }
+    comparison = compare(systems, resampling=FEW, intervals=True)
+    document = paper_document(comparison, "none")
+    shown = cells(document)
+    assert {key for key, (_, best, _) in shown.items() if best} == {
+        ("end-to-end", "Rate"),
+        ("end-to-end", "Error ↓"),
+        ("gold states", "Share"),
+    }
+    assert shown["gold states", "Rate"][2] == ""
+    assert shown["end-to-end", "Share"][2] == ""
+    groups = "Rate, Error: end-to-end, weak (state predicted); gold states (state gold)"
+    assert groups in document.sheets[0].caption[-1]

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.comparison.gates import failures, parse_gates, worse_than
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.score import Score, Signature
 from mwzeval.statistics.tests import holm, mcnemar
-from tests.places import ROOT, read_json, sample_predictions
+from tests.command_lines import Run
+from tests.places import GOOD, read_json, sample_file, sample_predictions
 from tests.statistics.pairs import swapped
+from tests.tables import present
 
-GOOD = str(ROOT / "predictions" / "sample-good.json")
-NO_PHONE = str(ROOT / "predictions" / "sample-no-phone.json")
-WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
+NO_PHONE, WEAK = sample_file("no-phone"), sample_file("weak-tracker")
 LOWER = frozenset({"hallucination", "hallucination.names"})
 """Better when lower."""
-KNOWN = ("inform", "inform.hotel", "success", "bleu.sample", "dst.joint_accuracy", *sorted(LOWER))
-KNOWN += ("richness.average_length",)
-
+TRACKING = ("joint_accuracy", "slot_f1", "slot_precision", "slot_recall")
+KNOWN = ("inform", "success", "bleu.sample", "dst.joint_accuracy", "richness.average_length")
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -33,17 +32,10 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 def failed(text: str, value: float = 50) -> list[str]:
     """Return the names of the scores that fail where all have one value."""
     scores = [
-        Score(
-            name.removesuffix(".hotel"),
-            name,
-            value,
-            1,
-            Signature(name, ()),
-            scope="hotel" if name.endswith(".hotel") else WHOLE,
-            lower_is_better=name in LOWER,
-        )
-        for name in KNOWN
+        Score(name, name, value, 1, Signature(name, ()), lower_is_better=name in LOWER)
+        for name in (*KNOWN, *sorted(LOWER))
     ]
+    scores.append(replace(scores[0], scope="hotel"))
     lines = failures(parse_gates(text), scores, {"bleu": "bleu.sample"})
     return [line.split()[0] for line in lines]
 
@@ -87,16 +79,21 @@ def test_gates_that_make_no_sense_are_refused(text: str, named: str) -> None:
     assert named in str(caught.value)
 
 
-def test_gates_that_fail_are_told_and_the_report_is_that_without_gates(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+def test_gates_that_fail_are_printed_and_the_report_is_that_without_gates(
+    elsewhere: Path, run: Run
 ) -> None:
-    expected = Evaluator(bleu=True, success=True).evaluate(sample_predictions("good")).to_dict()
-    held = ("--fail-under", "inform=90,success=80", "--fail-below", NO_PHONE)
-    failing = ("--fail-under", "inform=99,success=10,inform.hotel=98,bleu=90")
-    for gates, names in ((held, []), (failing, ["inform", "inform.hotel", "bleu.sample"])):
-        assert main(["evaluate", "-bs", "-i", GOOD, *gates]) == bool(names)
-        told = capsys.readouterr().err.splitlines()
-        assert [line.split()[1] for line in told if line.startswith("failed: ")] == names
+    under, failing = "inform=90,success=80", "inform=99,success=10,inform.hotel=98,bleu=90"
+    for metrics, system, gates, names in (
+        ("bs", "good", ("--fail-under", under, "--fail-below", NO_PHONE), []),
+        ("bs", "good", ("--fail-under", failing), ["inform", "inform.hotel", "bleu.sample"]),
+        ("d", "good", ("--fail-below", WEAK), []),
+        ("d", "weak-tracker", ("--fail-below", GOOD), [f"dst.{name}" for name in TRACKING]),
+    ):
+        code, out, err = run("evaluate", f"-{metrics}", "-q", sample_file(system), *gates)
+        assert (code, out) == (bool(names), "")
+        assert [line.split()[:2] for line in err.splitlines()] == [["failed:", n] for n in names]
+        evaluator = Evaluator(bleu="b" in metrics, success="s" in metrics, dst="d" in metrics)
+        expected = evaluator.evaluate(sample_predictions(system)).to_dict()
         assert read_json(elsewhere / "evaluation_results.json") == expected
 
 
@@ -115,13 +112,9 @@ def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
             p_values[measure.name] = swapped(measure.of, ours, theirs).p_value()
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     line = r"(.+) is (.+), significantly worse than the baseline's (.+) \(p = (.+)\)"
-    worse = [
-        match.groups()
-        for text in worse_than(system, baseline, Resampling())
-        if (match := re.fullmatch(line, text))
-    ]
+    worse = worse_than(system, baseline, Resampling())
     assert worse
-    for name, value, other, p_value in worse:
+    for name, value, other, p_value in (present(re.fullmatch(line, of)).groups() for of in worse):
         assert float(value) < float(other)
         assert float(p_value) == pytest.approx(adjusted[name], rel=0.01)
         assert adjusted[name] <= 0.05
@@ -129,31 +122,18 @@ def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
     assert not worse_than(system, system, Resampling())
 
 
-def test_significantly_worse_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    cases = [
-        ("-d", WEAK, GOOD, 1, "dst.joint_accuracy"),
-        ("-d", GOOD, WEAK, 0, ""),
-    ]
-    for metrics, system, baseline, code, message in cases:
-        assert main(["evaluate", metrics, "-q", "-i", system, "--fail-below", baseline]) == code
-        printed = capsys.readouterr()
-        assert printed.out == ""
-        assert message in printed.err
-
-
 def test_the_step_summary_gets_the_tables_and_the_failures_or_there_is_a_warning(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     summary = elsewhere / "summary.md"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    assert main(["evaluate", "-s", "-q", "-i", GOOD, "--fail-under", "inform=99"]) == 1
+    assert run("evaluate", "-s", "-q", GOOD, "--fail-under", "inform=99").code == 1
     written = summary.read_text()
     assert written.startswith("before\n")
     assert "| Inform | 93.5 |" in written
     assert "- failed: inform is 93.5484" in written
-    capsys.readouterr()
     for place in ("missing/summary.md", "nul\x00"):
         monkeypatch.setattr("os.environ", {"GITHUB_STEP_SUMMARY": place})
-        assert main(["evaluate", "-s", "-i", GOOD, "-o", "-"]) == 0
-        assert capsys.readouterr().err.startswith("warning: GITHUB_STEP_SUMMARY")
+        code, _, err = run("evaluate", "-s", GOOD, "-o", "-")
+        assert (code, err[:28]) == (0, "warning: GITHUB_STEP_SUMMARY")

@@ -1,14 +1,21 @@
-"""Variances of trials and the power of a test: against statsmodels, scipy and simulation."""
+"""Variances of trials, power of a test, and advice: against statsmodels, scipy and simulation."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from mwzeval.comparison.power import Spread, TwoSided, spread_of
+from tests.command_lines import Run
+from tests.places import GOOD, shared
+from tests.tables import present
 
 STATSMODELS = (
     (5, 45, 600, 0.05, 0.776879284166638),
@@ -63,11 +70,11 @@ def test_spreads_of_equal_numbers_are_those_of_an_analysis_of_variance() -> None
     random = np.random.default_rng(5)
     scores = list(random.normal(0, 1, size=(30, 1)) + random.normal(0, 2, size=(30, 4)))
     spread = spread_of(scores)
-    assert spread.within == pytest.approx(np.mean([np.var(row, ddof=1) for row in scores]))
-    assert spread.within is not None
+    within = present(spread.within)
+    assert within == pytest.approx(np.mean([np.var(row, ddof=1) for row in scores]))
     squares = 4 * np.var([row.mean() for row in scores], ddof=1)
-    assert squares / spread.within == pytest.approx(f_oneway(*scores).statistic)
-    assert spread.between == pytest.approx(max(0, (squares - spread.within) / 4))
+    assert squares / within == pytest.approx(f_oneway(*scores).statistic)
+    assert spread.between == pytest.approx(max(0, (squares - within) / 4))
 
 
 def test_spreads_of_unequal_numbers_are_unbiased() -> None:
@@ -75,13 +82,10 @@ def test_spreads_of_unequal_numbers_are_unbiased() -> None:
     numbers = random.integers(1, 6, size=40)
     found = []
     for _ in range(200):
-        items = random.normal(0, 3, size=40)
-        spread = spread_of(
-            [item + random.normal(0, 2, size=n) for item, n in zip(items, numbers, strict=True)]
-        )
-        assert spread.within is not None
-        found.append((spread.between, spread.within))
-    between, within = np.mean(np.array(found), axis=0)
+        items = zip(random.normal(0, 3, size=40), numbers, strict=True)
+        spread = spread_of([item + random.normal(0, 2, size=n) for item, n in items])
+        found.append((spread.between, present(spread.within)))
+    between, within = np.mean(found, axis=0)
     assert between == pytest.approx(9, rel=0.1)
     assert within == pytest.approx(4, rel=0.05)
 
@@ -99,12 +103,11 @@ def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
     def trials(items: int, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         rates = random.beta(1.2, 0.8, size=(items, 1))
         theirs = 0.7 * rates + 0.3 * random.beta(1, 1, size=(items, 1)) - 0.07
-        rates, theirs = np.clip(rates, 0, 1), np.clip(theirs, 0, 1)
-        shape = (items, number)
-        return (
-            (random.random(shape) < rates).astype(float),
-            (random.random(shape) < theirs).astype(float),
+        mine, theirs = (
+            (random.random((items, number)) < np.clip(rate, 0, 1)).astype(float)
+            for rate in (rates, theirs)
         )
+        return mine, theirs
 
     mine, theirs = trials(4000, 5)
     spread = spread_of(list(mine), list(theirs))
@@ -128,14 +131,12 @@ def test_equal_clusters_have_the_errors_and_variances_of_statsmodels() -> None:
     """
     random = np.random.default_rng(21)
     of = np.repeat(np.arange(40), 5)
-    values = np.round(random.normal(0, 0.6, 40)[of] + random.normal(0, 1, 200), 3)
-    spread = spread_of([np.array([value]) for value in values], clusters=of.tolist())
+    values = list(np.round(random.normal(0, 0.6, 40)[of] + random.normal(0, 1, 200), 3)[:, None])
+    spread = spread_of(values, clusters=of.tolist())
     assert spread.standard_error(200, 1) == pytest.approx(0.10933835640822154, rel=1e-9)
     assert spread.shared / 5 == pytest.approx(0.31363003, rel=1e-5)
     assert spread.between == pytest.approx(0.822824521524637, rel=1e-5)
-    nobody = [np.array([0.0])] * 200
-    differences = spread_of([np.array([value]) for value in values], nobody, clusters=of.tolist())
-    assert differences == spread
+    assert spread_of(values, [np.array([0.0])] * 200, clusters=of.tolist()) == spread
 
 
 def in_clusters(
@@ -156,11 +157,9 @@ def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
         of, scores = in_clusters(random, sizes, 3)
         kept = [row[:n] for row, n in zip(scores, numbers.tolist(), strict=True)]
         spread = spread_of(kept, clusters=of.tolist())
-        assert spread.within is not None
-        found.append((spread.shared, spread.between, spread.within))
+        found.append((spread.shared, spread.between, present(spread.within)))
     size = float(sizes @ sizes / sizes.sum())
-    expected = pytest.approx([4 * size, 2, 9], rel=0.07)
-    assert np.mean(np.array(found), axis=0).tolist() == expected
+    assert np.mean(found, axis=0).tolist() == pytest.approx([4 * size, 2, 9], rel=0.07)
 
 
 def test_clusters_of_one_item_are_none() -> None:
@@ -173,3 +172,120 @@ def test_clusters_of_one_item_are_none() -> None:
     other = list(random.normal(0, 1, size=(30, 3)))
     difference = spread_of(scores, other, clusters=range(30))
     assert difference.between == pytest.approx(spread_of(scores, other).between)
+
+
+Power = Callable[..., Any]
+
+
+@pytest.fixture
+def power(run: Run) -> Power:
+    return lambda *words: json.loads(run("power", *words, "-f", "json").out)
+
+
+def write(folder: Path, name: str, outcomes: np.ndarray[Any, Any]) -> str:
+    lines = [
+        f"item{item},{trial},{outcome:g}"
+        for item, row in enumerate(outcomes)
+        for trial, outcome in enumerate(row)
+    ]
+    path = folder / f"{name}.csv"
+    path.write_text("\n".join(["item,trial,success", *lines, ""]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.integration
+def test_a_published_pilot_by_hand(power: Power) -> None:
+    file = str(shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv"))
+    found = power(file, "--difference", "10", "--goals", "50", "--trials", "1,4")
+    rows = np.loadtxt(file, skiprows=1)
+    outcomes = 100 * rows[np.lexsort((rows[:, 1], rows[:, 0])), 2].reshape(50, 4)
+    within = np.var(outcomes, axis=1, ddof=1).mean()
+    between = np.var(outcomes.mean(axis=1), ddof=1) - within / 4
+    (pilot,) = found["pilots"].values()
+    assert pilot["value"] == 42
+    assert pilot["variance_between_items"] == pytest.approx(between)
+    assert pilot["variance_between_trials"] == pytest.approx(within)
+    smallest = {(d["trials"], d["assumption"]): d["smallest_difference"] for d in found["designs"]}
+    for trials in (1, 4):
+        for assumption, of_items in (("independent", 2 * between), ("alike", 0)):
+            error = math.sqrt((of_items + 2 * within / trials) / 50)
+            assert smallest[trials, assumption] == pytest.approx(2.801585 * error, rel=1e-6)
+    # The same systems find the same items hard as far as trials tell: nearer to the best case.
+    both = power(file, file, "--goals", "50", "--trials", "1,4")
+    (paired,) = {d["smallest_difference"] for d in both["designs"] if d["trials"] == 4}
+    assert paired == pytest.approx(smallest[4, "alike"])
+
+
+def test_two_pilots_tell_how_alike_the_systems_are(tmp_path: Path, power: Power) -> None:
+    random = np.random.default_rng(3)
+    rates = random.random((400, 1))
+    mine = write(tmp_path, "mine", random.random((400, 3)) < rates)
+    theirs = write(tmp_path, "theirs", random.random((400, 3)) < 0.5 * rates + 0.25)
+    asked = ("--goals", "300", "--trials", "2")
+    (of_two,) = power(mine, theirs, *asked)["designs"]
+    independent, alike = power(mine, *asked)["designs"]
+    assert of_two["assumption"] == "paired"
+    smallest = [design["smallest_difference"] for design in (alike, of_two, independent)]
+    assert smallest == sorted({*smallest})
+
+
+def clustered(path: Path, seed: int) -> str:
+    """Write 60 clusters of three items whose scores are alike within them."""
+    random = np.random.default_rng(seed)
+    lines = [
+        f"item{cluster}-{item},text{cluster},{level + random.normal(0, 1):.3f}"
+        for cluster, level in enumerate(random.normal(0, 1, 60))
+        for item in range(3)
+    ]
+    path.write_text("\n".join(["item,cluster,score", *lines, ""]), encoding="utf-8")
+    return str(path)
+
+
+def test_clusters_take_more_items(power: Power, tmp_path: Path) -> None:
+    files = [clustered(tmp_path / f"{name}.csv", seed) for seed, name in enumerate("ab")]
+    found = power(files[0], "--goals", "180")
+    clusters = found["clusters"]
+    assert (clusters["number"], clusters["size"]) == (60, 3)
+    assert clusters["design_effect"] == pytest.approx(1 + 2 * clusters["correlation"])
+    assert clusters["correlation"] == pytest.approx(0.5, abs=0.15)
+    # Of equal clusters the error is that of their means.
+    rows = [line.split(",") for line in Path(files[0]).read_text("utf-8").split()[1:]]
+    means = np.array([float(row[2]) for row in rows]).reshape(60, 3).mean(axis=1)
+    error = math.sqrt(2 * np.var(means, ddof=1) / 60)
+    assert found["designs"][0]["smallest_difference"] == pytest.approx(2.801585 * error, rel=1e-6)
+    both = power(*files, "--goals", "180")
+    (variances,) = both["variance_of_difference"].values()
+    assert variances["between_clusters"] == pytest.approx(2, rel=0.4)
+
+
+def test_advice_is_about_the_items_that_there_are(tmp_path: Path, power: Power) -> None:
+    random = np.random.default_rng(4)
+    outcomes = random.random((200, 4)) < random.choice((0.3, 0.7), size=(200, 1))
+    file = write(tmp_path, "pilot", outcomes)
+    for arguments, advice in (
+        ("20", "take 1 trial of"),
+        ("20 --goals 4000", "take 1 trial of"),
+        ("20 --goals 40", "trials of each of 40 items"),
+        ("2 --goals 40", "items are needed: 40 detect no difference below"),
+    ):
+        found = power(file, "--difference", *arguments.split())
+        assert advice in found["advice"].partition(";")[0]
+
+
+def test_a_corpus_limits_the_items_unless_others_are_asked_for(power: Power) -> None:
+    for asked, items in (((), {50, 62}), (("--goals", "200"), {200})):
+        found = power(GOOD, "-s", "--difference", "3", *asked)
+        assert found["items_in_corpus"] == 62
+        assert {design["items"] for design in found["designs"]} == items
+        assert "more than the corpus has" in found["advice"]
+        assert "adding items" not in found["advice"]
+    assert "adding items" in power(GOOD, "-s", "--goals", "20")["advice"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("elsewhere")
+def test_simulated_users_are_as_many_as_are_wanted(power: Power, run: Run) -> None:
+    live = ("live", "--agent", "rule-convlab", "--corpus", "sample", "-q", "-o")
+    for goals, known in (("corpus:test", 62), ("corpus:test:40", None), ("sampled:30", None)):
+        assert run(*live, f"{goals}.jsonl", "--goals", goals).code == 0
+        assert power(f"{goals}.jsonl", "--difference", "3")["items_in_corpus"] == known

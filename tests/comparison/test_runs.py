@@ -1,17 +1,19 @@
-"""Many runs of one system: means, spread, and where the variance comes from."""
+"""Many runs of one system: means, spread, components of the variance, and comparisons of runs."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
 import numpy as np
 import pytest
 
-from mwzeval.cli import main
+from mwzeval.arguments import named_runs
+from mwzeval.commands.systems import names_of
 from mwzeval.comparison.runs import scores_of_runs
 from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
@@ -19,12 +21,18 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import variance_components
-from tests.places import ROOT, read_json, sample_predictions
+from tests.command_lines import Run
+from tests.places import (
+    GOOD,
+    Predictions,
+    read_json,
+    sample_file,
+    sample_predictions,
+    without,
+    write_json,
+)
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
-
-GOOD = str(ROOT / "predictions" / "sample-good.json")
-Predictions = dict[str, list[dict[str, Any]]]
 
 
 def mixture(seed: int) -> Predictions:
@@ -38,33 +46,25 @@ def mixture(seed: int) -> Predictions:
 
 @pytest.fixture
 def files(elsewhere: Path) -> list[str]:
-    for seed in range(4):
-        (elsewhere / f"{seed}.json").write_text(json.dumps(mixture(seed)))
-    return [f"{seed}.json" for seed in range(4)]
+    return [Path(write_json(elsewhere / f"{n}.json", mixture(n))).name for n in range(4)]
 
 
 def test_every_score_has_mean_spread_and_range(
-    files: list[str], evaluator: Evaluator, capsys: pytest.CaptureFixture[str]
+    files: list[str], evaluator: Evaluator, run: Run
 ) -> None:
-    assert main(["runs", "-bsrd", *files, "-f", "csv", "--fail-under", "inform=99"]) == 1
-    shown = capsys.readouterr()
-    header = shown.out.splitlines()[0].split(",")
+    code, out, err = run("runs", "-bsrd", *files, "-f", "csv", "--fail-under", "inform=99")
+    assert code == 1
+    header = out.splitlines()[0].split(",")
     assert header[:9] == ["score", "scope", "mean", "sd", "min", "max", "runs", "n", "run_share"]
     assert header[-1] == "standard_error_twice_the_dialogues", "variances are in JSON only"
-    assert "failed: inform " in shown.err, "gates are about the mean"
+    assert "failed: inform " in err, "gates are about the mean"
     report = read_json(Path("evaluation_results.json"))
     runs = [evaluator.evaluate(mixture(seed)) for seed in range(4)]
-    assert [run["run"] for run in report["runs"]] == files
-    for run, expected in zip(report["runs"], runs, strict=True):
-        assert run["success"] == expected.metrics["success"]
+    assert [of["run"] for of in report["runs"]] == files
+    assert [of["success"] for of in report["runs"]] == [of.metrics["success"] for of in runs]
     assert len(report["scores"]) == len(runs[0].scores)
     for found in report["scores"]:
-        values = [
-            score.value
-            for run in runs
-            for score in run.scores
-            if (score.name, score.scope) == (found["score"], found["scope"])
-        ]
+        values = [report.score(found["score"], found["scope"]).value for report in runs]
         assert found["values"] == pytest.approx(values)
         assert found["mean"] == pytest.approx(mean(values))
         assert found["sd"] == pytest.approx(stdev(values))
@@ -101,25 +101,17 @@ def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
     score = percentage("right", of="case")
     measure = Measure("rate", "Rate", Signature("rate", ()), score, cases="case")
     same = [("a", {"right": 1, "case": 1}), ("b", {"case": 1}), ("c", {"right": 1, "case": 1})]
-    for other in ([*same[:2], ("c", {})], [("a", {}), *same[1:]]):
+    for other in ([*same[:2], ("c", {})], [("a", {}), *same[1:]], same):
         tables = (Table.from_rows(("right", "case"), rows) for rows in (same, other))
         runs = {str(number): ScoredTable(table, (measure,)) for number, table in enumerate(tables)}
         (found,) = scores_of_runs(runs)
-        assert found.components is None
-        assert list(found.values) == pytest.approx([200 / 3, 50])
-    tables = (Table.from_rows(("right", "case"), same) for _ in range(2))
-    (found,) = scores_of_runs(
-        {str(n): ScoredTable(table, (measure,)) for n, table in enumerate(tables)}
-    )
-    assert found.components is not None
+        assert (found.components is None) == (other is not same)
+        assert list(found.values) == pytest.approx([200 / 3, 200 / 3 if other is same else 50])
 
 
 def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) -> None:
     whole, shorter, lacking = mixture(0), mixture(2), mixture(1)
-    stateless = {
-        name: [{key: turn[key] for key in turn if key != "state"} for turn in turns]
-        for name, turns in lacking.items()
-    }
+    stateless = without(lacking, "state")
     first = next(iter(shorter))
     shorter[first] = shorter[first][:-1]
     del lacking[first]
@@ -137,17 +129,119 @@ def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) 
             scores_of_runs(runs)
 
 
-def test_runs_that_score_the_same_are_as_good_as_one_of_them(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (ROOT / "predictions" / "sample-lexicalized.json").read_text()
+def test_runs_that_score_the_same_are_as_good_as_one_of_them(elsewhere: Path, run: Run) -> None:
     for name in "abcd":
-        (elsewhere / f"{name}.json").write_text(text)
-    compared = ["compare", "same=a.json,b.json,c.json", "d.json", "--table", "none"]
-    assert main([*compared, "--samples", "20", "-f", "latex"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    rows = dict(line.split(" & ", 1) for line in told if " & " in line)
+        (elsewhere / f"{name}.json").symlink_to(sample_file("lexicalized"))
+    compared = ("compare", "same=a.json,b.json,c.json", "d.json", "--table", "none")
+    out = run(*compared, "--samples", "20", "-f", "latex").out
+    rows = dict(line.split(" & ", 1) for line in out.splitlines() if " & " in line)
     few = r"$^\ddagger$"
     assert rows["same"].count(few) == rows["d"].count(" & ") + 1
     assert rows["same"].replace(few, "") == rows["d"]
     assert "textbf" not in rows["same"]  # where all systems tie, none is the best
+
+
+FEW = ("--samples", "100")
+
+
+@pytest.fixture
+def compare(run: Run) -> Run:
+    return partial(run, "compare", *FEW)
+
+
+def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(compare: Run) -> None:
+    for level, rank, confidence in (("0.000001", 1, "99.9999 %"), ("0.1", 2, "90 %")):
+        _, out, _ = compare(GOOD, sample_file("no-phone"), "-b", "--alpha", level)
+        assert re.search(rf"\nsample-no-phone +26\.48 .* {rank}\n", out)
+        assert f"{confidence} interval" in out
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("runs/a.json", "runs/b.jsonl.gz"), ["a", "b"]),
+        (("one/test.json", "two/test.json"), ["one/test", "two/test"]),
+        (("a.json", "a.json", "a.json"), ["a", "a #2", "a #3"]),
+        (("-", "a.v2.json.zst"), ["standard input", "a.v2"]),
+        (("x/test.json", "y/test.json", "z.json"), ["x/test", "y/test", "z"]),
+        (("/a.json", "a.json"), ["/a", "a"]),
+    ],
+)
+def test_systems_are_called_like_their_files(files: tuple[str, ...], expected: list[str]) -> None:
+    assert names_of(files) == expected
+
+
+def runs_of(folder: Path, system: str, *others: str) -> str:
+    """Write runs of a system, each with dialogues of two others, and return the argument."""
+    good = sample_predictions("good")
+    files = []
+    for number, other in enumerate(others):
+        instead = sample_predictions(other)
+        chosen = {
+            name: (instead if (index + number) % 3 else good)[name]
+            for index, name in enumerate(good)
+        }
+        files.append(write_json(folder / f"{system}-{number}.json", chosen))
+    return f"{system}={','.join(files)}"
+
+
+def test_systems_with_several_runs_are_compared_by_their_means(
+    compare: Run, tmp_path: Path
+) -> None:
+    baseline = runs_of(tmp_path, "baseline", "no-phone", "no-phone", "no-phone")
+    ours = runs_of(tmp_path, "ours", "no-phone", "no-phone")
+    comparison = json.loads(compare(baseline, ours, GOOD, "-s", "-f", "json").out)
+    assert comparison["systems"] == ["baseline", "ours", "sample-good"]
+    assert [len(runs) for runs in comparison["runs"].values()] == [3, 2, 1]
+    assert [caution.partition(":")[0] for caution in comparison["cautions"]] == [
+        "baseline, ours",
+        "sample-good",
+    ]
+    alone = {}
+    for file in (*tmp_path.iterdir(), Path(GOOD)):
+        out = compare(str(file), GOOD, "-s", "-f", "json").out
+        scores = json.loads(out)["comparisons"][::2]
+        alone[file.name] = {score["score"]: score["value"] for score in scores}
+    for found in comparison["comparisons"]:
+        files = comparison["runs"][found["system"]]
+        values = [alone[file][found["score"]] for file in files]
+        assert found["values"] == pytest.approx(values)
+        assert found["value"] == pytest.approx(mean(values))
+        assert found["runs"] == len(values)
+        assert found["sd"] == (pytest.approx(stdev(values)) if len(values) > 1 else None)
+        assert found["test"] == (None if found["difference"] is None else "hierarchical-bootstrap")
+
+
+def test_a_name_that_comes_again_has_further_runs_and_their_order_is_nothing(
+    compare: Run, tmp_path: Path
+) -> None:
+    first = runs_of(tmp_path, "a", "no-phone", "no-phone", "no-phone")
+    runs = first.removeprefix("a=").split(",")
+    apart = compare(f"a={runs[2]},{runs[0]}", GOOD, f"a={runs[1]}", "-b")
+    assert apart.out == compare(first, GOOD, "-b").out != ""
+
+
+def test_copies_of_one_run_are_pointed_out(compare: Run, tmp_path: Path) -> None:
+    copies = [
+        write_json(tmp_path / f"{name}.json", sample_predictions("no-phone")) for name in "abc"
+    ]
+    seeds = runs_of(tmp_path, "seeds", "no-phone", "no-phone")
+    assert "\ncaution: copies: " in compare(f"copies={','.join(copies)}", seeds, "-s").out
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("A=x.json,y.json", ("A", ("x.json", "y.json"))),
+        ("lr=0.1.json", None),
+        ("A=lr=0.1.json", ("A", ("lr=0.1.json",))),
+        ("a,b.json", None),
+        ("=x.json", None),
+        ("x.json", None),
+    ],
+)
+def test_an_existing_file_wins_over_what_its_name_might_mean(
+    argument: str, expected: tuple[str, tuple[str, ...]] | None
+) -> None:
+    Path("lr=0.1.json").touch()
+    assert named_runs(argument) == expected

@@ -1,4 +1,4 @@
-"""Tables and JSON of scores: which column says what, what is wrong, and what may be a mistake."""
+"""Tables and JSON of scores, their clusters, and how `compare --items` compares them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy import stats
 
-from mwzeval.cli import main
+from mwzeval.comparison import ComparedMeasure, compare
 from mwzeval.comparison.items import Columns, read_items
 from mwzeval.errors import InputError, Problem
-from mwzeval.metrics.measure import ScoredTable
-from tests.places import ROOT
-from tests.tables import named
+from mwzeval.metrics.measure import Resampling, ScoredTable
+from mwzeval.scores.score import Interval
+from tests.command_lines import Run
+from tests.places import GOOD, write_json
+from tests.tables import named, present
 from tests.work import calls
 
 
@@ -203,17 +208,20 @@ def test_the_work_grows_as_the_rows_do(tmp_path: Path) -> None:
     assert made[1] < 4.2 * made[0]
 
 
-GOOD = str(ROOT / "predictions" / "sample-good.json")
 RNG = Random(1)
 ITEMS = [f"item-{number}" for number in range(100)]
 FIRST = {item: int(RNG.random() < 0.6) for item in ITEMS}
 SECOND = {item: int(RNG.random() < 0.7) for item in ITEMS}
 
 
-def table(file: Path, rows: Iterable[tuple[str, float]]) -> str:
-    lines = "".join(f"{item},{score}\n" for item, score in rows)
-    file.write_text(f"item,score\n{lines}", encoding="utf-8")
-    return str(file)
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def table(path: Path, rows: Iterable[tuple[object, object]], score: str = "score") -> str:
+    """Write a file with a score of each item and return its path."""
+    return write(path, f"item,{score}\n" + "".join(f"{item},{value}\n" for item, value in rows))
 
 
 def test_percent_is_converted(tmp_path: Path) -> None:
@@ -254,16 +262,227 @@ def test_what_may_be_a_mistake_is_a_warning(
     assert [warning.kind for file in files for warning in read.warnings[file]] == expected
 
 
-def test_a_file_that_is_given_twice_is_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, second = (
-        table(tmp_path / f"{name}.csv", scores.items())
-        for name, scores in (("a", FIRST), ("b", SECOND))
-    )
-    assert main(["compare", "--items", first, second]) == 0
-    assert "warning: " not in capsys.readouterr().err
-    assert main(["compare", "--items", first, first]) == 0
-    assert f"warning: {first} " in capsys.readouterr().err
-    assert main(["compare", "--corpus", "sample", GOOD, GOOD]) == 0
-    assert f"warning: {GOOD} " in capsys.readouterr().err
+def test_a_file_that_is_given_twice_is_a_warning(tmp_path: Path, run: Run) -> None:
+    first = table(tmp_path / "a.csv", FIRST.items())
+    second = table(tmp_path / "b.csv", SECOND.items())
+    for options, files, warning in (
+        ("--items", (first, second), ""),
+        ("--items", (first, first), f"warning: {first} "),
+        ("--corpus=sample", (GOOD, GOOD), f"warning: {GOOD} "),
+    ):
+        code, _, err = run("compare", options, *files)
+        assert code == 0
+        assert warning in err
+        assert ("warning: " in err) == bool(warning)
+
+
+STATSMODELS = {"difference": 0.06588533, "error": 0.08047454, "p": 0.41295177, "items": 270}
+ERRORS = (0.07173114, 0.11012024)
+"""The same of the score of each system itself."""
+FINE = Resampling(samples=10_000)
+
+
+def pair() -> NDArray[np.float64]:
+    """Return (cluster, score of one system, score of the other) of each item."""
+    random = np.random.default_rng(7)
+    rows = []
+    for cluster in range(60):
+        shift, easy = random.normal(0, 0.6), random.normal(0, 0.5)
+        for _ in range(int(random.integers(1, 9))):
+            base = easy + random.normal(0, 0.5)
+            rows.append((cluster, base, base + 0.3 + shift + random.normal(0, 0.3)))
+    return np.array(rows)
+
+
+def compared(folder: Path, rows: NDArray[np.float64], *, clusters: bool = True) -> ComparedMeasure:
+    files = []
+    for system in (1, 2):
+        lines = [f"{n},text{row[0]:g},{row[system]!r}" for n, row in enumerate(rows.tolist())]
+        text = "\n".join(["item,cluster,score", *lines, ""])
+        files.append(write(folder / f"{system}.csv", text))
+    items = read_items(files)
+    of = items.clusters if clusters else None
+    options: dict[str, Any] = {"resampling": FINE, "intervals": True, "unit": "item"}
+    return compare(items.scored, clusters=of, **options).measures[0]
+
+
+def half_width(interval: Interval | None) -> float:
+    return (present(interval).high - present(interval).low) / 2
+
+
+def test_intervals_and_p_values_are_those_of_clustered_standard_errors(tmp_path: Path) -> None:
+    rows = pair()
+    measure = compared(tmp_path, rows)
+    assert (measure.group.clusters, len(measure.group.units)) == (60, STATSMODELS["items"])
+    found = present(measure.systems[1].difference)
+    assert found.value == pytest.approx(STATSMODELS["difference"], abs=1e-8)
+    # The bootstrap's normal limit; 60 clusters and 10,000 samples are within 6 %.
+    assert half_width(found.interval) == pytest.approx(1.96 * STATSMODELS["error"], rel=0.06)
+    assert found.p_value == pytest.approx(STATSMODELS["p"], abs=0.04)
+    for system, error in zip(measure.systems, ERRORS, strict=True):
+        assert half_width(system.interval) == pytest.approx(1.96 * error, rel=0.06)
+    alone = present(compared(tmp_path, rows, clusters=False).systems[1].difference)
+    assert half_width(alone.interval) == pytest.approx(1.96 * 0.03693088, rel=0.06)
+    paired = stats.ttest_rel(rows[:, 2], rows[:, 1]).pvalue
+    assert alone.p_value == pytest.approx(paired, abs=0.02)
+
+
+def test_the_test_is_of_swapped_clusters(tmp_path: Path) -> None:
+    """Against all 2^10 ways to swap ten clusters, by scipy."""
+    rows = pair()
+    rows = rows[rows[:, 0] < 10]
+    sums = np.bincount(rows[:, 0].astype(int), weights=rows[:, 2] - rows[:, 1])
+    exact = stats.permutation_test(
+        (sums,), np.sum, permutation_type="samples", n_resamples=np.inf, vectorized=False
+    ).pvalue
+    found = present(compared(tmp_path, rows).systems[1].difference)
+    assert found.p_value == pytest.approx(exact, abs=0.015)
+
+
+@pytest.mark.integration
+def test_clusters_of_one_item_change_nothing_but_the_test_of_outcomes(tmp_path: Path) -> None:
+    rows = pair()
+    rows[:, 0] = np.arange(len(rows))
+    own, none = (compared(tmp_path, rows, clusters=c) for c in (True, False))
+    assert own.systems[1].difference == none.systems[1].difference
+    rows[:, 1:] = rows[:, 1:] > 0.4
+    own, none = (compared(tmp_path, rows, clusters=c) for c in (True, False))
+    assert (own.test, none.test) == ("approximate-randomization", "mcnemar")
+    mine, theirs = (present(measure.systems[1].difference) for measure in (own, none))
+    assert (mine.interval, mine.counts) == (theirs.interval, theirs.counts)
+    assert mine.p_value == pytest.approx(theirs.p_value, abs=0.02)
+
+
+def test_where_all_items_are_won_clusters_are_the_cases(tmp_path: Path) -> None:
+    """Resampling sees no spread; 20 clusters of three are 20 cases, by Wilson's interval."""
+    rows = np.array([(n // 3, 1, n % 10 > 0) for n in range(60)], dtype=np.float64)
+    own = present(compared(tmp_path, rows).systems[0].interval)
+    wilson = stats.binomtest(20, 20).proportion_ci(method="wilson")
+    assert (own.low, own.high) == pytest.approx((100 * wilson.low, 100 * wilson.high))
+
+
+def test_one_file_may_say_the_clusters_of_all(tmp_path: Path) -> None:
+    one = write(tmp_path / "a.csv", "item,cluster,score\n1,x,0\n2,x,1\n3,y,1\n")
+    other = write(tmp_path / "b.csv", "item,score\n1,0\n2,1\n4,1\n")
+    items = read_items([other, one])
+    assert items.clusters == {"1": "x", "2": "x", "3": "y"}
+    another = write(tmp_path / "c.csv", "item,cluster,score\n1,x,0\n2,y,1\n")
+    with pytest.raises(InputError, match=r'c\.csv: line 3: .*"2".*"y".*"x"'):
+        read_items([one, another])
+    lines = write(tmp_path / "d.csv", "item,cluster,score\n1,x,0\n")
+    more = write(tmp_path / "e.csv", "item,score\n1,0\n4,1\n")
+    assert read_items([lines, more]).clusters == {"1": "x"}
+
+
+FEW = ("--samples", "200")
+
+
+def records_of(run: Run, *words: str) -> tuple[list[dict[str, Any]], str]:
+    """Return the records of `compare --items`, and its warnings."""
+    _, out, err = run("compare", "--items", *words, *FEW, "-f", "json")
+    return json.loads(out)["comparisons"], err
+
+
+FOUR = {
+    "a": "10001000101110001000111110001111001000100110101100010010001100100111001001000100",
+    "b": "10100010101100100001111101111111000011110000101101110010111111110101111111100100",
+    "c": "10110001101111000101101111011010001111111111101101010010111111110110011111111111",
+    "d": "11111101111111100011111111111111011111111001111111010111111111111110111111101110",
+}
+EXACT = {"b": 0.016124801710247997, "c": 0.00019512558355927467, "d": 5.65314621780999e-08}
+"""scipy's `binomtest(wins, wins + losses).pvalue` against a."""
+HOLM = {"b": 0.016124801710247997, "c": 0.00039025116711854935, "d": 1.695943865342997e-07}
+"""`multipletests(…, method="holm")` of statsmodels 0.15.0; of all pairs it leaves b, c (0.17)."""
+
+
+def test_many_systems_are_corrected_and_ranked(run: Run, tmp_path: Path) -> None:
+    files = [table(tmp_path / f"{name}.csv", enumerate(FOUR[name])) for name in FOUR]
+    rows, _ = records_of(run, *files)
+    assert {r["system"]: r["p"] for r in rows[1:]} == pytest.approx(EXACT)
+    assert {r["system"]: r["p_holm"] for r in rows[1:]} == pytest.approx(HOLM)
+    assert {r["system"]: r["rank"] for r in rows} == {"d": 1, "b": 2, "c": 2, "a": 4}
+    out = run("compare", "--items", files[0], f"ours={files[1]},{files[2]}", *FEW, "-f", "json").out
+    assert json.loads(out)["runs"]["ours"] == ["b.csv", "c.csv"]
+
+
+def test_lower_may_be_better(run: Run, tmp_path: Path) -> None:
+    rates = {"a": "555655555555", "b": "123752211221", "c": "555555555555"}
+    files = [table(tmp_path / f"{n}.csv", enumerate(rates[n]), "WER") for n in rates]
+    found = []
+    for lower, advice, counts, ranks in (
+        ([], '--lower-is-better "wer"', (1, 1, 10), [1, 3, 1]),
+        (["--lower-is-better", "WER"], "", (10, 1, 1), [2, 1, 2]),
+    ):
+        rows, err = records_of(run, *files, "--score", "wer", *lower)
+        assert advice in err
+        assert bool(advice) == bool(err)
+        assert (rows[1]["wins"], rows[1]["ties"], rows[1]["losses"]) == counts
+        assert [row["rank"] for row in rows] == ranks
+        same = ("system", "value", "difference", "low", "high", "p", "p_holm")
+        found.append([[row[key] for key in same] for row in rows])
+    assert found[0] == found[1]
+
+
+def test_failures_of_trials_have_no_pass(run: Run, tmp_path: Path) -> None:
+    files = [
+        write(tmp_path / f"{name}.csv", f"item,score,error\na,1,0\na,0,{last}\nb,0,1\nb,1,1\n")
+        for name, last in (("one", 0), ("other", 1))
+    ]
+    for lower, names in (
+        ([], {"error", "pass^1", "pass^2", "flips^2"}),
+        (["--lower-is-better", "error"], {"error"}),
+    ):
+        rows, _ = records_of(run, *files, "--score", "error", *lower)
+        assert {row["score"] for row in rows} == names
+
+
+def test_power_reads_the_same_files(run: Run, tmp_path: Path) -> None:
+    rows = [{"item": n, "trial": t, "score": (n * t) % 2} for n in range(6) for t in (1, 2)]
+    table = "item,trial,score\n" + "".join(f"{r['item']},{r['trial']},{r['score']}\n" for r in rows)
+    files = {
+        "csv": (write(tmp_path / "pilot.csv", table),),
+        "json": ("--items", write_json(tmp_path / "pilot.json", rows)),
+    }
+    found = [run("power", *of, "--difference", "10", "-f", "json")[1] for of in files.values()]
+    assert found[0] == found[1]
+
+
+def test_a_score_is_compared_where_both_have_it(run: Run, tmp_path: Path) -> None:
+    one = write(tmp_path / "a.csv", "item,success,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
+    other = write(tmp_path / "b.csv", "item,success,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
+    rows, err = records_of(run, one, other)
+    value = {(row["score"], row["system"]): (row["value"], row["cases"]) for row in rows}
+    assert value["success", "a"] == (pytest.approx(200 / 3), 3)
+    assert value["f1", "a"] == (0.75, 2)
+    assert value["f1", "b"] == (0.5, 2)
+    assert "1 items with f1" in err
+
+
+def test_a_score_has_one_unit_in_all_files(run: Run, tmp_path: Path) -> None:
+    """What is 0 or 1 in one file only is no rate in percent."""
+    files = [table(tmp_path / f"{b}.csv", [("a", a), ("b", b)]) for a, b in ((1, 0), (0.5, 1))]
+    rows, _ = records_of(run, *files)
+    assert [row["value"] for row in rows] == [0.5, 0.75]
+
+
+def harness_samples(path: Path, rights: str) -> str:
+    lines = [
+        {"doc_id": n, "resps": [["1"]], "filter": name, "metrics": ["exact_match"]}
+        | {"exact_match": float(right)}
+        for name in ("strict-match", "flexible-extract")
+        for n, right in enumerate(rights)
+    ]
+    return write(path, "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_a_score_whose_name_has_a_comma_can_be_chosen(run: Run, tmp_path: Path) -> None:
+    files = [harness_samples(tmp_path / f"{name}.jsonl", name) for name in ("0110", "1110")]
+    for names in (
+        "exact_match,strict-match",
+        "exact_match,flexible-extract,Exact_Match,strict-match",
+    ):
+        rows, _ = records_of(run, *files, "--score", names, "--lower-is-better", names)
+        compared = ",".join({row["score"] for row in rows})
+        assert sorted(compared.split(",")) == sorted(names.lower().split(","))
+    wrong = run("compare", "--items", *files, "--score", "exact_match,strict")
+    assert '"exact_match"' in wrong.err
