@@ -307,22 +307,13 @@ def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
 
 def benchmark_named(name: str) -> Benchmark:
     """Return the benchmark with this name among its `names`. Raises `UsageError`."""
-    benchmark = family(name)
-    known = benchmark.names if benchmark else [known.info.name for known in benchmarks()]
-    if benchmark is None or name not in known:
-        raise UsageError(unknown("benchmark", name, known))
-    return benchmark
-
-
-def family(name: str) -> Benchmark | None:
-    """Return the benchmark of a name, or of the name of a part (`toy-easy`); None for others."""
-    first = name.partition("-")[0]
-    if first in BUILT_IN:
-        return _loaded(BUILT_IN[first])
-    external = _usable()
-    return external.get(name) or next(
-        (external[known] for known in external if name.startswith(f"{known}-")), None
-    )
+    families: dict[str, Sequence[str]] = {}
+    for benchmark in benchmarks():
+        if name in benchmark.names:
+            return benchmark
+        families[benchmark.info.name] = benchmark.names
+    alike = (names for family, names in families.items() if name.startswith(f"{family}-"))
+    raise UsageError(unknown("benchmark", name, next(alike, families)))
 
 
 def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from mwzeval.benchmark import (
@@ -23,7 +24,6 @@ from mwzeval.benchmark import (
     benchmark_named,
     benchmark_of,
     benchmarks,
-    family,
     own_verbs,
     plugin_errors,
 )
@@ -69,35 +69,8 @@ VERBS_OF_NONE = {
 
 BAD_USE, INTERRUPTED, READER_GONE = 2, 130, 141
 
-MOVED = {
-    "--all": "use --worst N to list N instead of 10",
-    "--batch": "`run --compiled` uses compiled code to play the dialogues of a job",
-    "--ceiling": "`mwzeval ceiling FILE` prints the scores of the gold data next to those of FILE",
-    "--claims": "`mwzeval claims FILE -o FILE.jsonl` lists claims",
-    "--compat": "`mwzeval judge FILE --compat convlab2` scores live dialogues like ConvLab-2",
-    "--dataset": "the action `record` writes data sets for libraries such as d3rlpy",
-    "--dask": "`mwzeval shards FILE --dask ADDRESS` scores files on a cluster",
-    "--dst-errors": "`mwzeval dst-errors FILE` counts errors by slot",
-    "--exclude-user-faults": "`mwzeval judge` scores live dialogues without user faults",
-    "--fail-over": "--fail-under also covers scores that are better when lower",
-    "--jobs": "a comparison uses one process",
-    "--offline": "set MWZEVAL_OFFLINE=1",
-    "--per-dialogue": "`mwzeval rows FILE` prints the counts of each dialogue",
-    "--per-example": "`mwzeval rows FILE` prints the counts of each example",
-    "--places": "only `mwzeval compare` and `power` have it; CSV and JSON contain all digits",
-    "--prices": "only `mwzeval judge`, `live`, `compare` and `report` have it",
-    "--report": "give the system's file instead",
-    "--rollouts": "`mwzeval shards --rollouts FILE` scores rollouts",
-    "--runs": "`mwzeval runs FILE FILE` scores several runs",
-    "--samples": "the command draws 1,000 samples; in Python, use `Evaluator(samples=…, seed=…)`",
-    "--seed": "the command draws 1,000 samples; in Python, use `Evaluator(samples=…, seed=…)`",
-    "--shards": "`mwzeval shards FILE FILE` scores several files as one input",
-    "--signatures": "files, pipes and -f json contain the signatures",
-    "--workers": "`mwzeval shards FILE --workers N` scores files on a cluster",
-    "--skip-bad-shards": "use `mwzeval shards --skip-bad`",
-    "-j": "a comparison uses one process",
-}
-"""Options of earlier versions, and their replacements."""
+MOVED = Path(__file__).with_name("moved_options.tsv")
+"""The options of earlier versions, and their replacements."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -154,7 +127,7 @@ def command_parser(given: Sequence[str] | None = None) -> Parser:
         # The command is not a file, even if a folder has the same name.
         words.remove(chosen)
         if chosen not in verbs:  # only now, because a search for plug-ins is slow
-            verbs = {**own_verbs(external=True), **verbs}
+            verbs = own_verbs(external=True) | verbs
     parser = Parser(
         prog="mwzeval",
         usage="mwzeval [--help] [--version] VERB ...",
@@ -225,10 +198,10 @@ def _chosen_benchmark(verb: str, given: Sequence[str]) -> str:
     known, others = parser.parse_known_args(given)
     if known.benchmark is not None:
         return str(known.benchmark)
-    if verb == "play":  # also accepts the name without an option
-        for word in others:
-            if (known_as := family(word)) and word in known_as.names:
-                return word
+    for word in others if verb == "play" else ():  # also accepts the name without an option
+        with suppress(MwzevalError):
+            benchmark_named(word)
+            return word
     if "--items" not in given:  # no benchmark recognizes files of items
         from mwzeval.arguments import named_runs
 
@@ -274,10 +247,12 @@ class Parser(argparse.ArgumentParser):
         """Parse all arguments; exit with 2 if an argument is unknown."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
+            from mwzeval.files.reading import table_rows  # not needed by `--help`
+
             option = next((word for word in unknown if word.startswith("-")), "")
             name = option.partition("=")[0]
-            if name in MOVED:
-                self.error(f"this verb has no option {name}: {MOVED[name]}")
+            if replacement := dict(table_rows(MOVED, 2)).get(name):
+                self.error(f"this verb has no option {name}: {replacement}")
             advice = did_you_mean(name, self._option_string_actions)
             words = shorten(" ".join(unknown), 200) + (advice if option else "")
             self.error(f"unrecognized arguments: {words}{self.why_unknown if option else ''}")

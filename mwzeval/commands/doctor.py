@@ -9,6 +9,7 @@ import argparse
 import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -18,27 +19,14 @@ from mwzeval.benchmark import plugins
 from mwzeval.cluster import processors
 from mwzeval.commands.data import shelves
 from mwzeval.files.downloads import file_states
+from mwzeval.files.reading import table_rows
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
 from mwzeval.scores.sheets import Document, printed, sheet
 from mwzeval.version import __version__
 
-PURPOSES = {
-    "batched": "compiled simulation of PyDial's dialogues",
-    "completion": "shell completion of verbs, options and files",
-    "crosswoz": "word segmentation of Chinese responses, for BLEU and NLU",
-    "distributed": "Dask clusters; files at s3://, gs://, …",
-    "frames": "to_frame(): reports as pandas data frames",
-    "inspect": "inspect eval mwzeval/multiwoz",
-    "mcp": "tools-serve; live --serve-tools",
-    "neural": "model training and trained models for CrossWOZ, DSTC7 and PyDial",
-    "offline": "PyDial's data sets in Minari's format",
-    "plot": "mwzeval plot; learning curves of PyDial",
-    "retrieval": "TF-IDF and BM25 baselines of DSTC7",
-    "rl": "PyDial's Gymnasium environments",
-    "training": "fine-tuning of BERT, and the trainer's callback",
-    "verifiers": "vf-eval mwzeval-multiwoz",
-}
+PURPOSES = dict(table_rows(Path(__file__).with_name("extras.tsv"), 2))
+"""The purpose of each extra."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

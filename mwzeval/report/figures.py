@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mwzeval.errors import MwzevalWarning, UsageError, shorten, unknown
@@ -48,28 +49,7 @@ OTHER_FONTS = (
 )
 """Fonts for Chinese characters; matplotlib uses the first one that has a character."""
 
-STYLE: Mapping[Any, Any] = {
-    "font.size": 7,
-    "axes.titlesize": 7,
-    "axes.titleweight": "bold",
-    "axes.linewidth": 0.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.5,
-    "xtick.major.width": 0.5,
-    "xtick.major.size": 2,
-    "ytick.major.size": 0,
-    "legend.frameon": False,
-    "legend.handletextpad": 0.2,
-    "legend.columnspacing": 1,
-    "text.parse_math": False,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "mwzeval",
-    "savefig.dpi": 300,
-}
+STYLE = Path(__file__).with_name("figures.mplstyle")
 METADATA: Mapping[str, Mapping[str, str | None]] = {
     "pdf": {"CreationDate": None, "Creator": "mwzeval", "Producer": None},
     "png": {"Software": "mwzeval"},
@@ -100,9 +80,9 @@ def new_figure(
 
     installed = {font.name for font in fontManager.ttflist}
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()
+        matplotlib.rc_file(STYLE)  # also restores the defaults of all other settings
         fonts = [FONT, *(name for name in OTHER_FONTS if name in installed)]
-        matplotlib.rcParams.update({**STYLE, "font.family": fonts})
+        matplotlib.rcParams["font.family"] = fonts
         figure = Figure(figsize=(width, height), layout="constrained")
 
         def save() -> bytes:
