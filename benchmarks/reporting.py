@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.measure import (
@@ -27,7 +28,6 @@ from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.multiwoz.scoring.explanation import explain
 from mwzeval.report.html import to_html
-from mwzeval.report.systems import scored_system
 
 SYSTEM = "augpt"
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -75,7 +75,8 @@ def rows(data: Path) -> Iterator[Row]:
     report = evaluator.evaluate(predictions)
 
     def page() -> None:
-        system = scored_system(SYSTEM, report, evaluated.explain_all())
+        explanations = tuple(evaluated.explain_all())
+        system = replace(report, name=SYSTEM, explanations=explanations)
         pages.append(
             to_html([system, system], title="benchmark", words=MultiWoz.info.words).encode()
         )

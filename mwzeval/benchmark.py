@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
-    from mwzeval.report.systems import ScoredSystem
     from mwzeval.scores.explanation import Explanation
     from mwzeval.scores.findings import Findings
     from mwzeval.scores.report import Report
@@ -115,7 +114,7 @@ class Benchmark:
         """
         raise UsageError(f"`{arguments.verb}` is not available for {self.info.title}")
 
-    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
         """Return the published results, including a system's own scores.
 
         Raises `UsageError` if there are no results, or none that are comparable with the system.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mwzeval.arguments import add_files, add_format, add_resampling, files_of, resampling_of
 from mwzeval.benchmark import Benchmark
@@ -24,14 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    from mwzeval.report.systems import scored_system
-
     entry = None
     warnings: Sequence[Problem] = ()
     files = files_of(arguments, at_most=1, required=False)
     for name, system in score_files(files, arguments, benchmark).items():
         report = system.report(resampling_of(arguments))
-        entry = scored_system(arguments.name or name, report)
+        entry = replace(report, name=arguments.name or name)
         warnings = report.warnings
     with warnings_behind(warnings):
         document = benchmark.leaderboard(entry, arguments)

@@ -7,6 +7,7 @@ domain), reasons (how many dialogues failed for each reason). Needs the extra `p
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import PurePath
 
 from mwzeval.arguments import add_files, add_resampling, files_of, number, resampling_of
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report import figures
-    from mwzeval.report.systems import headline_of, labels_of, scored_system
+    from mwzeval.report.systems import headline_of, labels_of
 
     kind, limits = arguments.kind, (arguments.from_value, arguments.to_value)
     if kind != SCORES and (arguments.scores or limits != (None, None)):
@@ -72,9 +73,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     with warnings_behind(*(system.warnings for system in systems.values())):
         shown = []
         for name, system in systems.items():
-            explanations = system.explain_all() if kind == REASONS else ()
+            explanations = tuple(system.explain_all()) if kind == REASONS else ()
             report = system.report(resampling_of(arguments))
-            shown.append(scored_system(name, report, explanations))
+            shown.append(replace(report, name=name, explanations=explanations))
         how = {"format_name": format_name, "width": arguments.width}
         if kind == SCORES:
             names = headline_of(shown, benchmark.info.headline) or list(labels_of(shown))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import (
@@ -78,10 +79,12 @@ def page(
 ) -> str:
     """Return the page of systems; `reported` maps names to reports and files (see `to_html`)."""
     from mwzeval.report.html import to_html
-    from mwzeval.report.systems import scored_system, title_of
+    from mwzeval.report.systems import title_of
 
-    scored = reported.items()
-    shown = [scored_system(name, report, system.explain_all()) for name, (report, system) in scored]
+    shown = [
+        replace(report, name=name, explanations=tuple(system.explain_all()))
+        for name, (report, system) in reported.items()
+    ]
     return to_html(
         shown,
         title=title or title_of(shown),

@@ -199,27 +199,22 @@ def pilots_of(
     """
     pilots = {}
     for system, scored in systems.items():
-        measure = _measure(scored, name, usual)
-        pilots[system] = _pilot(scored, measure, clusters)
-        check_comparable(systems, measure.name)
+        known = {
+            measure.name: measure
+            for measure in scored.measures
+            if measure.scope == WHOLE
+            and measure.known is None
+            and (measure.cases is None or measure.cases in scored.trial_rows.columns)
+            and (measure.block == 1 or scored.trials is None)
+        }
+        names = (*usual, *known) if name is None else (name,)
+        chosen = next((score for score in names if score in known), None)
+        if chosen is None:
+            what = f'"{shorten(names[0])}" for single trials{did_you_mean(names[0], known)}'
+            raise UsageError(f"no score {what} (there are: {', '.join(known) or 'none'})")
+        pilots[system] = _pilot(scored, known[chosen], clusters)
+        check_comparable(systems, chosen)
     return pilots
-
-
-def _measure(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Measure:
-    known = {
-        measure.name: measure
-        for measure in scored.measures
-        if measure.scope == WHOLE
-        and measure.known is None
-        and (measure.cases is None or measure.cases in scored.trial_rows.columns)
-        and (measure.block == 1 or scored.trials is None)
-    }
-    names = (*usual, *known) if name is None else (name,)
-    for score in names:
-        if score in known:
-            return known[score]
-    what = f'"{shorten(names[0])}" for single trials{did_you_mean(names[0], known)}'
-    raise UsageError(f"no score {what} (there are: {', '.join(known) or 'none'})")
 
 
 def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | None) -> Pilot:

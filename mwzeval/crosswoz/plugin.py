@@ -14,7 +14,7 @@ from mwzeval.errors import UsageError
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.crosswoz.benchmark import CrossWozScorer
-    from mwzeval.report.systems import ScoredSystem
+    from mwzeval.scores.report import Report
 
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})
 _FIELDS = frozenset(
@@ -97,7 +97,7 @@ class CrossWoz(Benchmark):
             )
         return live_setting(arguments)
 
-    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> NoReturn:
+    def leaderboard(self, entry: Report | None, arguments: Namespace) -> NoReturn:
         """Raise `UsageError`, which names the page with the paper's tables."""
         raise UsageError(
             "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables next to ours"

@@ -26,7 +26,7 @@ from mwzeval.dstc7.tracks import (
 )
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE
-from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.report import Report
 from mwzeval.scores.sheets import Document
 
 
@@ -130,7 +130,7 @@ class SubmissionScorer(FileScorer):
         return sample_gold(track)
 
 
-def published(entry: ScoredSystem | None, arguments: Namespace) -> Document:
+def published(entry: Report | None, arguments: Namespace) -> Document:
     """Return the published results of a track, or of all tracks.
 
     Raises `UsageError` if the system was scored on other data.

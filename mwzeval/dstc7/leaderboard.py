@@ -18,7 +18,7 @@ from mwzeval.report.leaderboard import (
     read_published,
     row_of,
 )
-from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.report import Report
 from mwzeval.scores.sheets import Document
 
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")
@@ -100,7 +100,7 @@ def tables_of(
 
 
 def published_document(
-    results: Results, tables: Sequence[LeaderboardTable], entry: ScoredSystem | None = None
+    results: Results, tables: Sequence[LeaderboardTable], entry: Report | None = None
 ) -> Document:
     """Return tables as a document; a submission is added to the table of its own split.
 

@@ -13,7 +13,7 @@ from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.benchmark import SubmissionScorer
-    from mwzeval.report.systems import ScoredSystem
+    from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
 _FIELDS = frozenset({"example-id", "candidate-ranking"})
@@ -72,7 +72,7 @@ class SentenceSelection(Benchmark):
             "DSTC7 has no live dialogues: its systems select a response to a given dialogue"
         )
 
-    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
         """Return the published results. Raises `UsageError` for other data."""
         from mwzeval.dstc7.benchmark import published
 

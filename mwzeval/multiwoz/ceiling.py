@@ -18,13 +18,15 @@ from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, DELEXICALIZED, LEXICA
 from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import CANONICAL
-from mwzeval.scores.report import Report
-from mwzeval.scores.score import Signature
+from mwzeval.scores.report import Report, score_records, summary
+from mwzeval.scores.score import Signature, by_place
+from mwzeval.scores.sheets import Document
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
     from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
 
+CEILING = "ceiling"
 GOLD = "gold responses and states"
 METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: ("grounded",)}
 """Metrics by kind of gold responses. Rules of `dst_rules` are omitted: gold states score 100 %."""
@@ -105,3 +107,20 @@ def signed_as_gold(report: Report) -> Report:
         signature = Signature.of(score.signature.metric, choices | {"predictions": "gold"})
         scores.append(replace(score, signature=signature))
     return replace(report, scores=tuple(scores), meta={**report.meta, "predictions": GOLD})
+
+
+def document_with(ceiling: Report, report: Report) -> Document:
+    """Return the tables of a report, with each score of the ceiling next to the system's score."""
+    own, gold = by_place(report.scores), by_place(ceiling.scores)
+    beside = tuple(
+        replace(gold[place], name=f"{CEILING}.{score.name}", signature=score.signature)
+        for place, score in own.items()
+        if place in gold
+    )
+    about = {CEILING: f"{GOLD} of the same dialogues, with the same settings"}
+    document = summary(replace(report, scores=report.scores + beside, references=about))
+    records = score_records(report)
+    for record in records:
+        of_gold = gold.get((record["score"], record["scope"]))
+        record[CEILING] = of_gold and of_gold.value
+    return replace(document, records=records, plain=report.to_dict())

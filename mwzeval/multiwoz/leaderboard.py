@@ -27,8 +27,7 @@ from mwzeval.report.leaderboard import (
     read_published,
     row_of,
 )
-from mwzeval.report.systems import ScoredSystem
-from mwzeval.scores.report import SCHEMA
+from mwzeval.scores.report import SCHEMA, Report
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import Document
 from mwzeval.statistics.intervals import CONFIDENCE, wilson
@@ -128,7 +127,7 @@ class Standings:
 
 
 def standings(
-    leaderboard: Leaderboard, entry: ScoredSystem | None = None, table: str | None = None
+    leaderboard: Leaderboard, entry: Report | None = None, table: str | None = None
 ) -> Standings:
     """Return the tables (or one); those with the same source of states contain the system.
 
@@ -178,7 +177,7 @@ def standings(
     return Standings(placed, own, tuple(cautions))
 
 
-def published_document(entry: ScoredSystem | None, table: str | None = None) -> Document:
+def published_document(entry: Report | None, table: str | None = None) -> Document:
     """Return a document of the tables (or one) with the unchanged published scores.
 
     Scores that do not differ significantly from the system's are marked. Raises `UsageError` for
@@ -271,9 +270,7 @@ def combined(inform: float, success: float, bleu: float) -> Decimal:
     return (Decimal(str(inform)) + Decimal(str(success))) / 2 + Decimal(str(bleu))
 
 
-def own_row(
-    entry: ScoredSystem, conditions: Mapping[str, str]
-) -> tuple[LeaderboardRow, dict[str, str]]:
+def own_row(entry: Report, conditions: Mapping[str, str]) -> tuple[LeaderboardRow, dict[str, str]]:
     """Return the leaderboard row of a scored system, and the choices in its signatures.
 
     `conditions` are the conditions of the published scores, as keys of signatures. Rates without

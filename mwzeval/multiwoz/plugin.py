@@ -12,7 +12,7 @@ from mwzeval.multiwoz import HEADLINE, NAME, TITLE
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
-    from mwzeval.report.systems import ScoredSystem
+    from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
 
@@ -113,7 +113,7 @@ class MultiWoz(Benchmark):
 
         return setting_of(arguments)
 
-    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
         """Return the published tables of response generation."""
         from mwzeval.multiwoz.leaderboard import published_document
 

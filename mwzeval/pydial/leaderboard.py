@@ -21,7 +21,7 @@ from mwzeval.report.leaderboard import (
     LeaderboardTable,
     read_published,
 )
-from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE
 from mwzeval.scores.sheets import Document
 
@@ -81,7 +81,7 @@ NOTE = (
 )
 
 
-def published_document(task: str | None, entry: ScoredSystem | None) -> Document:
+def published_document(task: str | None, entry: Report | None) -> Document:
     """Return the published results of a task, or of the tasks of an entry (default: all tasks).
 
     Raises `UsageError` for embedded domains, which have no published results.
@@ -136,7 +136,7 @@ def _table(
     return table.with_own(own) if own else table
 
 
-def _own(entry: ScoredSystem) -> dict[str, LeaderboardRow]:
+def _own(entry: Report) -> dict[str, LeaderboardRow]:
     """Return the rows of an entry by score; each has the results per task and their mean."""
     rows = {figure: LeaderboardRow(entry.name, {}, "own") for figure in FIGURES}
     only_whole = {score.scope for score in entry.scores} == {WHOLE}

@@ -14,7 +14,7 @@ from mwzeval.scores.score import Words
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.pydial.benchmark import EpisodesScorer
-    from mwzeval.report.systems import ScoredSystem
+    from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
 
 _HEADER = frozenset({"task", "policy", "legacy", "episodes"})
@@ -80,7 +80,7 @@ class PyDial(Benchmark):
             raise UsageError("use `mwzeval pydial play TASK` to be the user in PyDial")
         return live_setting(arguments)
 
-    def leaderboard(self, entry: ScoredSystem | None, arguments: Namespace) -> Document:
+    def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
         """Return the paper's tables; `entry` adds a system to them.
 
         Raises `UsageError` for embedded domains, which have no published results.

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mwzeval.errors import MwzevalWarning, UsageError, shorten, unknown
 from mwzeval.libraries import required
 from mwzeval.report.systems import (
-    ScoredSystem,
     comparable_in,
     kinds_of,
     labels_of,
 )
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Words, by_place
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ WHISKER: Mapping[str, Any] = {"color": COLOURS[4], "linewidth": 3}
 
 
 def plot_scores(
-    systems: Sequence[ScoredSystem],
+    systems: Sequence[Report],
     names: Sequence[str],
     *,
     format_name: str,
@@ -263,7 +263,7 @@ class _HeatMap(NamedTuple):
 
 
 def plot_parts(
-    systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
+    systems: Sequence[Report], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
     """Return heat maps of the scores by part: systems × parts.
 
@@ -363,7 +363,7 @@ def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
 
 
 def plot_reasons(
-    systems: Sequence[ScoredSystem], *, format_name: str, words: Words, width: float = WIDTH
+    systems: Sequence[Report], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
     """Return heat maps of failed units: a row per failure reason, a column per system.
 

@@ -32,13 +32,13 @@ from mwzeval.comparison.comparison import (
 from mwzeval.errors import conditions, printable
 from mwzeval.report.systems import (
     Kind,
-    ScoredSystem,
     comparable_in,
     headline_of,
     kinds_of,
     labels_of,
 )
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import (
     PERCENT,
     WHOLE,
@@ -62,7 +62,7 @@ FOLDER = Path(__file__).parent / "page"
 
 
 def to_html(
-    systems: Sequence[ScoredSystem],
+    systems: Sequence[Report],
     *,
     title: str,
     words: Words | None = None,
@@ -136,7 +136,11 @@ def to_html(
         most=max((count for kind in kinds for count in kind.counts), default=1),
         kind_places={key: place for place, key in enumerate(_flat(kinds))},
         figured=[(place, system) for place, system in enumerate(systems) if system.figures],
-        warned=[(place, system) for place, system in enumerate(systems) if system.warnings],
+        warned=[
+            (place, system.name, [warning.shared() for warning in system.warnings])
+            for place, system in enumerate(systems)
+            if system.warnings
+        ],
         warning_count=sum(len(system.warnings) for system in systems),
         about=_about(systems),
         signatures=_signatures_of(systems),
@@ -157,7 +161,7 @@ def _flat(kinds: Sequence[Kind]) -> list[tuple[str, str]]:
 
 
 def _verdicts(
-    systems: Sequence[ScoredSystem], comparison: Comparison | None, main: Sequence[str]
+    systems: Sequence[Report], comparison: Comparison | None, main: Sequence[str]
 ) -> tuple[str, ...]:
     """Return sentences for the top of the page: the better system, or one system's headline."""
     if comparison is not None:
@@ -169,12 +173,24 @@ def _verdicts(
     return (", ".join(shown),) if shown and len(systems) == 1 else ()
 
 
-def _about(systems: Sequence[ScoredSystem]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the facts about each run: a key, and one text per system or one for all."""
-    keys = dict.fromkeys(key for system in systems for key in system.meta if key != "note")
+def _about(systems: Sequence[Report]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the facts about each run: a key, and one text per system or one for all.
+
+    The coverage lists only the parts of the input that are incomplete.
+    """
+    metas = []
+    for system in systems:
+        coverage = {
+            what: count
+            if "of" in count
+            else {part: n for part, n in count.items() if n["scored"] < n["of"]} or None
+            for what, count in system.meta.get("coverage", {}).items()
+        }
+        metas.append({**system.meta, "coverage": coverage})
+    keys = dict.fromkeys(key for meta in metas for key in meta if key != "note")
     rows = []
     for key in keys:
-        texts = tuple(_plain(system.meta.get(key)) for system in systems)
+        texts = tuple(_plain(meta.get(key)) for meta in metas)
         if any(texts):
             rows.append((key.replace("_", " "), texts[:1] if len(set(texts)) == 1 else texts))
     return rows
@@ -202,7 +218,7 @@ def _plain(value: Any) -> str:
 
 
 def _packed(
-    systems: Sequence[ScoredSystem],
+    systems: Sequence[Report],
     kinds: Sequence[Kind],
     words: Words,
     meanings: Mapping[str, str],
@@ -245,7 +261,7 @@ def _letter_of(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else f"S{place + 1}"
 
 
-def _places(systems: Sequence[ScoredSystem], group: Group) -> list[int]:
+def _places(systems: Sequence[Report], group: Group) -> list[int]:
     return [place for place, system in enumerate(systems) if system.name in group.systems]
 
 
@@ -280,7 +296,7 @@ class Panel(NamedTuple):
     beside: Sequence[str]
 
 
-def _references_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
+def _references_of(systems: Sequence[Report]) -> dict[str, str]:
     """Return the labels of references, by the prefix of their scores."""
     found: dict[str, str] = {}
     for system in systems:
@@ -290,7 +306,7 @@ def _references_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
 
 
 def panels_of(
-    systems: Sequence[ScoredSystem], comparison: Comparison | None, *, scopes: bool = False
+    systems: Sequence[Report], comparison: Comparison | None, *, scopes: bool = False
 ) -> list[Panel]:
     """Return a panel for each score and comparable group; with `scopes`, for scores with parts."""
     references = _references_of(systems)
@@ -383,7 +399,7 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 
 
-def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]]:
+def _signatures_of(systems: Sequence[Report]) -> dict[str, dict[str, None]]:
     """Return the letters of the systems with each signature, grouped by metric."""
     found: dict[Signature, dict[str, None]] = {}
     for place, system in enumerate(systems):
@@ -397,7 +413,7 @@ def _signatures_of(systems: Sequence[ScoredSystem]) -> dict[str, dict[str, None]
 
 
 def _histograms(
-    systems: Sequence[ScoredSystem], kinds: Sequence[Kind]
+    systems: Sequence[Report], kinds: Sequence[Kind]
 ) -> list[tuple[str, str, list[int], list[Kind]]]:
     """Return label, setting, positions of systems, and reasons for each outcome and group."""
     labels = labels_of(systems)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from mwzeval.errors import DataError
-from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Interval, by_place, ends_record
 from mwzeval.scores.sheets import Cell, Sheet, interval_text, sheet
 
@@ -169,7 +169,7 @@ def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
         raise DataError(f"{path} (the published results) cannot be read: {error}") from None
 
 
-def row_of(system: ScoredSystem, figures: Mapping[str, str]) -> LeaderboardRow:
+def row_of(system: Report, figures: Mapping[str, str]) -> LeaderboardRow:
     """Return the row of the user's own system; `figures` maps names to names of scores."""
     found = by_place(system.scores)
     known = {

@@ -1,61 +1,19 @@
-"""The data of systems for pages, figures and leaderboards: names, scores, and failure reasons."""
+"""What pages and figures show of several systems: names, scores, groups, and failure reasons.
+
+A system is a `Report` with a name and, for failure reasons, with explanations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from mwzeval.errors import Problem
-from mwzeval.scores.explanation import Explanation, Reason, count_reasons
+from mwzeval.scores.explanation import Reason, count_reasons
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import Group, Score, groups_of
-from mwzeval.scores.sheets import Sheet
+from mwzeval.scores.score import Group, groups_of
 
 
-@dataclass(frozen=True)
-class ScoredSystem:
-    """A system with its scores.
-
-    `meta` describes the input and the settings, with mappings of any depth; its key `note` has a
-    sentence for the top of the page. `figures` are tables of totals next to the scores, and
-    `references` describes references that are scored like the system, as in a `Report`.
-    """
-
-    name: str
-    scores: tuple[Score, ...]
-    meta: Mapping[str, Any]
-    explanations: tuple[Explanation, ...] = ()
-    warnings: tuple[Problem, ...] = ()
-    figures: tuple[Sheet, ...] = ()
-    references: Mapping[str, str] = field(default_factory=dict)
-
-
-def scored_system(
-    name: str, report: Report, explanations: Iterable[Explanation] = ()
-) -> ScoredSystem:
-    """Return a system with the data of its report, and with explanations of its items.
-
-    The coverage lists only the parts of the input that are incomplete.
-    """
-    coverage = {
-        what: count
-        if "of" in count
-        else {part: n for part, n in count.items() if n["scored"] < n["of"]} or None
-        for what, count in report.meta["coverage"].items()
-    }
-    return ScoredSystem(
-        name,
-        report.scores,
-        {**report.meta, "coverage": coverage},
-        tuple(explanations),
-        tuple(warning.shared() for warning in report.warnings),
-        report.figures,
-        report.references,
-    )
-
-
-def title_of(systems: Sequence[ScoredSystem]) -> str:
+def title_of(systems: Sequence[Report]) -> str:
     """Return the title of a page: up to three systems, and their scored data."""
     names = [system.name for system in systems]
     shown = ", ".join(names) if len(names) <= 3 else f"{len(names)} systems"
@@ -63,14 +21,14 @@ def title_of(systems: Sequence[ScoredSystem]) -> str:
     return f"{shown} · {', '.join(corpora)}"
 
 
-def headline_of(systems: Sequence[ScoredSystem], headline: Iterable[str]) -> list[str]:
+def headline_of(systems: Sequence[Report], headline: Iterable[str]) -> list[str]:
     """Return the headline scores that any system has, and the first score of a group (`bleu.`)."""
     names = labels_of(systems)
     found = ([n for n in names if n == main or n.startswith(f"{main}.")] for main in headline)
     return [matching[0] for matching in found if matching]
 
 
-def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
+def labels_of(systems: Sequence[Report]) -> dict[str, str]:
     """Return the first label of each score, which is also the label of its outcome."""
     labels: dict[str, str] = {}
     for system in systems:
@@ -79,7 +37,7 @@ def labels_of(systems: Sequence[ScoredSystem]) -> dict[str, str]:
     return labels
 
 
-def comparable_in(systems: Sequence[ScoredSystem], name: str) -> Sequence[Group]:
+def comparable_in(systems: Sequence[Report], name: str) -> Sequence[Group]:
     """Return the groups of comparable systems for a score; one group has all systems."""
     found = (
         (system.name, [s.signature for s in system.scores if s.name == name]) for system in systems
@@ -107,7 +65,7 @@ class Kind:
         return any(self.counts[place] for place in places)
 
 
-def kinds_of(systems: Sequence[ScoredSystem]) -> list[Kind]:
+def kinds_of(systems: Sequence[Report]) -> list[Kind]:
     """Return all reasons, in the order of the items' outcomes, the most frequent codes first."""
     everything = [explanation for system in systems for explanation in system.explanations]
     order = dict.fromkeys(o for e in everything for named in e.outcomes.values() for o in named)

@@ -28,6 +28,8 @@ from mwzeval.scores.table import Table
 if TYPE_CHECKING:
     import pandas
 
+    from mwzeval.scores.explanation import Explanation
+
 SCHEMA = 1
 """The version of JSON reports; `report/schema.json` describes them."""
 
@@ -58,7 +60,8 @@ class Report:
     versions of libraries. `benchmark` is the name that `--benchmark` accepts. `figures` are tables
     of totals; some totals are also scores. If references such as gold responses are scored, too,
     `references` maps the prefix of their score names (`gold`) to a description. `aliases` are short
-    names of scores for gates, such as `bleu`.
+    names of scores for gates, such as `bleu`. Pages, figures and leaderboards also need the `name`
+    of the system, and failure reasons its `explanations`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
@@ -78,6 +81,8 @@ class Report:
     figures: tuple[Sheet, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    explanations: tuple[Explanation, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON report as plain values: the metrics, and the rest under `meta`."""
@@ -177,17 +182,14 @@ WIDEST = 10
 """The maximum number of scopes that are columns; more scopes are rows."""
 COUNTS = "n"
 
-CEILING = "ceiling"
-ABOUT_CEILING = "ceiling: gold responses and states of the same dialogues, with the same settings"
-
 Beside = Mapping[str, Mapping[tuple[str, str], Score]]
-"""Scores to show next to other scores: heading (`ceiling`) → (name, scope) → score."""
+"""Scores to show next to other scores: heading (`gold`) → (name, scope) → score."""
 
 
-def summary(report: Report, ceiling: Report | None = None) -> Document:
+def summary(report: Report) -> Document:
     """Return a description of the input, all scores, and the signature of each metric.
 
-    The scores of a `ceiling` are shown next to those of the report, in a column or in a row below.
+    The scores of references are shown next to those of the system, in a column or in a row below.
     """
     signatures = tuple(dict.fromkeys(str(score.signature) for score in report.scores))
     elsewhere = {name for sheet in report.figures for name in sheet.scores}
@@ -201,13 +203,6 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
             own.append(score)
     titles = {key.replace("_", " "): text for key, text in report.references.items()}
     about = (f"{title}: {text}" for title, text in titles.items() if title in beside)
-    records, notes = score_records(report), (*about, *signatures)
-    if ceiling is not None:
-        gold = beside[CEILING] = by_place(ceiling.scores)
-        notes = (*notes, ABOUT_CEILING)
-        for record in records:
-            of_gold = gold.get((record["score"], record["scope"]))
-            record[CEILING] = None if of_gold is None else of_gold.value
     groups, whole = grouped(own)
     sheets = [_scopes_sheet(with_parts, beside) for with_parts in groups]
     if whole:
@@ -215,9 +210,9 @@ def summary(report: Report, ceiling: Report | None = None) -> Document:
     return Document(
         heading=tuple(_heading(report)),
         sheets=(*sheets, *report.figures),
-        notes=notes,
+        notes=(*about, *signatures),
         signatures=signatures,
-        records=records,
+        records=score_records(report),
         plain=report.to_dict(),
     )
 

@@ -19,10 +19,11 @@ from mwzeval.multiwoz.leaderboard import (
     standings,
 )
 from mwzeval.report.leaderboard import LeaderboardRow, LeaderboardTable, rounded
-from mwzeval.report.systems import ScoredSystem
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import Interval, Score, Signature
 from mwzeval.scores.sheets import FORMATS, render
 from tests.places import ROOT, read_json, shared
+from tests.report.systems import scored
 
 TABLES = ("end_to_end", "policy_optimization")
 GOOD = str(ROOT / "predictions" / "sample-good.json")
@@ -48,7 +49,7 @@ def entry(
     n: int = 1000,
     state: str = "predicted",
     **choices: str,
-) -> ScoredSystem:
+) -> Report:
     chosen = {
         "corpus": "multiwoz-2.2@0123abcd",
         "fold": "test",
@@ -71,7 +72,7 @@ def entry(
         )
         for name, value in values.items()
     )
-    return ScoredSystem("mine", tuple(scores), {})
+    return scored("mine", scores)
 
 
 def published(leaderboard: LeaderboardTable) -> list[LeaderboardRow]:

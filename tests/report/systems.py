@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
+
+import numpy as np
 
 from mwzeval.errors import Problem
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.systems import ScoredSystem, scored_system
 from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 from mwzeval.scores.sheets import Cell, sheet
+from mwzeval.scores.table import Table
 
 SCOPES = ("lodging", "diner", "museum", "railway", "cab")
 WORDS = (
@@ -46,6 +50,12 @@ HOSTILE = (
 )
 
 
+def scored(name: str, scores: Iterable[Score], **more: Any) -> Report:
+    """Return the report of a system that has these scores, without rows."""
+    fields = {"table": Table((), (), np.empty((0, 0))), "warnings": (), "meta": {}, **more}
+    return Report({}, tuple(scores), benchmark="town", name=name, **fields)
+
+
 def sentence(random_: random.Random, least: int = 6, most: int = 22) -> str:
     return " ".join(random_.choices(WORDS, k=random_.randint(least, most)))
 
@@ -53,7 +63,7 @@ def sentence(random_: random.Random, least: int = 6, most: int = 22) -> str:
 @cache
 def large_systems(
     units: int = 1000, names: tuple[str, ...] = ("first", "second")
-) -> tuple[ScoredSystem, ...]:
+) -> tuple[Report, ...]:
     """Return systems with the same units, users and references, as in a test fold of MultiWOZ."""
     return tuple(
         system(name, [unit(number, salt) for number in range(units)])
@@ -120,7 +130,7 @@ def reasons(
             )
 
 
-def system(name: str, explanations: list[Explanation]) -> ScoredSystem:
+def system(name: str, explanations: list[Explanation]) -> Report:
     """Return a system with scores counted from its explanations."""
     signature = Signature.of("found", {"corpus": "town", "rules": 1, "n": len(explanations)})
     scores = []
@@ -140,7 +150,8 @@ def system(name: str, explanations: list[Explanation]) -> ScoredSystem:
         "coverage": {"talks": {"scored": len(explanations), "of": len(explanations)}},
         "note": None,
     }
-    return ScoredSystem(name, tuple(scores), meta, tuple(explanations), (warning,))
+    more = {"meta": meta, "explanations": tuple(explanations), "warnings": (warning,)}
+    return scored(name, scores, **more)
 
 
 @dataclass(frozen=True)
@@ -158,7 +169,7 @@ def claim(said: str, start: int, end: int, slot: str, verdict: str = "right") ->
     return Noted(start, end, verdict, f"{slot} ({said})")
 
 
-def claiming_systems() -> list[ScoredSystem]:
+def claiming_systems() -> list[Report]:
     """Return two systems that say the same, of which the second is judged otherwise."""
     said = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
     verdicts = (("right", "unknown"), ("inconsistent", "unjudged"))
@@ -183,18 +194,18 @@ def claiming_systems() -> list[ScoredSystem]:
     ]
 
 
-def tracked_systems() -> list[ScoredSystem]:
+def tracked_systems() -> list[Report]:
     """Return two trackers of one dialogue of the sample, the first with errors in every turn."""
     right = {"area": "south", "type": "hotel", "pricerange": "expensive"}
     found = []
     for name, state in (("weak", {"area": "south", "pricerange": "cheap"}), ("good", right)):
         turns = [{"state": {"hotel": state}} for _ in range(3)]
-        scored = Evaluator(corpus="sample", dst=True).score({"smp0021": turns})
-        found.append(scored_system(name, scored.report(), scored.explain_all()))
+        file = Evaluator(corpus="sample", dst=True).score({"smp0021": turns})
+        found.append(replace(file.report(), name=name, explanations=tuple(file.explain_all())))
     return found
 
 
-def hostile_system(salt: int) -> ScoredSystem:
+def hostile_system(salt: int) -> Report:
     """Return a system in which every text, whatever it is, is an attack."""
 
     def at(place: int) -> str:
@@ -233,4 +244,6 @@ def hostile_system(salt: int) -> ScoredSystem:
     meta = {text or "empty": text for text in HOSTILE} | {"note": HOSTILE[0]}
     rows = [(text, Cell(float("nan")), Cell(-3e9, form=",.0f", score=text)) for text in HOSTILE]
     figures = tuple(sheet(text, ("", text, HOSTILE[0]), rows, (text,)) for text in HOSTILE)
-    return ScoredSystem(at(0), scores, meta, explanations, warnings, figures)
+    return scored(
+        at(0), scores, meta=meta, explanations=explanations, warnings=warnings, figures=figures
+    )

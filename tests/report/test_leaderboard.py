@@ -18,8 +18,8 @@ from mwzeval.report.leaderboard import (
     rounded,
     row_of,
 )
-from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.score import Interval, Score, Signature
+from tests.report.systems import scored
 
 COLUMNS = (Column("a", "A", 1), Column("b", "B", 2, as_published=True))
 
@@ -132,9 +132,7 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> 
 def test_an_entry_has_the_row_of_its_scores() -> None:
     interval = Interval(4.0, 6.5, 0.9, "bootstrap")
     score = Score("acc", "Accuracy", 5.0, 3, Signature.of("x", {}), interval=interval)
-    entry = ScoredSystem(
-        "mine", (score, replace(score, scope="hotel", value=1.0, interval=None)), {}
-    )
+    entry = scored("mine", (score, replace(score, scope="hotel", value=1.0, interval=None)))
     assert row_of(entry, {"a": "acc", "b": "other"}).figures == {"a": Figure(5.0, interval)}
     assert row_of(entry, {}).confidence is None
     assert row_of(entry, {"a": "acc"}).confidence == 0.9

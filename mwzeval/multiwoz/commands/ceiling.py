@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the scores; write a report if requested; return 0."""
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.multiwoz.ceiling import GOLD, ceiling_of, signed_as_gold
+    from mwzeval.multiwoz.ceiling import GOLD, ceiling_of, document_with, signed_as_gold
     from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
     from mwzeval.text import to_json
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         ceiling = ceiling_of(scorer, system, None)
         report = system.report(resampling)
         report = replace(report, meta={**report.meta, "ceiling": dict(ceiling.metrics)})
-        document = summary(report, ceiling)
+        document = document_with(ceiling, report)
     else:
         report = signed_as_gold(ceiling_of(scorer, None, resampling))
         document = summary(report)

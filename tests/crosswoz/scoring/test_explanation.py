@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.errors import UsageError
 from mwzeval.report.html import to_html
-from mwzeval.report.systems import scored_system, title_of
+from mwzeval.report.systems import title_of
 from mwzeval.scores.explanation import Reason
 from mwzeval.scores.score import WHOLE
 from tests.crosswoz.real_data import fold
@@ -127,7 +128,8 @@ def test_an_unknown_dialogue_is_told() -> None:
 
 def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
     evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
-    system = scored_system("RuleDST", evaluated.report(), evaluated.explain_all())
+    explanations = tuple(evaluated.explain_all())
+    system = replace(evaluated.report(), name="RuleDST", explanations=explanations)
     assert title_of([system]) == "RuleDST · crosswoz-release test"
     html = to_html([system], title=title_of([system]), words=WORDS)
     for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the previous turn"):
@@ -137,7 +139,7 @@ def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
 def test_what_stands_beside_systems_is_a_column_of_the_page() -> None:
     evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
     report = evaluated.report()
-    system = scored_system("RuleDST", report, evaluated.explain_all())
+    system = replace(report, name="RuleDST")
     html = to_html([system, system], title="t", words=WORDS)
     table = html.partition('<table class="scores')[2].partition("</table>")[0]
     assert re.findall(r'class="reference">(\w[^<]*)</th>', table) == [

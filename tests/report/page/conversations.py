@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mwzeval.report.systems import ScoredSystem
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     Explanation,
@@ -14,6 +13,7 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
 )
+from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.sheets import Cell, sheet
 from tests.report.systems import system
@@ -64,7 +64,7 @@ def conversation(*, is_won: bool) -> Explanation:
     )
 
 
-def live_systems() -> tuple[ScoredSystem, ...]:
+def live_systems() -> tuple[Report, ...]:
     """Return two systems, of which the second does not book."""
     return tuple(
         replace(system(name, [conversation(is_won=is_won)]), figures=(COSTS,))

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from mwzeval.report.html import FOLDER, SCRIPTS, panels_of, to_html
-from mwzeval.report.systems import ScoredSystem, kinds_of
+from mwzeval.report.systems import kinds_of
 from mwzeval.scores.score import Interval, Score, Signature, Words
 from tests.report.page.conversations import live_systems
 from tests.report.pages import Reader, data_of
-from tests.report.systems import HOSTILE, claiming_systems, hostile_system, large_systems
+from tests.report.systems import HOSTILE, claiming_systems, hostile_system, large_systems, scored
 
 
 @cache
@@ -131,7 +131,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
     systems = []
     for name, (v, of) in values.items():
         scores = tuple(score("solved", v, signature=of, scope=s) for s in ("total", "lodging"))
-        systems.append(ScoredSystem(name, scores, {}))
+        systems.append(scored(name, scores))
     for scopes in (False, True):
         assert [
             (panel.setting, [(at, bar.cell.text) for at, bar in panel.rows[0][2].items()])
@@ -160,7 +160,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
     values: tuple[float, ...], unit: str, axis: tuple[float, float]
 ) -> None:
     scores = (score("x", v, scope=f"part {i}", unit=unit) for i, v in enumerate(values))
-    [panel] = panels_of([ScoredSystem("any", tuple(scores), {})], None, scopes=True)
+    [panel] = panels_of([scored("any", scores)], None, scopes=True)
     assert (panel.low, panel.high) == axis
     for _, _, bars in panel.rows:
         assert panel.low <= bars[0].length <= panel.high
@@ -169,7 +169,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
 def test_an_interval_is_written_and_drawn() -> None:
     ends = Interval(20.0, 60.0, 0.95, "bootstrap")
     scores = (score("x", 40.0, interval=ends), score("x", 40.0, scope="part"))
-    page = to_html([ScoredSystem("any", scores, {})], title="t")
+    page = to_html([scored("any", scores)], title="t")
     assert "20.00 – 60.00" in page
     assert page.count('class="whisker"') == 1
 
