@@ -33,10 +33,11 @@ PARTS = {
 }
 PAGE = """# Benchmarks
 
-Written by `make bench`. Ratios are to sacreBLEU's `corpus_bleu` on the same turns in
-the same run, median of interleaved pairs, both in CPU time; seconds depend on the
-machine. "Not seen before" is a file of another system in a process that has its
-corpus loaded and has scored other files, as in a training loop.
+`make bench` writes this page. Seconds depend on the machine. Ratios compare the CPU
+time with the time of sacreBLEU's `corpus_bleu` on the same turns: both are measured
+alternately in one run, and the median of the ratios is reported. In rows with "not
+seen before", the process has loaded the corpus and scored files of other systems, as
+in a training loop, but has not scored the measured file.
 
 {about}
 
