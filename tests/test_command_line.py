@@ -1,4 +1,4 @@
-"""The real programs, started from another folder: what they print, write and exit with."""
+"""The programs: what they print, write and exit with, for any arguments and streams."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from typing import Any
 
 import pytest
 
+from mwzeval.benchmark import own_verbs
+from mwzeval.cli import GROUPS, VERBS, VERBS_OF_NONE
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.command_lines import Run
-from tests.places import ROOT, read_json, sample_predictions
+from tests.places import GOOD, ROOT, read_json, sample_file, sample_predictions, write_json
 from tests.samples import TOY
 from tests.waiting import HANGING
+from tests.work import calls
 
 EVALUATE = (sys.executable, str(ROOT / "evaluate.py"))
 ADD_SLOT_DOMAINS = (sys.executable, str(ROOT / "add_slot_domains.py"))
 MWZEVAL = (str(Path(sys.executable).with_name("mwzeval")),)
-GOOD = str(ROOT / "predictions" / "sample-good.json")
 DEFAULT_OUTPUT = "evaluation_results.json"
 PROGRAMS = {"evaluate.py": EVALUATE, "mwzeval": (*MWZEVAL, "evaluate")}
 
@@ -72,8 +74,7 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
 
 
 def test_warnings_go_to_standard_error(elsewhere: Path, run: Run) -> None:
-    file = str(ROOT / "predictions" / "sample-policy-only.json")
-    code, out, err = run("evaluate", "-bsrd", "-i", file, "-o", "report.json")
+    code, out, err = run("evaluate", "-bsrd", sample_file("policy-only"), "-o", "report.json")
     assert code == 0
     wrote, *warnings = err.splitlines()
     assert len(warnings) == len(read_json(elsewhere / "report.json")["meta"]["warnings"]) == 2
@@ -92,8 +93,7 @@ def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
 
 
 def test_quiet_prints_nothing_but_errors(elsewhere: Path, run: Run) -> None:
-    lexicalized = str(ROOT / "predictions" / "sample-lexicalized.json")
-    assert run("evaluate", "-s", "-q", "-i", lexicalized) == (0, "", "")
+    assert run("evaluate", "-s", "-q", sample_file("lexicalized")) == (0, "", "")
     assert read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["warnings"]
     code, out, err = run("evaluate", "-s", "--quiet", "-i", "missing.json")
     assert (code, out) == (2, "")
@@ -183,9 +183,8 @@ def test_predictions_come_from_standard_input(elsewhere: Path, run: Run) -> None
 @pytest.mark.integration
 def test_a_reader_that_goes_away_ends_it_as_other_tools_end(elsewhere: Path) -> None:
     # `true` reads nothing and is gone before the first line is printed.
-    command = f'"{sys.executable}" "{ROOT / "evaluate.py"}" -bsrd -i "{GOOD}"'
-    script = f"{command} | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    command = f"{' '.join(EVALUATE)} -bsrd -i {GOOD} | true; exit ${{PIPESTATUS[0]}}"
+    done = start(("bash", "-c"), command)
     assert (done.returncode, done.stderr) == (141, f"wrote {DEFAULT_OUTPUT}\n".encode())
     assert names(elsewhere) == [DEFAULT_OUTPUT]
 
@@ -203,7 +202,7 @@ def with_placeholders() -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.integration
 @pytest.mark.parametrize("program", [ADD_SLOT_DOMAINS, (*MWZEVAL, "add-slot-domains")])
 def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[str, ...]) -> None:
-    (elsewhere / "in.json").write_text(json.dumps(with_placeholders()))
+    write_json(elsewhere / "in.json", with_placeholders())
     done = start(program, "-i", "in.json", "-o", "out.json")
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"3 of 3" in done.stderr
@@ -223,3 +222,180 @@ def test_active_domains_that_are_there_are_overwritten_only_on_request(
     assert "--yes" in err
     assert run(*add, "--yes")[0] == 0
     assert list(read_json(elsewhere / "out.json")) == list(sample_predictions("good"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mistake"),
+    [
+        ("evalute x", ("evalute", '"evaluate"')),
+        ("evaluate --blue x", ("--blue", '"--bleu"')),
+        ("compare --alpah=.1 x y", ("--alpah=.1", '"--alpha"')),
+        ("evaluate -f htm x", ("-f/--format", '"htm"', '"html"')),
+        ("evaluate", ("INPUT",)),
+        ("plot x", ("-o/--output",)),
+        ("pydial runn", ("ACTION", '"runn"', '"run"')),
+        ("pydial run -o x --tsks CR-1", ("--tsks CR-1", '"--tasks"')),
+        ("crosswoz nlu train --epoch 3 -o x -o", ("-o",)),
+        ("evaluate \x1b[31m --no\x1b[0m", (r"--no\x1b[0m",)),
+    ],
+)
+def test_a_mistake_is_named_in_three_lines(
+    arguments: str, mistake: tuple[str, ...], run: Run
+) -> None:
+    code, out, err = run(*arguments.split(" "))
+    assert (code, out) == (2, "")
+    error, usage, advice = err.splitlines()
+    assert all(name in error for name in mistake)
+    assert usage.startswith("usage: mwzeval ")
+    assert advice.startswith("for all options, run mwzeval ")
+    assert max(map(len, (usage, advice))) < 100
+
+
+def test_help_lists_every_verb_once_under_what_it_is_for(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    lines = out.splitlines()
+    titles = [f"{title}:" for title in GROUPS.values()]
+    assert [line for line in lines if line in titles] == titles
+    listed = [line.split()[0] for line in lines if line.startswith("  ") and line[2] not in " -"]
+    assert sorted(listed) == sorted([*VERBS, *own_verbs(), *VERBS_OF_NONE])
+
+
+OUTPUTS = [
+    *(
+        ("evaluate -b unread.json -o OUT", place)
+        for place in ("read-only", "folder", "not_there/", "none/x.json", "file/x.json", "x" * 300)
+    ),
+    (f"evaluate -b {GOOD} -o OUT", "/dev/full"),
+    *(
+        (f"{call} -o OUT", "folder")
+        for call in (
+            "claims unread.json",
+            "compare unread.json unread.json",
+            "report unread.json",
+            "plot unread.json",
+            "live --agent random --goals 5",
+            "pydial plot runs",
+        )
+    ),
+    ("delexicalize unread.json -o x.json --mentions OUT", "folder"),
+]
+
+
+@pytest.mark.parametrize(("call", "place"), OUTPUTS)
+def test_an_output_that_cannot_be_is_refused_before_the_work(
+    call: str, place: str, elsewhere: Path, run: Run
+) -> None:
+    Path("folder").mkdir()
+    for name in ("file", "read-only"):
+        Path(name).write_text("mine", encoding="utf-8")
+    Path("read-only").chmod(0o444)
+    before = sorted(elsewhere.rglob("*"))
+    code, out, err = run(*call.replace("OUT", place).split())
+    assert (code, out) == (2, "")
+    assert place[:99] in err
+    assert sorted(elsewhere.rglob("*")) == before
+    assert Path("file").read_text(encoding="utf-8") == "mine"
+
+
+def test_files_that_were_written_and_replaced_are_named(run: Run) -> None:
+    for replaced in (False, True):
+        (line,) = run("evaluate", "-s", GOOD).err.splitlines()
+        assert DEFAULT_OUTPUT in line
+        assert line.endswith(DEFAULT_OUTPUT) != replaced
+        assert "c.txt" in run("compare", "-s", GOOD, GOOD, "-o", "c.txt").err
+
+
+@pytest.mark.integration
+def test_a_lone_surrogate_comes_out_as_the_escape_it_came_in(elsewhere: Path) -> None:
+    text = r'{"smp0021": [{"response": "x", "state": {"\ud800": {"a": "b"}}}]}'
+    (elsewhere / "in.json").write_text(text)
+    assert start(EVALUATE, "-b", "-i", "in.json").returncode == 0
+    warnings = read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["warnings"]
+    problems = json.loads(start(MWZEVAL, "validate", "in.json").stdout)["problems"]
+    for found in (warnings, problems):
+        assert "state.\ud800" in [problem.get("key") for problem in found]
+
+
+@pytest.mark.integration
+def test_garbage_in_quantity_is_linear_work(elsewhere: Path, run: Run) -> None:
+    printed = []
+
+    def work(size: int) -> int:
+        slots = {f"slot{number}x": "v" for number in range(size)}
+        turn = {"response": "x", "state": {"hotel": slots}}
+        file = write_json(elsewhere / "in.json", {"smp0021": [turn]})
+        counted = calls(lambda: printed.append(run("validate", file).out))
+        assert len(json.loads(printed[-1])["problems"]) > size
+        return counted
+
+    work(10)
+    assert work(4000) <= 4.4 * work(1000)
+
+
+@pytest.mark.parametrize(
+    ("streams", "code"),
+    [
+        ("-i - <&-", 2),
+        (f"-i {GOOD} >&-", 0),
+        (f"-i {GOOD} >/dev/full", 2),
+        (f"-i {GOOD} 2>&-", 0),
+        (f"-i {GOOD} 2>/dev/full", 0),
+        (f"-i {GOOD} 2> >(exit)", 0),
+        (f"-i {GOOD} -o /dev/stdout >out.json", 0),
+    ],
+)
+@pytest.mark.integration
+def test_closed_or_full_streams_are_no_crash_and_lose_no_result(streams: str, code: int) -> None:
+    done = start(("bash", "-c"), f"{' '.join(EVALUATE)} -s -o out.json {streams}")
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == code
+    if code == 0:
+        assert read_json(Path("out.json"))["success"]
+    if code == 0 and " 2>" in streams:
+        assert b"Success" in done.stdout
+
+
+@pytest.mark.integration
+def test_the_prompt_takes_the_end_of_input_for_no() -> None:
+    command = f"{' '.join(ADD_SLOT_DOMAINS)} -i {GOOD} -o out.json"
+    done = start(("script", "-qec"), command, "/dev/null", stdin=b"\x04")
+    assert b"Traceback" not in done.stdout
+    assert not Path("out.json").exists()
+
+
+@pytest.mark.integration
+def test_a_cache_in_the_folder_of_nobody_is_an_error_and_makes_no_folder(elsewhere: Path) -> None:
+    done = start(EVALUATE, "-b", "-i", GOOD, "-o", "-", MWZEVAL_CACHE="~nobody123/x")
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert not list(elsewhere.iterdir())
+
+
+COMPLETED = {
+    "mwzeval eva": "evaluate",
+    "mwzeval evaluate --dst": "--dst-rule",
+    "mwzeval compare --table e": "ends",
+    "mwzeval pydial tab": "table",
+    "mwzeval pydial run --goodbye p": "policy",
+    "mwzeval evaluate -i mi": "mine.json",
+    "mwzeval report mi": "mine.json",
+}
+
+
+@pytest.mark.integration
+def test_the_next_word_is_completed(run: Run) -> None:
+    """By a shell that has read the script."""
+    for shell in ("zsh", "tcsh", "bash"):
+        code, script, _ = run("completion", shell)
+        assert code == 0
+        assert "mwzeval" in script
+    Path("mwzeval.bash").write_text(script, encoding="utf-8")
+    Path("mine.json").write_text("{}", encoding="utf-8")
+    for line, expected in COMPLETED.items():
+        words = " ".join(f"'{word}'" for word in line.split(" "))
+        commands = (
+            f"source mwzeval.bash; COMP_WORDS=({words}); COMP_CWORD={line.count(' ')}; "
+            '_shtab_mwzeval; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        assert expected.encode() in start(("bash", "-c"), commands).stdout.split(), line

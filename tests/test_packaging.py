@@ -1,25 +1,32 @@
-"""What is built can be installed on its own and scores the sample from anywhere."""
+"""What the package needs, and what is built of it: libraries, extras, and an installed wheel."""
 
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import re
 import subprocess
 import sys
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import mwzeval
+from mwzeval.commands.doctor import PURPOSES, diagnosis
+from mwzeval.errors import DependencyError
+from mwzeval.libraries import import_without_setuptools, required
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
-from tests.places import ROOT, sample_predictions
+from tests.command_lines import Run
+from tests.places import GOOD, ROOT, read_json, sample_predictions
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def output_of(*command: str | Path, cwd: Path) -> str:
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
         list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True
@@ -28,22 +35,22 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
+def files_in(folder: str) -> list[str]:
+    return [file.relative_to(ROOT).as_posix() for file in (ROOT / folder).iterdir()]
+
+
 @pytest.mark.integration
 def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     tmp_path: Path, evaluator: Evaluator
 ) -> None:
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path)
+    output_of(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"mwzeval-{__version__}-py3-none-any.whl"
     content = set(zipfile.ZipFile(wheel).namelist())
-    leaderboards = {
-        f"mwzeval/data/leaderboards/{file.name}"
-        for file in (ROOT / "data" / "leaderboards").iterdir()
-    }
-    scripts = (ROOT / "mwzeval" / "report" / "page" / "script").iterdir()
-    modules = {file.relative_to(ROOT).as_posix() for file in scripts}
+    leaderboards = {f"mwzeval/{file}" for file in files_in("data/leaderboards")}
+    scripts = files_in("mwzeval/report/page/script")
     tables = {f"mwzeval/data/{name}.tsv" for name in ("public_files", "live/wordings", "live/cues")}
-    assert {"mwzeval/py.typed", *tables, *leaderboards, *modules} <= content
+    assert {"mwzeval/py.typed", *tables, *leaderboards, *scripts} <= content
     packages = {name.split("/")[0] for name in content}
     assert packages == {"mwzeval", "mwzeval_multiwoz.py", f"mwzeval-{__version__}.dist-info"}
 
@@ -52,20 +59,22 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     empty = tmp_path / "empty"
     empty.mkdir()
     quiet = ("--quiet", "--disable-pip-version-check")
-    run(programs / "python", "-m", "pip", "install", *quiet, wheel, cwd=empty)
+    output_of(programs / "python", "-m", "pip", "install", *quiet, wheel, cwd=empty)
 
-    where = run(programs / "python", "-c", "import mwzeval; print(mwzeval.__file__)", cwd=empty)
+    where = output_of(
+        programs / "python", "-c", "import mwzeval; print(mwzeval.__file__)", cwd=empty
+    )
     assert Path(where.strip()).is_relative_to(tmp_path / "venv")
-    named = run(programs / "mwzeval", "explain", "--help", cwd=empty).splitlines()[-1]
+    named = output_of(programs / "mwzeval", "explain", "--help", cwd=empty).splitlines()[-1]
     pages = Path(named.removeprefix("docs/ is "))
     assert pages.is_relative_to(tmp_path / "venv")
     messages = (ROOT / "tests" / "messages.txt").read_text(encoding="utf-8")
     named_pages = set(re.findall(r"docs/(\w+\.md)", messages))
     assert named_pages
     assert named_pages <= {page.name for page in pages.iterdir()}
-    run(programs / "mwzeval", "data", "examples", ".", cwd=empty)
-    run(programs / "mwzeval", "evaluate", "-bsrd", "-i", "sample-good.json", cwd=empty)
-    report = json.loads((empty / "evaluation_results.json").read_text(encoding="utf-8"))
+    output_of(programs / "mwzeval", "data", "examples", ".", cwd=empty)
+    output_of(programs / "mwzeval", "evaluate", "-bsrd", "-i", "sample-good.json", cwd=empty)
+    report = read_json(empty / "evaluation_results.json")
     expected = evaluator.evaluate(sample_predictions("good")).to_dict()
     for metric in ("bleu", "success", "richness", "dst"):
         assert report[metric] == expected[metric]
@@ -76,5 +85,145 @@ def test_the_public_names_are_these() -> None:
         "DataError DependencyError Evaluator InputError MwzevalError PredictedTurn Predictions "
         "Problem Report Reward RewardWeights UsageError __version__"
     )
-    for name in mwzeval.__all__:
-        assert getattr(mwzeval, name) is not None
+    assert all(hasattr(mwzeval, name) for name in mwzeval.__all__)
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+sys.argv = ["evaluate.py", "-bsr", "-i", {file!r}, "-o", {output!r}]
+from mwzeval.cli import main
+sys.exit(main(["evaluate", *sys.argv[1:]]))
+"""
+
+
+def start(program: str, *options: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, *options, "-c", program]
+    return subprocess.run(command, env=os.environ | variables, capture_output=True, check=False)
+
+
+@pytest.mark.integration
+def test_a_missing_library_is_refused_by_name(tmp_path: Path) -> None:
+    output = tmp_path / "report.json"
+    done = start(WITHOUT.format(module="Levenshtein", file=GOOD, output=str(output)))
+    assert done.returncode == 2
+    assert b"python-Levenshtein" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert not output.exists()
+
+
+def test_the_command_that_installs_an_extra_is_true_without_an_index() -> None:
+    """It is told in one place; the extras are those of the project."""
+    with pytest.raises(DependencyError) as raised:
+        required("no_such_module", "neural")
+    assert "mwzeval[neural]" in str(raised.value)
+    named = {
+        extra
+        for path in (ROOT / "mwzeval").rglob("*.py")
+        for extra in re.findall(r"\brequired\([^()]*?, \"(\w+)\"", path.read_text("utf-8"))
+    }
+    assert "crosswoz" in named
+    assert named <= PURPOSES.keys()
+
+
+BROKEN = """
+import sys
+class Broken:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pkg_resources", "setuptools"):
+            raise {error}(name)
+sys.meta_path.insert(0, Broken())
+from mwzeval.multiwoz.scoring.richness import tokenize
+from mwzeval.crosswoz.corpus.normalization import (words_of)
+assert tokenize("``Hello, World") == ("hello", "world")
+assert words_of("我想去故宫") == ("我", "想", "去", "故宫")
+assert "pkg_resources" not in sys.modules
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("error", ["ModuleNotFoundError", "AttributeError"])
+def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -> None:
+    assert start(BROKEN.format(error=error), "-W", "error").returncode == 0
+
+
+@pytest.mark.integration
+def test_chinese_words_are_not_those_of_a_file_that_others_left(tmp_path: Path) -> None:
+    # jieba itself believes any file of this name in the folder for temporary files.
+    (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))
+    module = "mwzeval.crosswoz.corpus.normalization"
+    program = f"from {module} import words_of; assert len(words_of('我想去')) == 3"
+    assert start(program, TMPDIR=str(tmp_path)).returncode == 0
+
+
+READER = """
+import pkg_resources
+text = open(pkg_resources.resource_filename("old_package", "words.txt")).read()
+stream = pkg_resources.resource_stream(__name__, "words.txt")
+"""
+
+
+def test_a_package_finds_its_files_and_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "old_package"
+    package.mkdir()
+    for file, text in {"__init__.py": "", "reader.py": READER, "words.txt": "one two"}.items():
+        (package / file).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    real = ModuleType("pkg_resources")
+    for before in (None, real):
+        monkeypatch.delitem(sys.modules, "pkg_resources", raising=False)
+        if before:
+            monkeypatch.setitem(sys.modules, "pkg_resources", before)
+        module = import_without_setuptools("old_package.reader")
+        with module.stream as stream:
+            assert (module.text, stream.read()) == ("one two", b"one two")
+        assert import_without_setuptools("old_package.reader") is module
+        assert sys.modules.get("pkg_resources") is before
+        del sys.modules["old_package.reader"]
+
+
+def test_a_module_that_is_not_there_is_an_import_error() -> None:
+    for name in ("no_such_package.module", "email.no_such_module"):
+        with pytest.raises(ModuleNotFoundError, match="no_such"):
+            import_without_setuptools(name)
+
+
+EXTRAS_OF_DEVELOPERS = {"dev", "dev-all", "docs"}
+
+
+def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    table = text.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
+    declared = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
+    assert set(PURPOSES) == declared - EXTRAS_OF_DEVELOPERS
+    extras = {of["extra"]: of for of in diagnosis().plain["extras"]}
+    assert list(extras) == list(PURPOSES)
+    pytest.importorskip("matplotlib")
+    assert extras["plot"]["found"] == f"matplotlib {version('matplotlib')}"
+    assert extras["plot"]["missing"] == ""
+
+
+def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ['nowhere>=1; extra == "plot"', 'numpy>=999; extra == "rl"', "numpy>=1"]
+    monkeypatch.setattr("mwzeval.commands.doctor.requires", lambda name: lines)
+    found = {of["extra"]: of for of in diagnosis().plain["extras"]}
+    assert found["plot"]["missing"] == "nowhere"
+    assert found["rl"]["missing"] == f"numpy>=999 (not {version('numpy')})"
+    assert found["rl"]["found"] == ""
+    assert found["neural"]["missing"] == ""
+
+
+def test_public_files_are_counted(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "hotel_db.json").write_text("[]", encoding="utf-8")
+    out = run("doctor", "--data", str(tmp_path), "-f", "json").out
+    found = {of["corpus"]: of for of in json.loads(out)["corpora"]}
+    assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 not as published"
+    assert found["multiwoz-2.4"]["missing"] == "7"
+    assert found["pydial"]["state"] == "0 of 6"

@@ -1,21 +1,23 @@
-"""Benchmarks of other distributions: found, and skipped with one line if they cannot be used."""
+"""Plug-ins: what they may import, and benchmarks of other distributions, usable and not."""
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from mwzeval import benchmark
 from mwzeval.benchmark import BUILT_IN, GROUP
-from mwzeval.cli import main
-from tests.places import ROOT
-from tests.samples import TOY, installed, write_sample
+from tests.command_lines import Ran, Run
+from tests.places import GOOD, ROOT
+from tests.samples import TEMPLATE, TOY, installed, write_sample
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
-GOOD = str(ROOT / "predictions" / "sample-good.json")
 CLASS = """
 from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
 
@@ -27,38 +29,21 @@ RAISING = (
     CLASS + "    def METHOD(self, *arguments, **options):\n        raise KeyError('the cause')\n"
 )
 VERB = "def add_arguments(parser):\n    pass\n\ndef run(arguments):\n    return 7\n"
+RAISES = "property(lambda self: 1 / 0)\n"
+OTHER_NAMES = CLASS + "    names = "
+OTHER_VERBS = CLASS.replace("verbs =", "_ =") + "    verbs = "
 UNUSABLE = {
     "no module": ("bad", None, "ModuleNotFoundError"),
     "raises": ("bad", "raise ValueError('the cause')", "ValueError: the cause"),
     "exits": ("bad", "raise SystemExit(3)", "SystemExit"),
-    "no title": (
-        "bad",
-        CLASS[:-1] + "\ndel Bad.info",
-        "info",
-    ),
-    "names that raise": (
-        "bad",
-        CLASS + "    names = property(lambda self: 1 / 0)\n",
-        "ZeroDivisionError",
-    ),
-    "verbs that raise": (
-        "bad",
-        CLASS.replace("verbs =", "_ =") + "    verbs = property(lambda self: 1 / 0)\n",
-        "ZeroDivisionError",
-    ),
-    "verbs of another shape": (
-        "bad",
-        CLASS.replace("verbs =", "_ =") + "    verbs = {'bad-verb': ('a', 'b')}\n",
-        "OwnVerb",
-    ),
-    "a list of verbs": (
-        "bad",
-        CLASS.replace("verbs =", "_ =") + "    verbs = ['bad-verb']\n",
-        "verbs",
-    ),
-    "numbers as names": ("bad", CLASS + "    names = (1, 2)\n", "names"),
-    "no names": ("bad", CLASS + "    names = ()\n", "names"),
-    "a text as names": ("bad", CLASS + "    names = 'bad'\n", "names"),
+    "no title": ("bad", CLASS[:-1] + "\ndel Bad.info", "info"),
+    "names that raise": ("bad", OTHER_NAMES + RAISES, "ZeroDivisionError"),
+    "verbs that raise": ("bad", OTHER_VERBS + RAISES, "ZeroDivisionError"),
+    "verbs of another shape": ("bad", OTHER_VERBS + "{'bad-verb': ('a', 'b')}\n", "OwnVerb"),
+    "a list of verbs": ("bad", OTHER_VERBS + "['bad-verb']\n", "verbs"),
+    "numbers as names": ("bad", OTHER_NAMES + "(1, 2)\n", "names"),
+    "no names": ("bad", OTHER_NAMES + "()\n", "names"),
+    "a text as names": ("bad", OTHER_NAMES + "'bad'\n", "names"),
     "other information": ("bad", CLASS + "    info = 'bad'\n", "AttributeError"),
     "other version": ("bad", CLASS.replace("= 1,", "= 2,"), "version 2"),
     "other name": ("worse", CLASS, '"bad"'),
@@ -80,20 +65,17 @@ def install(folder: Path, name: str, code: str | None) -> Path:
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_what_cannot_be_used_is_skipped_with_one_line(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_used_is_skipped_with_one_line(case: str, tmp_path: Path, run: Run) -> None:
     name, code, cause = UNUSABLE[case]
     bad = install(tmp_path / case.replace(" ", "_").replace("-", "_"), name, code)
     sample = write_sample("toy", tmp_path)
     with installed(TOY, bad):
-        assert main(["evaluate", sample.better, "-q"]) == 0
-        (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith("warning: zbad 2.0 ")
+        code, _, err = run("evaluate", sample.better, "-q")
+        (line,) = err.splitlines()
+        assert (code, line[:18]) == (0, "warning: zbad 2.0 ")
         assert cause in line
-        assert main(["evaluate", GOOD, "-q", "--benchmark", "multiwoz"]) == 0
-        assert main(["doctor", "-f", "json"]) == 0
-        good, skipped = json.loads(capsys.readouterr().out)["plugins"]
+        assert run("evaluate", GOOD, "-q", "--benchmark", "multiwoz").code == 0
+        good, skipped = json.loads(run("doctor", "-f", "json").out)["plugins"]
         assert (good["name"], good["version"], good["problem"]) == ("toy", "1.0", "")
         assert (skipped["name"], skipped["version"]) == (name, "2.0")
         assert cause in skipped["problem"]
@@ -112,29 +94,27 @@ def test_what_cannot_be_used_is_skipped_with_one_line(
     ],
 )
 def test_an_error_in_a_plugin_names_it_and_breaks_no_other_benchmark(
-    method: str, command: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    method: str, command: str, code: int, tmp_path: Path, run: Run
 ) -> None:
     bad = install(tmp_path / f"raises_in_{method}", "bad", RAISING.replace("METHOD", method))
     write_sample("toy", tmp_path)
     (tmp_path / "broken.json").write_text("[1]", encoding="utf-8")
     with installed(TOY, bad):
-        assert main(command.split()) == code
-        error = capsys.readouterr().err
+        found, _, error = run(*command.split())
+        assert found == code
         assert ("Bad" in error and "the cause" in error) == (method != "recognises"), error
-        assert main(["bad-verb"]) == 7
-        assert main(["evaluate", GOOD, "-q"]) == 0
+        assert run("bad-verb").code == 7
+        assert run("evaluate", GOOD, "-q").code == 0
 
 
 @pytest.mark.parametrize("returned", ["'hello'", "Shelf('t', 'n', None, {})"])
-def test_files_of_another_shape_are_skipped(
-    returned: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_another_shape_are_skipped(returned: str, tmp_path: Path, run: Run) -> None:
     shelf = f"    def shelf(self, data):\n        return {returned}\n"
     code = "from mwzeval.benchmark import Shelf\n" + CLASS + shelf
     with installed(install(tmp_path / f"shelf_{len(returned)}", "bad", code)):
         for command in ("data status multiwoz", "doctor"):
-            assert main(command.split()) == 0
-            error = capsys.readouterr().err
+            code, _, error = run(*command.split())
+            assert code == 0
             assert "Bad" in error
             assert "`shelf`" in error
 
@@ -149,37 +129,35 @@ def test_files_of_another_shape_are_skipped(
     ],
 )
 def test_an_error_in_the_own_verb_of_a_plugin_names_it(
-    code: str | None, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    code: str | None, cause: str, tmp_path: Path, run: Run
 ) -> None:
     module = f"verb_{sum(map(ord, cause))}"
     bad = install(tmp_path / f"with_{module}", "bad", CLASS.replace("bad_verb", module))
     if code is not None:
         (bad / f"{module}.py").write_text(code)
     with installed(bad):
-        assert main(["bad-verb"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+        exit_code, _, err = run("bad-verb")
+    assert exit_code == 2
+    (line,) = err.splitlines()
     assert "the plug-in Bad" in line
     assert cause in line
 
 
-def test_the_own_verb_of_a_plugin_may_exit(tmp_path: Path) -> None:
+def test_the_own_verb_of_a_plugin_may_exit(tmp_path: Path, run: Run) -> None:
     bad = install(tmp_path / "exits_in_verb", "bad", CLASS.replace("bad_verb", "verb_that_exits"))
     (bad / "verb_that_exits.py").write_text(VERB.replace("return 7", "raise SystemExit(3)"))
-    with installed(bad), pytest.raises(SystemExit) as exit_of:
-        main(["bad-verb"])
-    assert exit_of.value.code == 3
+    with installed(bad):
+        assert run("bad-verb") == Ran(3, "", "")
 
 
-def test_a_usage_error_of_a_scorer_is_no_error_of_the_plugin(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_usage_error_of_a_scorer_is_no_error_of_the_plugin(tmp_path: Path, run: Run) -> None:
     method = "    def scorer(self, arguments):\n        arguments.parser.error('wrong use')\n"
     sample = write_sample("toy", tmp_path)
     with installed(install(tmp_path / "refuses", "bad", CLASS + method)):
-        with pytest.raises(SystemExit) as exit_of:
-            main(["evaluate", "--benchmark", "bad", sample.better])
-        assert exit_of.value.code == 2
-        assert "plug-in" not in capsys.readouterr().err
+        code, _, err = run("evaluate", "--benchmark", "bad", sample.better)
+    assert code == 2
+    assert "wrong use" in err
+    assert "plug-in" not in err
 
 
 def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:
@@ -190,3 +168,38 @@ def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text(f"[{GROUP}]\n{entries}")
     with installed(tmp_path):
         assert benchmark.plugins() == ()
+
+
+PAGE = (ROOT / "docs" / "add_benchmark.md").read_text(encoding="utf-8")
+NAMES = {
+    (module, name)
+    for module, names in re.findall(r"^\| `(mwzeval\.[a-z.]+)` \| (.*) \|$", PAGE, re.MULTILINE)
+    for name in re.findall(r"`(\w+)`", names)
+}
+PLUGINS = sorted((ROOT / "plugins").glob("*/*/*.py")) + sorted(TEMPLATE.glob("*.py"))
+
+
+def imports(path: Path) -> set[tuple[str, str]]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {
+        (node.module or "", alias.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_documented_names_exist() -> None:
+    assert len(NAMES) >= 25
+    assert all(hasattr(import_module(module), name) for module, name in NAMES)
+
+
+@pytest.mark.parametrize("path", [path for path in PLUGINS if "tests" not in path.parts])
+def test_plugins_import_documented_names_only(path: Path) -> None:
+    used = {(module, name) for module, name in imports(path) if module.startswith("mwzeval.")}
+    assert used <= NAMES
+
+
+def test_the_page_shows_the_template() -> None:
+    code = (TEMPLATE / "mwzeval_toy.py").read_text(encoding="utf-8")
+    assert f"```python\n{code}```" in PAGE

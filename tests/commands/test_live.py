@@ -1,10 +1,10 @@
-"""`mwzeval live` and `play`: dialogues are held, kept, gone on with, and explained."""
+"""`mwzeval live` and `play`: dialogues are held, kept, resumed and explained."""
 
 from __future__ import annotations
 
-import io
 import json
-import sys
+import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.goals.selection import estimated_model
+from tests.command_lines import Run
+from tests.samples import LIVE_NAMES, live_sample
 
 AGENT = """
 from mwzeval.conversation.protocols import InfrastructureError
@@ -55,8 +57,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("mine.py").write_text(AGENT, encoding="utf-8")
 
 
+LIVE = ("live", "--corpus", "sample", "--goals")
+
+
 def live(words: str, goals: str = "corpus:4") -> int:
-    return main(["live", "--corpus", "sample", "-q", "--goals", goals, *words.split()])
+    return main([*LIVE, goals, "-q", *words.split()])
 
 
 def read(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -113,109 +118,189 @@ def test_sampled_goals_are_drawn_from_a_model_of_ones_own() -> None:
 
 
 @pytest.mark.integration
-def test_a_run_is_gone_on_with_only_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_resumed_only_as_it_was(run: Run) -> None:
     assert live("--agent rule -o run.jsonl") == 0
     whole = Path("run.jsonl").read_bytes()
-    assert live("--agent rule -o run.jsonl --strict-user") == 2
-    assert 'user.spec: "agenda"' in capsys.readouterr().err
+    code, _, err = run(*LIVE, "corpus:4", "--agent=rule", "--strict-user", "-o", "run.jsonl")
+    assert code == 2
+    assert 'user.spec: "agenda"' in err
     assert Path("run.jsonl").read_bytes() == whole
 
 
-def test_without_an_output_only_scores_are_printed_and_nothing_is_kept(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_without_an_output_only_scores_are_printed_and_nothing_is_kept(run: Run) -> None:
     before = sorted(Path().iterdir())
-    command = ["live", "--corpus", "sample", "--agent", "rule", "--goals", "corpus:2"]
-    assert main([*command, "-o", "run.jsonl"]) == 0
-    kept = capsys.readouterr()
+    command = (*LIVE, "corpus:2", "--agent", "rule")
+    kept = run(*command, "-o", "run.jsonl")
     Path("run.jsonl").unlink()
-    assert main(command) == 0
-    printed = capsys.readouterr()
+    printed = run(*command)
     assert printed == kept
+    assert printed.code == 0
     assert "Success" in printed.out
     assert "2 user_stop" in printed.err
-    assert main([*command, "-q", "-f", "json"]) == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["meta"]["fold"] == "live"
-    assert "user_stop" not in printed.err
+    quiet = run(*command, "-q", "-f", "json")
+    assert json.loads(quiet.out)["meta"]["fold"] == "live"
+    assert "user_stop" not in quiet.err
     assert sorted(Path().iterdir()) == before
 
 
 @pytest.mark.integration
-def test_problems_stand_in_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_stand_in_lines_of_their_own(run: Run) -> None:
     Path("broken.py").write_text("def respond(messages):\n    raise KeyError('state')\n")
-    command = ["live", "--agent", "broken.py:respond", "--corpus", "sample", "-o", "run.jsonl"]
-    command += ["--goals", "corpus:2"]
     for lines in (2, 3):  # the second time all dialogues are in the file
-        assert main(command) == 0
-        told = capsys.readouterr().err.splitlines()
-        assert len(told) == lines
-        assert "2 agent_error" in told[0]
-        assert "KeyError: 'state' (2 of 2, first smp0021)" in told[-1]
+        command = (*LIVE, "corpus:2", "--agent", "broken.py:respond", "-o", "run.jsonl")
+        code, _, err = run(*command)
+        first, *_, last = printed = err.splitlines()
+        assert (code, len(printed)) == (0, lines)
+        assert "2 agent_error" in first
+        assert "KeyError: 'state' (2 of 2, first smp0021)" in last
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["unreachable", "mostly_unreachable"])
-def test_too_many_dialogues_that_say_nothing_fail(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = f"--agent mine:{name} --user mine:User -o run.jsonl"
+def test_too_many_dialogues_that_say_nothing_fail(name: str, run: Run) -> None:
+    words = f"--agent mine:{name} --user mine:User -q -o run.jsonl"
     for _ in range(2):  # they are held again
-        assert live(command) == 1
-        printed = capsys.readouterr()
-        assert "of 4 dialogues" in printed.err
-        assert ("Success" in printed.out) == (name == "mostly_unreachable")
+        code, out, err = run(*LIVE, "corpus:4", *words.split())
+        assert code == 1
+        assert "of 4 dialogues" in err
+        assert ("Success" in out) == (name == "mostly_unreachable")
 
 
-PLAY = ["play", "multiwoz", "--corpus", "sample"]
+PLAY = ("play", "multiwoz", "--corpus", "sample", "-o", "run.jsonl")
 
 
-Typed = Callable[..., None]
-
-
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> Typed:
-    """Put lines into standard input."""
-    return lambda *lines: monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*lines, ""])))
-
-
-def test_a_person_is_the_user(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
-    typed("a cheap hotel, please", "/bye thanks")
-    assert main([*PLAY, "--goals", "corpus:smp0036", "-o", "run.jsonl"]) == 0
-    shown = capsys.readouterr()
-    assert "Your goal:" in shown.err
-    assert shown.out.splitlines()[1].startswith("smp0036")
+def test_a_person_is_the_user(run: Run) -> None:
+    typed = b"a cheap hotel, please\n/bye thanks\n"
+    code, out, err = run(*PLAY, "--goals", "corpus:smp0036", stdin=typed)
+    assert code == 0
+    assert "Your goal:" in err
+    assert out.splitlines()[1].startswith("smp0036")
     assert [dialogue["end"] for dialogue in read("run.jsonl")[1]] == ["user_stop"]
 
 
-def test_a_person_is_the_agent_until_they_leave(
-    typed: Typed, capsys: pytest.CaptureFixture[str]
-) -> None:
-    typed("/find_train day=monday", "/quit")
-    assert main([*PLAY, "--as", "agent", "-o", "run.jsonl"]) == 130
-    shown = capsys.readouterr()
-    assert '"trainid"' in shown.err
-    assert shown.out == ""
+@pytest.mark.parametrize(
+    ("options", "result"), [("", '"trainid"'), ("--stress errors=1", '"status": "unavailable"')]
+)
+def test_a_person_is_the_agent_until_they_leave(options: str, result: str, run: Run) -> None:
+    typed = b"/find_train day=monday\n/quit\n"
+    code, out, err = run(*PLAY, "--as", "agent", *options.split(), stdin=typed)
+    assert (code, out) == (130, "")
+    assert result in err
     assert not Path("run.jsonl").exists()
 
 
-def test_the_benchmark_may_be_named_after_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["play", "--as", "agent", "crosswoz"]) == 2
-    assert "CrossWOZ" in capsys.readouterr().err
+def test_the_benchmark_may_be_named_after_options(run: Run) -> None:
+    code, _, err = run("play", "--as", "agent", "crosswoz")
+    assert code == 2
+    assert "CrossWOZ" in err
 
 
-def test_a_person_calls_functions_with_faults(
-    typed: Typed, capsys: pytest.CaptureFixture[str]
-) -> None:
-    typed("/find_train day=monday", "/quit")
-    assert main([*PLAY, "--as", "agent", "--stress", "errors=1", "-o", "run.jsonl"]) == 130
-    assert '"status": "unavailable"' in capsys.readouterr().err
-
-
-def test_the_next_dialogue_is_about_another_goal(typed: Typed) -> None:
-    for _ in range(2):
-        typed("/bye")
-        assert main([*PLAY, "--goals", "corpus:2", "-o", "run.jsonl"]) == 0
+def test_the_next_dialogue_is_about_another_goal(run: Run) -> None:
+    codes = [run(*PLAY, "--goals", "corpus:2", stdin=b"/bye\n").code for _ in range(3)]
+    assert codes == [0, 0, 2]
     assert len({str(dialogue["dialogue"]) for dialogue in read("run.jsonl")[1]}) == 2
-    typed("/bye")
-    assert main([*PLAY, "--goals", "corpus:2", "-o", "run.jsonl"]) == 2
+
+
+OWN = """
+import time
+import zlib
+
+class Fine(Base):
+    def answer(self, said):
+        if zlib.crc32(repr(said).encode()) % 29 == 0:
+            self.fail()
+        return super().answer(said)
+
+    def fail(self):
+        pass
+
+class Raising(Fine):
+    def fail(self):
+        raise ValueError("no idea")
+
+class Hanging(Fine):
+    def fail(self):
+        while True:
+            time.sleep(1000)
+"""
+RUN = Path("run.jsonl")
+
+
+Held = Callable[..., bytes]
+
+
+@pytest.fixture(params=LIVE_NAMES)
+def held(request: pytest.FixtureRequest) -> Held:
+    """Hold or resume the dialogues of a benchmark's live sample; return the content of the file."""
+    sample = live_sample(request.param)
+    Path("own_agents.py").write_text(sample.base + OWN, encoding="utf-8")
+
+    def hold(agent: str = sample.agent, more: str = "") -> bytes:
+        command = f"live --benchmark {request.param} --agent {agent} {sample.options} {more}"
+        assert main([*command.split(), "-q", "-o", str(RUN)]) == 0
+        return RUN.read_bytes()
+
+    return hold
+
+
+def dialogues_in(raw: bytes) -> dict[str, dict[str, Any]]:
+    lines = map(json.loads, raw.splitlines()[1:])
+    return {line["dialogue"]: line for line in lines}
+
+
+@pytest.mark.integration
+def test_neither_jobs_nor_a_cut_change_a_byte(held: Held) -> None:
+    whole = held()
+    assert len(dialogues_in(whole)) > 2
+    rng = random.Random(7)
+    for jobs in (1, 1, 2, 2):
+        RUN.write_bytes(whole[: rng.randrange(len(whole))])
+        assert held(more=f"--jobs {jobs}") == whole
+
+
+@pytest.mark.integration
+def test_an_agent_that_fails_ends_its_own_dialogue(held: Held) -> None:
+    fine = dialogues_in(held("own_agents.py:Fine"))
+    assert {line["end"] for line in fine.values()} <= {"user_stop", "limit"}
+    failed: dict[str, set[str]] = {}
+    for agent, problem in (("Raising", "ValueError: no idea"), ("Hanging", "no answer within 2 s")):
+        RUN.unlink()
+        found = dialogues_in(held(f"own_agents.py:{agent}", "--jobs 2 --turn-seconds 2"))
+        failed[agent] = {key for key, line in found.items() if line != fine[key]}
+        assert 0 < len(failed[agent]) < len(fine) == len(found)
+        for key in failed[agent]:
+            assert found[key]["end"] == "agent_error"
+            assert problem in found[key]["problem"]
+        assert main(["evaluate", str(RUN)]) == 0
+    assert failed["Raising"] == failed["Hanging"]
+
+
+def test_a_file_of_a_run_is_scored_and_explained_by_itself(
+    held: Held, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, *others = dialogues_in(held())
+    printed = capsys.readouterr().out
+    assert run("validate", str(RUN)).code == 0
+    scored = run("evaluate", str(RUN))
+    assert (scored.code, scored.out) == (0, printed)
+    assert f"{1 + len(others)} of {1 + len(others)} dialogues" in printed
+    explained = run("explain", str(RUN), first)
+    assert explained.code == 0
+    assert first in explained.out
+
+
+@pytest.mark.parametrize("end", ["agent_error", "infrastructure"])
+def test_a_dialogue_in_which_nothing_was_said_is_none_or_lost(
+    end: str, held: Held, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header, first, *others = held().splitlines()
+    line = json.loads(first)
+    kept = {key: line[key] for key in line if key not in ("acts", "messages")}
+    failed = {**kept, "messages": [], "end": end, "problem": "none", "turns": 0}
+    RUN.write_bytes(b"\n".join([header, json.dumps(failed).encode(), *others, b""]))
+    capsys.readouterr()
+    code, out, err = run("evaluate", str(RUN))
+    assert code == 0
+    scored = len(others) + (end == "agent_error")
+    assert re.search(rf"\bn:{scored}\b|\b{scored} of \d+ dialogues", out)
+    assert ("infrastructure error" in err) == (end == "infrastructure")

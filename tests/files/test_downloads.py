@@ -1,4 +1,4 @@
-"""Data folders, downloads from a server on this machine, and messages about missing files."""
+"""Data folders, downloads from a server on this machine, and `mwzeval data`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
+from mwzeval.commands.data import format_states
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files import downloads
 from mwzeval.files.downloads import (
     DataRoot,
     MissingError,
+    Origin,
     PublicFile,
     all_there,
     embedded,
+    file_states,
     locate,
     public_files,
 )
-from tests.places import ROOT, shared
+from tests.command_lines import Run
+from tests.places import GOOD, ROOT, shared
 from tests.waiting import HANGING, wait_until
 
 CONTENT = bytes(range(256)) * 1000
@@ -442,7 +445,7 @@ def test_files_that_several_calls_miss_are_in_one_message(tmp_path: Path) -> Non
 DB = ("attraction", "restaurant", "hotel", "train")
 NEEDED = {
     "multiwoz": (
-        ["evaluate", "--corpus", "2.2", str(ROOT / "predictions" / "sample-good.json")],
+        ["evaluate", "--corpus", "2.2", GOOD],
         [*(f"db/{name}_db.json" for name in DB), "test/dialogues_002.json", "dialog_acts.json"],
     ),
     "crosswoz": (
@@ -458,10 +461,7 @@ NEEDED = {
 
 @pytest.mark.parametrize("benchmark", NEEDED)
 def test_without_network_a_command_names_all_that_it_lacks(
-    benchmark: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
     words, files = NEEDED[benchmark]
@@ -469,7 +469,128 @@ def test_without_network_a_command_names_all_that_it_lacks(
         ([], f"mwzeval data download {benchmark}"),
         (["--data", str(tmp_path)], "(--data)"),
     ):
-        assert main([*words, *data]) == 2
-        message = capsys.readouterr().err
+        code, _, message = run(*words, *data)
+        assert code == 2
         assert all(f"/{file.rpartition('/')[2]}" in message for file in files)
         assert advice in message
+
+
+CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
+PUBLISHED = b"published"
+
+
+STATUS = """
+state       file           corpora
+published   db/hotel.json  old, new
+unverified  db/taxi.json   old, new
+different   new/1.json     new
+              expected git blob 374c4065770179576e306a2e4a7772746f91f156
+              found    git blob c7ad82cb7ae7fd2cde76c1bf23ecf25aa7a8693a
+missing     new/2.json     new
+unlisted    new/3.json     new
+              expected git blob (not among the published files)
+              found    git blob 1b356174a140883383b9ad35a2268af60e23fb5b
+unlisted    old.json       old
+              expected git blob (not among the published files)
+              found    git blob 826a4ece885645319e72d56621f63c75f8a9f3f4
+missing     old.zip        old
+
+old  1 published, 1 unverified, 1 unlisted, 1 missing
+new  1 published, 1 different, 1 unverified, 1 unlisted, 1 missing
+"""
+"""Git blob ids are those of `git hash-object`."""
+
+
+@pytest.mark.parametrize("origin", ["--data", "cache"])
+def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(
+    tmp_path: Path, origin: Origin
+) -> None:
+    contents = {
+        "db/hotel.json": PUBLISHED,
+        "db/taxi.json": b"whatever",
+        "new/1.json": b"mine",
+        "new/3.json": b"also mine",
+        "old.json": b"unpacked",
+        "leaderboard.json": b"of no corpus",
+        "unused.json": PUBLISHED,
+        "new/.hidden.json": b"",
+    }
+    for local, content in contents.items():
+        (tmp_path / local).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / local).write_bytes(content)
+    blob = hashlib.sha1(b"blob %d\0" % len(PUBLISHED) + PUBLISHED).hexdigest()
+    places = ["unused.json", "old.zip", "new/2.json", "new/1.json", "db/hotel.json"]
+    published = [PublicFile(place, "r", "c", place, blob) for place in places]
+    published.append(PublicFile("db/taxi.json", "r", "c", "db/taxi.json", None))
+    root = DataRoot(tmp_path, origin, tuple(published), offline=True)
+    for reread in (False, True):
+        shown = format_states(root, file_states(root, CORPORA, reread=reread))
+        assert STATUS in shown
+        assert str(tmp_path) in shown
+        assert ("given by --data" in shown) == (origin == "--data")
+        assert ("Files in the cache that differ" in shown) == (origin == "cache")
+        assert "the checksum in their signature" in shown
+
+
+TABLES = {
+    "multiwoz": "public_files.tsv",
+    "crosswoz": "crosswoz/public_files.tsv",
+    "pydial": "pydial/public_files.tsv",
+}
+OF_NO_CORPUS = ("predictions/", "references/", "data/MultiWOZ_2.2/schema.json")
+"""Published responses, other references, a schema: files that no corpus is made of."""
+
+
+@pytest.mark.parametrize("name", [None, *TABLES])
+def test_status_lists_every_public_file_of_every_benchmark(name: str | None, run: Run) -> None:
+    tables = list(TABLES.values()) if name is None else [TABLES[name]]
+    files = {file.local for table in tables for file in public_files(embedded(*table.split("/")))}
+    code, shown, _ = run("data", "status", *([name] if name else []))
+    assert code == 0
+    missing = {line.split()[1] for line in shown.splitlines() if line.startswith("missing ")}
+    assert missing == {file for file in files if not file.startswith(OF_NO_CORPUS)}
+    titles = [line.partition(":")[0] for line in shown.splitlines() if ": /" in line]
+    assert titles == (["MultiWOZ", "CrossWOZ", "PyDial"] if name is None else titles[:1])
+
+
+def test_verify_finds_a_foreign_file_of_any_benchmark(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "pydial" / "ontology").mkdir(parents=True)
+    (tmp_path / "pydial" / "ontology" / "CamRestaurants-rules.json").write_text("{}")
+    for names, expected in ((["pydial"], 1), (["crosswoz"], 0), ([], 1)):
+        code, out, _ = run("data", "verify", *names, "--data", str(tmp_path))
+        assert (code, "different" in out) == (expected, bool(expected))
+
+
+def test_a_download_of_one_benchmark_names_its_files(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+    for name, expected in (
+        ("pydial", "db/Laptops11-dbase.db"),
+        ("crosswoz", "crosswoz/val.json.zip"),
+        ("pydail", '"pydial"'),
+    ):
+        code, _, err = run("data", "download", name)
+        assert code == 2
+        assert expected in err
+
+
+def test_examples_are_copied_completely_and_never_overwrite(tmp_path: Path, run: Run) -> None:
+    destination = tmp_path / "made" / "here"
+    destination.mkdir(parents=True)
+    (destination / "other.txt").write_text("stays")
+    code, out, _ = run("data", "examples", str(destination))
+    assert code == 0
+    assert (destination / "other.txt").read_text() == "stays"
+    source = embedded("predictions")
+    copies = {path.relative_to(source): path for path in source.rglob("*") if path.is_file()}
+    printed = [Path(line).relative_to(destination) for line in out.split("\n")[:-1]]
+    assert printed == sorted(copies)
+    assert all((destination / name).read_bytes() == copies[name].read_bytes() for name in copies)
+    mine = destination / printed[0]
+    mine.write_text("mine")
+    for place in (destination, mine):
+        code, _, err = run("data", "examples", str(place))
+        assert code == 2
+        assert str(place) in err
+    assert mine.read_text() == "mine"

@@ -1,22 +1,37 @@
-"""The page as text: what is in it, what can never be, and that colours can be read."""
+"""The page as text: what is in it, what can never be, and `mwzeval report`."""
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.reasons import kinds
 from mwzeval.report.html import FOLDER, SCRIPTS, panels_of, to_html
 from mwzeval.report.systems import kinds_of
 from mwzeval.scores.score import Interval, Score, Signature, Words
-from tests.report.page.conversations import live_systems
-from tests.report.pages import Reader, data_of
-from tests.report.systems import HOSTILE, claiming_systems, hostile_system, large_systems, scored
+from tests.command_lines import Run
+from tests.places import GOOD, sample_file, sample_predictions, without, write_json
+from tests.report.pages import Reader, data_of, readable
+from tests.report.systems import (
+    HOSTILE,
+    claiming_systems,
+    hostile_system,
+    large_systems,
+    live_systems,
+    scored,
+)
+from tests.tables import present
 
 
 @cache
@@ -193,3 +208,133 @@ def test_text_has_the_contrast_that_people_need() -> None:
         for text, ground in pairs:
             darker, lighter = sorted((colours[text], colours[ground]))
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (theme, text, ground)
+
+
+WEAK, NO_PHONE, POLICY = map(sample_file, ("weak-tracker", "no-phone", "policy-only"))
+Reported = Callable[..., str]
+
+
+@pytest.fixture
+def reported(run: Run, elsewhere: Path) -> Reported:
+    """Return the page that `mwzeval report` writes."""
+
+    def report(*arguments: str) -> str:
+        code, out, err = run("report", *arguments, "-o", "page.html")
+        assert (code, out) == (0, "")
+        assert "page.html" in err
+        return Path("page.html").read_text(encoding="utf-8")
+
+    return report
+
+
+def test_a_page_has_the_scores_with_intervals_and_all_dialogues(reported: Reported) -> None:
+    page = reported(GOOD, WEAK)
+    assert "<title>sample-good, sample-weak-tracker · sample test</title>" in page
+    plain = unescape(page.replace("<wbr>", ""))
+    scores = Evaluator(True, True, True, True, confidence=0.95).evaluate(sample_predictions("good"))
+    for score in scores.scores:
+        assert score.label in page
+        assert f"{score.value:.{score.places}f}" in page
+        assert str(score.signature) in plain
+        assert f"{present(score.interval).low:.{score.places}f} – " in page
+    data = data_of(page)
+    assert "missing-constraint:area" in [kind["code"] for kind in data["kinds"]]
+    assert [item["name"] for item in data["items"]] == list(sample_predictions("good"))
+    assert reported(GOOD, WEAK) == page, "it is the same whenever it is made"
+
+
+def test_each_file_is_scored_with_the_metrics_it_allows(reported: Reported) -> None:
+    states = write_json(Path("states.json"), without(sample_predictions("good"), "response"))
+    page = reported(states)
+    assert "Joint accuracy" in page
+    assert "Inform</" not in page
+    assert {kind["outcome"] for kind in data_of(page)["kinds"]} == {"dst.joint_accuracy"}
+    assert '"gold state"' in readable(page)
+    assert "Joint accuracy" not in reported(POLICY)
+    page = reported(states, POLICY)
+    assert "Joint accuracy" in page
+    assert "BLEU (sample)" in page
+
+
+def test_the_problems_of_all_files_come_together_and_an_old_page_is_kept(
+    elsewhere: Path, run: Run
+) -> None:
+    Path("page.html").write_text("old")
+    write_json(Path("many.json"), {f"smp9{n:03}": [{"response": "x"}] for n in range(50)})
+    write_json(Path("other.json"), {"smp0021": [{"response": 3}]})
+    files = ("many.json", GOOD, "other.json", "missing.json")
+    for given, output, named in (
+        (files, "page.html", ("smp9000", "(50 ", "other.json", "missing.json")),
+        (("-", "-"), "page.html", ("error: ",)),
+        ((GOOD,), str(elsewhere), (str(elsewhere),)),
+    ):
+        code, _, shown = run("report", *given, "-o", output)
+        assert code == 2
+        assert all(text in shown for text in named)
+        assert Path("page.html").read_text() == "old"
+
+
+def test_systems_that_cannot_be_compared_are_apart_on_standard_output(run: Run) -> None:
+    options = ("-o", "-", "--samples", "20", "--title", "mine & yours")
+    code, page, _ = run("report", GOOD, WEAK, POLICY, *options)
+    assert code == 0
+    assert "<title>mine &amp; yours</title>" in page
+    assert (
+        "sample-good (state predicted, domains predicted); sample-weak-tracker (state predicted, "
+        "domains estimated); sample-policy-only (state gold, domains predicted)."
+    ) in page
+    assert page.count('<th scope="row">Inform <span class="careful">') == 3
+    assert '<th scope="row">BLEU (sample)</th>' in page
+
+
+def texts_of(html: str, tag: str) -> list[str]:
+    """Return the text of each element with this tag, which has no other one of the kind in it."""
+    found = re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", html, re.DOTALL)
+    return [" ".join(unescape(re.sub("<[^>]*>", " ", inner)).split()) for inner in found]
+
+
+def test_systems_without_a_dialogue_in_common_are_not_compared(reported: Reported) -> None:
+    dialogues = list(sample_predictions("good").items())
+    halves = [write_json(Path(f"{n}.json"), dict(dialogues[n::2])) for n in (0, 1)]
+    page = reported(*halves, "--samples", "20")
+    assert "&#34;1&#34; has" in page
+    assert "(the best)" not in page
+
+
+@pytest.mark.integration
+def test_the_page_begins_with_the_verdict_of_compare_and_folds_other_scores(
+    reported: Reported, run: Run
+) -> None:
+    page = reported(GOOD, NO_PHONE)
+    (sentence,) = json.loads(run("compare", GOOD, NO_PHONE, "-f", "json").out)["verdict"]
+    lead = page[: page.index('id="page-scores"')]
+    assert unescape(*re.findall('<p class="finding">(.*?)</p>', lead)) == sentence
+    first, more = re.findall('<table class="scores sortable".*?</table>', page, re.DOTALL)
+    headings = [text.split()[0] for text in texts_of(first, "th")[3:]]
+    assert headings == ["Inform", "Success", "BLEU", "Combined"]
+    assert "Distinct trigrams" in more
+    assert page.index('<details class="more-scores">') < page.index(more)
+    assert "Holm" not in page, "one comparison is not corrected"
+    assert "Holm" in reported(GOOD, NO_PHONE, WEAK)
+
+
+def test_only_warnings_that_bear_on_scores_are_at_the_top(reported: Reported) -> None:
+    turns = sample_predictions("good")
+    for turn in next(iter(turns.values())):
+        turn["note"] = "x"
+    page = reported(write_json(Path("noted.json"), turns), POLICY)
+    lead = page[: page.index('id="page-scores"')]
+    (alert,) = re.findall('<p class="note alert">(.*?)</p>', lead)
+    assert "gold" in alert
+    assert "note" not in re.sub("<[^>]*>", "", alert)
+    assert "noted.json" in page[page.index('id="page-warnings"') :]
+
+
+def test_reasons_are_explained_where_they_are_counted(reported: Reported) -> None:
+    page = reported(NO_PHONE)
+    counted = page[page.index('id="page-reasons"') : page.index('id="page-warnings"')]
+    codes = re.findall('<span class="reason-code">([a-z-]+)<span', counted)
+    meanings = re.findall('<span class="reason-meaning">(.*?)</span>', counted)
+    reasons = {code: kind.meaning for code, kind in kinds().items()}
+    assert codes
+    assert [unescape(text) for text in meanings] == [reasons[code] for code in codes]

@@ -16,12 +16,12 @@ import pytest
 
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.report.html import to_html
-from tests.report.page.conversations import live_systems
 from tests.report.systems import (
     HOSTILE,
     claiming_systems,
     hostile_system,
     large_systems,
+    live_systems,
     tracked_systems,
 )
 

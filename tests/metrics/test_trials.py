@@ -1,29 +1,27 @@
-"""Scores of repeated trials: published figures, intervals of items, comparisons over items."""
+"""pass^k, flips and intervals of repeated trials: against published figures and simulation."""
 
 from __future__ import annotations
 
 import csv
+import itertools
 from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mwzeval.comparison import compare
 from mwzeval.comparison.comparison import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, of_items, percentage
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
+from mwzeval.statistics.trials import Trials, all_succeed, item_and_trial, some_differ, trial_name
 from tests.places import shared
-from tests.tables import named
+from tests.tables import named, present
 
-SUCCESS = Measure(
-    "success",
-    "Success",
-    Signature.of("success", {"rev": 1}),
-    percentage("won", of="dialogues"),
-    cases="dialogues",
-    outcome="won",
-)
+SIGNATURE, SHARE = Signature.of("success", {"rev": 1}), percentage("won", of="dialogues")
+SUCCESS = Measure("success", "Success", SIGNATURE, SHARE, cases="dialogues", outcome="won")
 TURNS = Measure(
     "turns",
     "Turns",
@@ -87,12 +85,9 @@ def test_scores_of_items_are_signed_and_count_items() -> None:
 
 def test_items_with_fewer_trials_count_as_far_as_they_go() -> None:
     scores = of_items(scored({"a": [1, 1], "b": [1, 0], "c": [0]})).scores()
-    first, second = (named(scores, f"pass^{k}") for k in (1, 2))
-    assert first.value == pytest.approx(50)
-    assert first.n == 3
-    assert (second.value, second.n) == (50, 2)
-    assert (named(scores, "flips^2").value, named(scores, "flips^2").n) == (50, 2)
-    assert named(scores, "success").value == pytest.approx(50)
+    for name, n in (("pass^1", 3), ("pass^2", 2), ("flips^2", 2), ("success", 3)):
+        score = named(scores, name)
+        assert (score.value, score.n) == (pytest.approx(50), n)
 
 
 def test_one_trial_an_item_is_scored_as_ever() -> None:
@@ -116,12 +111,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     for seed in range(repetitions):
         trials = scored(random_outcomes(60, 6, seed))
         how = Resampling(samples=200)
-        interval = named(of_items(trials).scores(how), "success").interval
-        naive = named(trials.scores(how), "success").interval
-        assert interval is not None
-        assert naive is not None
-        covered += 50 in interval
-        by_trials += 50 in naive
+        covered += 50 in present(named(of_items(trials).scores(how), "success").interval)
+        by_trials += 50 in present(named(trials.scores(how), "success").interval)
     assert 0.90 <= covered / repetitions <= 0.98
     assert by_trials / repetitions < 0.85
 
@@ -140,18 +131,13 @@ def test_without_a_spread_the_interval_is_that_of_one_trial_an_item(won: int) ->
 def test_systems_are_compared_by_item_with_all_their_trials() -> None:
     won = random_outcomes(80, 4, 3)
     once = {item: outcomes[:1] for item, outcomes in won.items()}
-    systems = {
-        "four": of_items(scored(won)),
-        "one": of_items(scored(once, single=True)),
-    }
+    systems = {"four": of_items(scored(won)), "one": of_items(scored(once, single=True))}
     comparison = compare(systems, resampling=Resampling(samples=200))
     assert comparison.groups[0].units == tuple(won)
     success = comparison.measure("success")
     assert success.test == RANDOMIZATION
     expected = 100 * (np.mean(list(once.values())) - np.mean(list(won.values())))
-    difference = success.of("one").difference
-    assert difference is not None
-    assert difference.value == pytest.approx(expected)
+    assert present(success.of("one").difference).value == pytest.approx(expected)
     # In either order; pass^k of systems that do not have it is told.
     turned = compare(dict(reversed(systems.items())), resampling=Resampling(samples=200))
     assert turned.measure("success").test == RANDOMIZATION
@@ -168,13 +154,58 @@ def test_more_trials_of_one_system_find_no_difference_where_there_is_none() -> N
         won = (random.random((50, 6)) < rates).astype(int)
         mine = {f"item{i}": row[:5].tolist() for i, row in enumerate(won)}
         theirs = {f"item{i}": row[5:].tolist() for i, row in enumerate(won)}
-        comparison = compare(
-            {"five": of_items(scored(mine)), "one": of_items(scored(theirs, single=True))},
-            resampling=Resampling(samples=200),
-        )
-        difference = comparison.measure("success").of("one").difference
-        assert difference is not None
-        assert difference.p_value is not None
-        found += difference.p_value <= 0.05
+        systems = {"five": of_items(scored(mine)), "one": of_items(scored(theirs, single=True))}
+        success = compare(systems, resampling=Resampling(samples=200)).measure("success")
+        found += present(present(success.of("one").difference).p_value) <= 0.05
     # 5 % within three standard errors; without pairing by item it would be next to never.
     assert 0.01 <= found / repetitions <= 0.11
+
+
+outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
+
+
+@given(won=outcomes, data=st.data())
+def test_choices_of_trials_are_counted(won: list[bool], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(won)))
+    chosen = list(itertools.combinations(won, k))
+    successes, trials = sum(won), len(won)
+    assert all_succeed(successes, trials, k) == sum(map(all, chosen)) / len(chosen)
+    assert some_differ(successes, trials, k) == pytest.approx(
+        sum(any(each) and not all(each) for each in chosen) / len(chosen)
+    )
+    # pass@k, by its published formula, is another thing.
+    some_succeed = sum(map(any, chosen)) / len(chosen)
+    assert some_succeed == pytest.approx(1 - all_succeed(trials - successes, trials, k))
+
+
+@pytest.mark.parametrize(
+    ("name", "item", "trial"),
+    [
+        ("sng0073#2", "sng0073", 2),
+        ("sng0073", "sng0073", None),
+        ("a#b#12", "a#b", 12),
+        ("a#b", "a#b", None),
+        ("#1", "#1", None),
+        ("sng0073#", "sng0073#", None),
+        ("sng0073#²", "sng0073#²", None),
+        ("sng0073#1234567890", "sng0073#1234567890", None),
+    ],
+)
+def test_the_number_of_a_trial_follows_its_item(name: str, item: str, trial: int | None) -> None:
+    assert item_and_trial(name) == (item, trial)
+    assert trial_name(item, trial) == name
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9)), max_size=12))
+def test_an_item_counts_once_however_many_trials_it_has(rows: list[tuple[str, int]]) -> None:
+    values = np.array([[number] for _, number in rows], dtype=float).reshape(len(rows), 1)
+    units = tuple(f"{item}#{index}" for index, (item, _) in enumerate(rows))
+    trials = Trials.of(Table(units, ("x",), values))
+    table = trials.by_item()
+    grouped = {item: [n for each, n in rows if each == item] for item, _ in rows}
+    assert table.units == tuple(grouped)
+    assert trials.counts.tolist() == [len(numbers) for numbers in grouped.values()]
+    assert table.column("x").tolist() == [sum(n) / len(n) for n in grouped.values()]
+    for usual in range(1, 13):
+        enough = sum(len(numbers) >= usual for numbers in grouped.values())
+        assert (usual <= trials.usual) == (2 * enough >= len(grouped) > 0)
