@@ -1,16 +1,27 @@
-"""Small tables and named scores for tests."""
+"""Small tables, named scores, and two systems compared by their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.scores.score import WHOLE, Score, by_place
+from mwzeval.scores.score import WHOLE, Interval, Score, by_place
 from mwzeval.scores.table import Table
-from mwzeval.statistics.bootstrap import Sums
+from mwzeval.statistics.bootstrap import (
+    Differences,
+    DrawnSums,
+    ScoreFunction,
+    Sums,
+    evaluate,
+    given_sums,
+    percentile_interval,
+    swapped_differences,
+)
+from mwzeval.statistics.intervals import CONFIDENCE, Jackknife
 
 Value = TypeVar("Value")
 
@@ -34,3 +45,27 @@ def ratio(sums: Sums) -> NDArray[np.float64]:
 def named(scores: Iterable[Score], name: str, scope: str = WHOLE) -> Score:
     """Return one score by its name."""
     return by_place(scores)[name, scope]
+
+
+def interval_of(values: NDArray[np.float64]) -> Interval:
+    return present(percentile_interval(values, CONFIDENCE, "bootstrap"))
+
+
+def paired(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> Differences:
+    """Return the differences of the paired bootstrap, centred for a p value."""
+    found = Differences.between(
+        *(evaluate(score, system.samples), evaluate(score, baseline.samples)),
+        *(evaluate(score, system.observed).item(), evaluate(score, baseline.observed).item()),
+    )
+    return replace(found, centre=float(found.samples[np.isfinite(found.samples)].mean()))
+
+
+def swapped(score: ScoreFunction, system: Table, baseline: Table, **drawn: Any) -> Differences:
+    """Return the differences after each unit was swapped with probability ½."""
+    return swapped_differences(score, *given_sums([system, baseline], **drawn))
+
+
+def jackknife(statistic: Callable[[NDArray[np.float64]], float], n_units: int) -> Jackknife:
+    """Compute a statistic of all units and with each left out; units that count are 1."""
+    kept = np.ones((n_units, n_units)) - np.eye(n_units)
+    return Jackknife(statistic(np.ones(n_units)), np.array([statistic(row) for row in kept]))

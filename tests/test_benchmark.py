@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import recognised
-from mwzeval.cli import main
-from mwzeval.errors import InputError
+from mwzeval.benchmark import benchmark_named, benchmarks, recognised
+from mwzeval.errors import InputError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from tests.command_lines import parser_of
-from tests.places import ROOT, read_json
+from tests.command_lines import Run, parser_of
+from tests.places import GOOD, ROOT, read_json, write_json
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})
 SIMULATION = "crosswoz-sample-simulation.jsonl"
-GOOD = str(ROOT / "predictions" / "sample-good.json")
 EPISODE = {"dialogue": 0, "success": True, "exchanges": 4, "reward": 16, "turns": []}
 EPISODES = [
     {"_meta": {"task": "CR-1", "policy": "handcrafted", "legacy": False}},
@@ -44,11 +42,13 @@ def foreign_files() -> Iterator[tuple[str, Path]]:
 E2E = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
 
 
-def test_an_error_names_the_benchmark_of_the_file(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, lines in (("test-400.jsonl", EPISODES), ("episodes", EPISODES[1:])):
-        (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+def write_lines(path: Path, lines: Sequence[Any]) -> None:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_an_error_names_the_benchmark_of_the_file(elsewhere: Path, run: Run) -> None:
+    write_lines(elsewhere / "test-400.jsonl", EPISODES)
+    write_lines(elsewhere / "episodes", EPISODES[1:])
     for command, file, named in (
         *(("evaluate --benchmark multiwoz -bs", file, name) for name, file in foreign_files()),
         *((f"evaluate --benchmark {name}", GOOD, "multiwoz") for name in ("crosswoz", "pydial")),
@@ -59,10 +59,10 @@ def test_an_error_names_the_benchmark_of_the_file(
         ("report --benchmark multiwoz", E2E, "crosswoz"),
         (f"compare --benchmark multiwoz -s {GOOD}", E2E, "crosswoz"),
     ):
-        assert main([*command.split(), str(file)]) == 2, command
-        out, err = capsys.readouterr()
+        code, out, err = run(*command.split(), str(file))
         (line,) = err.splitlines()
-        assert (out, line.rpartition("--benchmark ")[2].removesuffix("?")) == ("", named), command
+        found = line.rpartition("--benchmark ")[2].removesuffix("?")
+        assert (code, out, found) == (2, "", named), command
 
 
 def meant(*given: str) -> Any:
@@ -78,7 +78,7 @@ def test_predictions_tell_their_benchmark_by_their_shape() -> None:
 
 
 def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path) -> None:
-    (elsewhere / "mine.json").write_text("".join(f"{json.dumps(line)}\n" for line in EPISODES))
+    write_lines(elsewhere / "mine.json", EPISODES)
     assert meant("mine.json") == meant(str(elsewhere)) == "pydial"
     seed = elsewhere / "task" / "policy" / "seed-0"
     seed.mkdir(parents=True)
@@ -91,25 +91,19 @@ def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path)
     assert meant(str(elsewhere)) == "multiwoz", "deeper ones are of something else"
 
 
-def test_a_folder_that_is_called_like_the_verb_tells_nothing(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_called_like_the_verb_tells_nothing(elsewhere: Path, run: Run) -> None:
     folder = elsewhere / "evaluate"
     folder.mkdir()
-    (folder / "1.json").write_text("".join(f"{json.dumps(line)}\n" for line in EPISODES))
-    assert main(["evaluate", GOOD, "-s", "-o", "-"]) == 0
-    capsys.readouterr()
-    assert main(["evaluate", "evaluate"]) == 2  # here it is what is scored
-    assert capsys.readouterr().err.startswith("error: evaluate ")
+    write_lines(folder / "1.json", EPISODES)
+    assert run("evaluate", GOOD, "-s", "-o", "-").code == 0
+    code, _, err = run("evaluate", "evaluate")  # here it is what is scored
+    assert (code, err[:16]) == (2, "error: evaluate ")
 
 
-def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "--split", "dev", E2E])
-    assert stopped.value.code == 2
-    wrong, _, _ = capsys.readouterr().err.splitlines()
+def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(run: Run) -> None:
+    code, _, err = run("evaluate", "--split", "dev", E2E)
+    wrong, _, _ = err.splitlines()
+    assert code == 2
     assert all(name in wrong for name in ("--split", "crosswoz", "--benchmark"))
 
 
@@ -147,13 +141,23 @@ def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) ->
     assert (known.info.name if known else None) == option
 
 
+def test_a_benchmark_is_found_by_each_of_its_names() -> None:
+    for benchmark in benchmarks(external=False):
+        for name in benchmark.names:
+            assert name.startswith(benchmark.info.name)
+            assert benchmark_named(name) is benchmark
+    for name in ("dstc8", "dstc7-ubuntu-3", "", "multiwoz-2.2"):
+        with pytest.raises(UsageError, match=rf'"{name}".*(dstc7|multiwoz)'):
+            benchmark_named(name)
+
+
 def test_responses_that_no_other_benchmark_recognises_are_of_multiwoz(elsewhere: Path) -> None:
     for turn in ({"response": "ok"}, {"response": "ok", "state": {}}):
-        (elsewhere / "system.json").write_text(json.dumps({"sng0073": [turn]}))
+        write_json(elsewhere / "system.json", {"sng0073": [turn]})
         assert meant("system.json", E2E) == "multiwoz"
         assert meant(E2E, "system.json") == "crosswoz"
     for turns in (WORDS, STATE):
-        (elsewhere / "system.json").write_text(json.dumps({"2303": turns}))
+        write_json(elsewhere / "system.json", {"2303": turns})
         assert meant("system.json") == "crosswoz"
 
 

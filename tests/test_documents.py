@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import json
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
 
 from mwzeval.benchmark import GROUP
-from mwzeval.cli import main
-from tests.command_lines import unfolded, words
+from tests.command_lines import Run, unfolded, words
 from tests.documents import Block, blocks_of, free_names, imports_of, shows, without_versions
 from tests.places import ROOT, shared
 from tools.notebooks import NOTEBOOKS, executed, printed
@@ -57,18 +56,6 @@ def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
             (folder / name).write_text(other.text, encoding="utf-8")
 
 
-def run(command: str) -> str:
-    """Return what a command prints on standard output."""
-    output, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-        try:
-            code = main(words(command))
-        except SystemExit as stopped:
-            code = stopped.code if isinstance(stopped.code, int) else 2
-    assert code == 0, f"{command}\n{errors.getvalue()}"
-    return output.getvalue()
-
-
 def test_json_is_json() -> None:
     for block in BLOCKS:
         if block.language == "json":
@@ -94,11 +81,12 @@ def test_python_runs_and_prints_what_is_shown(
 
 @pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.commands]))
 def test_commands_print_what_is_shown(
-    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
+    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     prepare(block, folder, monkeypatch)
     for command, shown in block.commands:
-        output = run(command)
+        code, output, errors = run(*words(command))
+        assert code == 0, f"{command}\n{errors}"
         if not shows(shown, output):
             # A comparison that pytest shows line by line.
             assert without_versions(output) == without_versions(shown), block.line
@@ -117,12 +105,10 @@ def test_a_notebook_runs_and_prints_what_it_shows(
 
 def exists(dotted: str) -> bool:
     """Tell whether a module, or a name in one, can be imported."""
-    module, _, name = dotted.rpartition(".")
-    try:
-        importlib.import_module(dotted)
-    except ImportError:
-        return hasattr(importlib.import_module(module), name)
-    return True
+    with contextlib.suppress(ImportError, AttributeError):
+        resolve_name(dotted)
+        return True
+    return False
 
 
 def test_files_and_names_of_modules_exist_in_documents_and_docstrings() -> None:
@@ -144,6 +130,8 @@ GENERAL = (
     (r"^dst\.exact\.", "dst.RULE."),
     (r"@(?!90)\d+", "@k"),
 )
+DSTC7 = "evaluate --benchmark dstc7 predictions/dstc7-overlap"
+CROSSWOZ = "evaluate --benchmark crosswoz predictions/crosswoz-sample"
 LIVE = "live --agent rule-convlab --corpus sample --goals corpus:3 --level"
 
 
@@ -152,29 +140,21 @@ LIVE = "live --agent rule-convlab --corpus sample --goals corpus:3 --level"
     [
         "evaluate -bsrd --dst-rule exact predictions/sample-good.json",
         "evaluate -g predictions/sample-lexicalized.json",
-        *(
-            f"evaluate --benchmark dstc7 predictions/dstc7-overlap/{name}.json"
-            for name in ("Ubuntu_subtask_4", "Advising_subtask_3")
-        ),
-        "evaluate --benchmark dstc7 --metric fscore "
-        "predictions/dstc7-overlap/Ubuntu_subtask_1.json",
-        *(
-            f"evaluate --benchmark crosswoz predictions/crosswoz-sample-{name}"
-            for name in (
-                *("dst.json", "nlu.json", "policy.json", "sim.json", "nlg.json", "e2e.json"),
-                "simulation.jsonl",
-            )
-        ),
+        f"{DSTC7}/Ubuntu_subtask_4.json",
+        f"{DSTC7}/Advising_subtask_3.json",
+        f"{DSTC7}/Ubuntu_subtask_1.json --metric fscore",
+        *(f"{CROSSWOZ}-{name}.json" for name in ("dst", "nlu", "policy", "sim", "nlg", "e2e")),
+        f"{CROSSWOZ}-simulation.jsonl",
         f"{LIVE} words",
         f"{LIVE} acts",
     ],
 )
-def test_scores_are_in_the_table_of_metrics(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_scores_are_in_the_table_of_metrics(command: str, run: Run) -> None:
     options = ["-q", "-o", "-"] if command.startswith("evaluate") else ["-f", "json"]
-    assert main([*words(f"mwzeval {command}"), *options]) == 0
-    names = {score["score"] for score in json.loads(capsys.readouterr().out)["meta"]["scores"]}
+    code, out, _ = run(*words(f"mwzeval {command}"), *options)
+    assert code == 0
+    names = {score["score"] for score in json.loads(out)["meta"]["scores"]}
     for pattern, instead in GENERAL:
         names = {re.sub(pattern, instead, name) for name in names}
     assert len(names) >= 3

@@ -154,12 +154,18 @@ def with_test(place: Path) -> None:
     other.write_bytes(EPISODE)
 
 
+DATA_2_1 = "data/sample/data/MultiWOZ_2.1/data.json"
+DATA_2_2 = "data/sample/data/MultiWOZ_2.2"
+IN_2_1, IN_2_2 = (f"{CORPUS} multiwoz-{version} {GOOD} -o OUT/o.json" for version in ("2.1", "2.2"))
+PREDICTIONS = f"{SAMPLE} FILE -o OUT/o.json"
+OF_CROSSWOZ = "predictions/crosswoz-sample"
+TEMPLATES = "data/crosswoz/templates/manual_user_template_nlg.json"
+OWN_DOMAIN = "pydial play CR-1 --seed 1 --data data/own"
+
 READERS: dict[str, Reader] = {
-    "predictions": Reader(GOOD, f"{SAMPLE} FILE -o OUT/o.json"),
-    "predictions in lines": Reader(GOOD, f"{SAMPLE} FILE -o OUT/o.json", as_lines, "p.jsonl"),
-    "packed predictions": Reader(
-        GOOD, f"{SAMPLE} FILE -o OUT/o.json", zstandard.compress, "p.json.zst"
-    ),
+    "predictions": Reader(GOOD, PREDICTIONS),
+    "predictions in lines": Reader(GOOD, PREDICTIONS, as_lines, "p.jsonl"),
+    "packed predictions": Reader(GOOD, PREDICTIONS, zstandard.compress, "p.json.zst"),
     "a shard": Reader(GOOD, "shards -bsd --corpus sample FILE -o OUT/o.json", as_lines, "p.jsonl"),
     "a baseline": Reader(
         GOOD, f"{SAMPLE} predictions/sample-no-phone.json --fail-below FILE -o OUT/o.json"
@@ -168,55 +174,32 @@ READERS: dict[str, Reader] = {
         "predictions/sample-lexicalized.json",
         "delexicalize --corpus sample FILE -o OUT/o.json --mentions OUT/m.jsonl",
     ),
-    "a venue table": Reader(
-        "data/sample/db/hotel_db.json", f"{CORPUS} multiwoz-2.2 {GOOD} -o OUT/o.json"
-    ),
-    "dialogues of 2.2": Reader(
-        "data/sample/data/MultiWOZ_2.2/test/dialogues_001.json",
-        f"{CORPUS} multiwoz-2.2 {GOOD} -o OUT/o.json",
-    ),
-    "acts of 2.2": Reader(
-        "data/sample/data/MultiWOZ_2.2/dialog_acts.json",
-        f"{CORPUS} multiwoz-2.2 {GOOD} -o OUT/o.json",
-    ),
+    "a venue table": Reader("data/sample/db/hotel_db.json", IN_2_2),
+    "dialogues of 2.2": Reader(f"{DATA_2_2}/test/dialogues_001.json", IN_2_2),
+    "acts of 2.2": Reader(f"{DATA_2_2}/dialog_acts.json", IN_2_2),
     "references": Reader(
-        GOOD,
-        f"{CORPUS} multiwoz-2.2 {GOOD} --references own -o OUT/o.json",
-        place="data/sample/references/own.json",
+        GOOD, f"{IN_2_2} --references own", place="data/sample/references/own.json"
     ),
-    "live dialogues": Reader(GOOD, f"{SAMPLE} FILE -o OUT/o.json", as_live("rule"), "live.jsonl"),
+    "live dialogues": Reader(GOOD, PREDICTIONS, as_live("rule"), "live.jsonl"),
     "live dialogues in acts": Reader(
-        GOOD, f"{SAMPLE} FILE -o OUT/o.json", as_live("rule-convlab", "acts"), "live.jsonl"
+        GOOD, PREDICTIONS, as_live("rule-convlab", "acts"), "live.jsonl"
     ),
-    "data.json": Reader(
-        "data/sample/data/MultiWOZ_2.1/data.json",
-        f"{CORPUS} multiwoz-2.1 {GOOD} -o OUT/o.json",
-    ),
-    "data.json.zip": Reader(
-        "data/sample/data/MultiWOZ_2.1/data.json",
-        f"{CORPUS} multiwoz-2.1 {GOOD} -o OUT/o.json",
-        zipped("data.json"),
-        "data/sample/data/MultiWOZ_2.1/data.json.zip",
-    ),
-    "CrossWOZ states": Reader("predictions/crosswoz-sample-dst.json", f"{CROSSWOZ} FILE -o OUT/o"),
-    "CrossWOZ acts": Reader("predictions/crosswoz-sample-nlu.json", f"{CROSSWOZ} FILE -o OUT/o"),
-    "CrossWOZ systems": Reader("predictions/crosswoz-sample-e2e.json", f"{CROSSWOZ} FILE -o OUT/o"),
-    "CrossWOZ simulations": Reader(
-        "predictions/crosswoz-sample-simulation.jsonl", f"{CROSSWOZ} FILE -o OUT/o"
-    ),
-    "CrossWOZ templates": Reader(
-        "data/crosswoz/templates/manual_user_template_nlg.json",
-        f"{SIMULATE} --templates data/crosswoz/templates",
-    ),
+    "data.json": Reader(DATA_2_1, IN_2_1),
+    "data.json.zip": Reader(DATA_2_1, IN_2_1, zipped("data.json"), f"{DATA_2_1}.zip"),
+    "CrossWOZ states": Reader(f"{OF_CROSSWOZ}-dst.json", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ acts": Reader(f"{OF_CROSSWOZ}-nlu.json", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ systems": Reader(f"{OF_CROSSWOZ}-e2e.json", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ simulations": Reader(f"{OF_CROSSWOZ}-simulation.jsonl", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ templates": Reader(TEMPLATES, f"{SIMULATE} --templates data/crosswoz/templates"),
     "CrossWOZ templates in a zip": Reader(
-        "data/crosswoz/templates/manual_user_template_nlg.json",
+        TEMPLATES,
         f"{SIMULATE} --templates FILE",
         zipped("manual_user_template_nlg.json"),
         "t.zip",
     ),
     "a CrossWOZ corpus": Reader(
         "data/crosswoz/sample/test.json",
-        f"{CROSSWOZ} predictions/crosswoz-sample-dst.json --data data/crosswoz/sample -o OUT/o",
+        f"{CROSSWOZ} {OF_CROSSWOZ}-dst.json --data data/crosswoz/sample -o OUT/o",
     ),
     "a CrossWOZ table": Reader(
         "data/crosswoz/sample/database/hotel_db.json", f"{SIMULATE} --data data/crosswoz/sample"
@@ -250,20 +233,20 @@ READERS: dict[str, Reader] = {
     ),
     "an ontology": Reader(
         f"{DEMO}/ontology/DemoGardens-rules.json",
-        "pydial play CR-1 --seed 1 --data data/own",
+        OWN_DOMAIN,
         place="data/own/ontology/CamRestaurants-rules.json",
         surround=with_domain,
         other="CamRestaurants-entities",
     ),
     "entities": Reader(
         f"{DEMO}/db/DemoGardens-entities.json",
-        "pydial play CR-1 --seed 1 --data data/own",
+        OWN_DOMAIN,
         place="data/own/db/CamRestaurants-entities.json",
         surround=with_domain,
     ),
     "entities in SQLite": Reader(
         f"{DEMO}/db/DemoGardens-entities.json",
-        "pydial play CR-1 --seed 1 --data data/own",
+        OWN_DOMAIN,
         as_database,
         "data/own/db/CamRestaurants-dbase.db",
         with_domain,

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from mwzeval.output import (
 )
 from mwzeval.scores.sheets import FORMATS, Document, render, sheet
 from mwzeval.text import json_line, to_json
-from tests.places import ROOT
+from tests.command_lines import Run
+from tests.places import GOOD, write_json
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -37,7 +39,6 @@ LEGITIMATE = "北京饭店　é café 👩‍💻 naïve ½ — עברית"
 OBEYED = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-GOOD = str(ROOT / "predictions" / "sample-good.json")
 
 
 def document(name: str) -> Document:
@@ -99,29 +100,20 @@ def test_an_error_has_the_lines_that_it_was_made_of() -> None:
         ["pydial", "table", EVIL],
     ],
 )
-def test_no_argument_reaches_the_terminal(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        code = main(arguments)
-    except SystemExit as end:
-        code = int(end.code or 0)
+def test_no_argument_reaches_the_terminal(arguments: list[str], run: Run) -> None:
+    code, out, err = run(*arguments)
     assert code == 2
-    told = capsys.readouterr()
-    assert not OBEYED.search(told.out + told.err)
-    assert not [line for line in told.err.splitlines()[1:] if line.startswith("error: b")]
+    assert not OBEYED.search(out + err)
+    assert not [line for line in err.splitlines()[1:] if line.startswith("error: b")]
 
 
-def test_names_of_files_do_not_reach_the_terminal(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_of_files_do_not_reach_the_terminal(elsewhere: Path, run: Run) -> None:
     folder = elsewhere / "data" / "MultiWOZ_2.2" / "test"
     folder.mkdir(parents=True)
     (folder / "dialogues_\x1b[31m\n.json").write_text("[]")
-    main(["data", "status", "multiwoz-2.2", "--data", str(elsewhere)])
-    told = capsys.readouterr().out
-    assert not OBEYED.search(told)
-    assert r"dialogues_\x1b[31m\n.json" in told
+    _, out, _ = run("data", "status", "multiwoz-2.2", "--data", str(elsewhere))
+    assert not OBEYED.search(out)
+    assert r"dialogues_\x1b[31m\n.json" in out
 
 
 def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
@@ -129,42 +121,48 @@ def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
     assert f"3 × ValueError: {SHOWN}" in text.splitlines()
 
 
+Encoded = Callable[[str, Callable[[], object]], bytes]
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> Encoded:
+    """Return what an action prints on a standard output with an encoding."""
+
+    def encode(encoding: str, action: Callable[[], object]) -> bytes:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        monkeypatch.setattr(sys, "stdout", stream)
+        action()
+        stream.flush()
+        return stream.buffer.getvalue()
+
+    return encode
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @pytest.mark.parametrize(
-    "arguments",
-    ["validate in.json", "evaluate -s in.json -o -", "rows -s in.json -f jsonl"],
+    "arguments", ["validate in.json", "evaluate -s in.json -o -", "rows -s in.json -f jsonl"]
 )
-def test_json_is_json_in_every_encoding(
-    arguments: str, encoding: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_is_json_in_every_encoding(arguments: str, encoding: str, encoded: Encoded) -> None:
     turn = {"response": "é😀 x", "state": {"é😀": {"x": "y"}, "\ud800": {"x": "y"}}}
-    (elsewhere / "in.json").write_text(json.dumps({"smp0021": [turn]}))
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    monkeypatch.setattr(sys, "stdout", stream)
-    main(arguments.split())
-    stream.flush()
-    text = stream.buffer.getvalue().decode(encoding)
+    write_json(Path("in.json"), {"smp0021": [turn]})
+    text = encoded(encoding, lambda: main(arguments.split())).decode(encoding)
     values = [json.loads(line) for line in (text.splitlines() if "jsonl" in arguments else [text])]
     assert values
     if "rows" not in arguments:
         assert "é😀" in json.dumps(values, ensure_ascii=False)
 
 
-def test_a_page_is_utf_8_and_latex_is_latex_in_every_encoding(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", stream)
-    write_result("<p>é😀</p>", "html")
-    write_result(render(document("é"), "latex"), "latex")
-    stream.flush()
-    page, _, latex = stream.buffer.getvalue().partition(b"</p>")
-    assert page.decode() == "<p>é😀"
+def test_a_page_is_utf_8_and_latex_is_latex_in_every_encoding(encoded: Encoded) -> None:
+    assert encoded("ascii", lambda: write_result("<p>é😀", "html")).decode().strip() == "<p>é😀"
+    latex = encoded("ascii", lambda: write_result(render(document("é"), "latex"), "latex"))
     assert b"\\u" not in latex.replace(b"\\usepackage", b"")
 
 
 def noticed(kind: str, message: str, file: str | None = "a/one.json", **about: Any) -> Problem:
     return Problem(kind, message, "warning", file, **about)
+
+
+FIRST, THIRD = noticed("slot", "first", count=1_500), noticed("slot", "third", count=4)
 
 
 @pytest.mark.parametrize(
@@ -175,14 +173,7 @@ def noticed(kind: str, message: str, file: str | None = "a/one.json", **about: A
             ['warning: one.json: dialogue "d1", turn 2: odd (3 times)'],
         ),
         (
-            [
-                [
-                    noticed("slot", "first", count=1_500),
-                    noticed("turns", "1 is missing"),
-                    noticed("slot", "second"),
-                    noticed("slot", "third", count=4),
-                ]
-            ],
+            [[FIRST, noticed("turns", "1 is missing"), noticed("slot", "second"), THIRD]],
             [
                 "warning: one.json: first (1,500 times), and 2 more of this kind (5 times)",
                 "warning: one.json: 1 is missing",

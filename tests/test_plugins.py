@@ -70,9 +70,9 @@ def test_what_cannot_be_used_is_skipped_with_one_line(case: str, tmp_path: Path,
     bad = install(tmp_path / case.replace(" ", "_").replace("-", "_"), name, code)
     sample = write_sample("toy", tmp_path)
     with installed(TOY, bad):
-        code, _, err = run("evaluate", sample.better, "-q")
+        exit_code, _, err = run("evaluate", sample.better, "-q")
         (line,) = err.splitlines()
-        assert (code, line[:18]) == (0, "warning: zbad 2.0 ")
+        assert (exit_code, line[:18]) == (0, "warning: zbad 2.0 ")
         assert cause in line
         assert run("evaluate", GOOD, "-q", "--benchmark", "multiwoz").code == 0
         good, skipped = json.loads(run("doctor", "-f", "json").out)["plugins"]
@@ -113,8 +113,8 @@ def test_files_of_another_shape_are_skipped(returned: str, tmp_path: Path, run: 
     code = "from mwzeval.benchmark import Shelf\n" + CLASS + shelf
     with installed(install(tmp_path / f"shelf_{len(returned)}", "bad", code)):
         for command in ("data status multiwoz", "doctor"):
-            code, _, error = run(*command.split())
-            assert code == 0
+            exit_code, _, error = run(*command.split())
+            assert exit_code == 0
             assert "Bad" in error
             assert "`shelf`" in error
 

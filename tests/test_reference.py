@@ -6,18 +6,16 @@ import argparse
 import doctest
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-import pytest
 import yaml
 
 from mwzeval.benchmark import benchmark_named, own_verbs
-from mwzeval.cli import VERBS, VERBS_OF_NONE, command_parser, main
+from mwzeval.cli import VERBS, VERBS_OF_NONE, command_parser
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.version import __version__
-from tests.command_lines import parser_of, words
+from tests.command_lines import Run, parser_of, words
 from tests.documents import blocks_of
 from tests.places import ROOT
 from tests.samples import NAMES
@@ -67,18 +65,14 @@ def test_every_command_is_in_the_reference() -> None:
     assert not [verb for verb in verbs if not re.search(rf"`(?:mwzeval )?{verb}\b", reference)]
 
 
-def test_commands_that_documents_name_have_these_options(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_commands_that_documents_name_have_these_options(run: Run) -> None:
     named = set(re.findall(r"`(mwzeval [a-z-]+ [^`…]+)`", text_of(README)))
     for document in (README, *DOCS):
         named |= {command for block in blocks_of(document) for command in block.mentioned}
     wrong = []
     for command in sorted(named):
         # With one option too many the command is parsed and not run; all others must be known.
-        with suppress(SystemExit):
-            main([*words(command), "--one-too-many"])
-        mistake = capsys.readouterr().err.splitlines()[0]
+        mistake = run(*words(command), "--one-too-many").err.splitlines()[0]
         if not re.search(r"arguments: --one-too-many(?: \(.*)?$", mistake):
             wrong.append((command, mistake))
     assert not wrong

@@ -41,6 +41,10 @@ def threads() -> list[str | None]:
     return [os.environ.get(name) for name in THREADS]
 
 
+def held_signals() -> set[int]:
+    return set(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+
 def is_running(number: int) -> bool:
     try:
         status = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
@@ -73,7 +77,7 @@ def test_ctrl_c_is_not_for_workers_from_their_first_moment_on() -> None:
             os.kill(worker.pid, signal.SIGINT)
             time.sleep(0.001)
         assert done.result() == worker.pid
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert signal.SIGINT not in held_signals()
 
 
 def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
@@ -83,20 +87,12 @@ def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
     assert threads() == before
 
 
-WORKERS = 2
-
-
-def _held_signals() -> set[int]:
-    return set(signal.pthread_sigmask(signal.SIG_BLOCK, []))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal is held there")
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signal masks")
 def test_ctrl_c_is_not_for_workers() -> None:
-    with cluster("local", WORKERS) as client:
-        workers = client.run(_held_signals, nanny=False)
-    assert len(workers) == WORKERS
-    assert all(signal.SIGINT in held for held in workers.values())
-    assert signal.SIGINT not in _held_signals()
+    with cluster("local", 2) as client:
+        workers = client.run(held_signals, nanny=False)
+    assert [signal.SIGINT in held for held in workers.values()] == [True, True]
+    assert signal.SIGINT not in held_signals()
 
 
 def test_workers_that_do_not_start_are_told(
@@ -109,8 +105,5 @@ def test_workers_that_do_not_start_are_told(
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    with (
-        pytest.raises(MwzevalError, match="Dask"),
-        cluster("local", 1),
-    ):
+    with pytest.raises(MwzevalError, match="Dask"), cluster("local", 1):
         pass

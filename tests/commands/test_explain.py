@@ -9,47 +9,34 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
-from tests.places import ROOT, read_json
+from tests.command_lines import Ran, Run
+from tests.places import ROOT, read_json, sample_file, sample_predictions, without, write_json
 
-WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
-GOOD = str(ROOT / "predictions" / "sample-good.json")
+WEAK = sample_file("weak-tracker")
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the file of a better system, whose domains are estimated as those of the weak one."""
     file = tmp_path_factory.mktemp("other") / "sample-good.json"
-    turns = read_json(Path(GOOD))
-    for name in turns:
-        turns[name] = [
-            {k: v for k, v in turn.items() if k != "active_domains"} for turn in turns[name]
-        ]
-    file.write_text(json.dumps(turns), encoding="utf-8")
-    return str(file)
+    return write_json(file, without(sample_predictions("good"), "active_domains"))
 
 
 Explained = Callable[..., Any]
 
 
 @pytest.fixture
-def explained(capsys: pytest.CaptureFixture[str]) -> Explained:
-    def explain(*arguments: str) -> str:
-        assert main(["explain", *arguments]) == 0
-        shown = capsys.readouterr()
-        assert shown.err == ""
-        return shown.out
+def as_json(run: Run) -> Explained:
+    def explain(*arguments: str) -> Any:
+        code, out, err = run("explain", *arguments, "-f", "json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
 
     return explain
 
 
-@pytest.fixture
-def as_json(explained: Explained) -> Explained:
-    return lambda *arguments: json.loads(explained(*arguments, "-f", "json"))
-
-
-def test_a_reason_lists_its_dialogues(explained: Explained, as_json: Explained) -> None:
+def test_a_reason_lists_its_dialogues(run: Run, as_json: Explained) -> None:
     everything = as_json(WEAK, "--worst", "1000")
     for asked in ("missing-constraint", "missing-constraint:area"):
         listed = as_json(WEAK, "--reason", asked)
@@ -61,22 +48,18 @@ def test_a_reason_lists_its_dialogues(explained: Explained, as_json: Explained) 
         assert having
         assert {unit["unit"] for unit in listed} == having
     assert len(as_json(WEAK, "--reason", "missing-constraint", "--worst", "2")) == 2
-    assert explained(WEAK, "--reason", "unsatisfiable-goal") == ""
+    assert run("explain", WEAK, "--reason", "unsatisfiable-goal") == Ran(0, "", "")
 
 
 @pytest.mark.integration
-def test_the_id_of_an_item_stands_for_its_trials(
-    as_json: Explained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = str(tmp_path / "run.jsonl")
+@pytest.mark.usefixtures("elsewhere")
+def test_the_id_of_an_item_stands_for_its_trials(as_json: Explained, run: Run) -> None:
     live = "live --agent rule --corpus sample --goals corpus:test:smp0021,smp0022 --trials 3 -q"
-    assert main([*live.split(), "-o", file]) == 0
-    capsys.readouterr()
-    found = as_json(file, "smp0021")
+    assert run(*live.split(), "-o", "run.jsonl").code == 0
+    found = as_json("run.jsonl", "smp0021")
     assert [each["unit"] for each in found] == [f"smp0021#{trial}" for trial in (1, 2, 3)]
-    assert as_json(file, "smp0021#2") == found[1]
-    assert main(["evaluate", "-g", file, "-o", str(tmp_path / "r.json"), "-f", "json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    assert as_json("run.jsonl", "smp0021#2") == found[1]
+    report = json.loads(run("evaluate", "-g", "run.jsonl", "-o", "r.json", "-f", "json").out)
     assert {"grounded_inform", "hallucination"} <= set(report["meta"]["signatures"])
 
 
@@ -128,18 +111,16 @@ def test_what_was_lost_to_another_system(as_json: Explained, other: str) -> None
     assert domains == sorted(domains, reverse=True)
 
 
-def test_an_omission_is_told_with_what_the_other_system_gave(
-    as_json: Explained, capsys: pytest.CaptureFixture[str], other: str, tmp_path: Path
+def test_an_omission_is_shown_with_what_the_other_system_gave(
+    as_json: Explained, run: Run, other: str, tmp_path: Path
 ) -> None:
     good = read_json(Path(other))
     lost = as_json(WEAK, "--against", other)["lost"]
     name = next(each["unit"] for each in lost if each["outcome"] == "inform")
     silent = [{**turn, "response": "how can i help ?"} for turn in good[name]]
-    file = tmp_path / "silent.json"
-    file.write_text(json.dumps({name: silent}), encoding="utf-8")
-    arguments = [str(file), "--against", other, "--responses", "delexicalized"]
-    assert main(["explain", *arguments, "-f", "json"]) == 0
-    lost = json.loads(capsys.readouterr().out)["lost"]
+    file = write_json(tmp_path / "silent.json", {name: silent})
+    options = ("--against", other, "--responses", "delexicalized", "-f", "json")
+    lost = json.loads(run("explain", file, *options).out)["lost"]
     (inform,) = [each for each in lost if each["outcome"] == "inform"]
     assert {reason["code"] for reason in inform["reasons"]} == {"no-venue-offered"}
     assert inform["instead"]
@@ -165,3 +146,19 @@ def test_selections_hold_for_what_was_lost_to_another(as_json: Explained, other:
     alone = as_json(WEAK, first["unit"], "--against", other)
     assert alone["dialogues"] == 1
     assert alone["lost"] == [each for each in everything["lost"] if each["unit"] == first["unit"]]
+
+
+OVERLAP = str(ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_4.json")
+
+
+def test_outcomes_that_failed_for_the_same_reason_are_one_line(run: Run) -> None:
+    unknown = run("explain", "--benchmark", "dstc7", OVERLAP, "--reason", "ranked-belw")
+    assert unknown.code == 2
+    assert '"ranked-below"' in unknown.err
+    code, out, _ = run("explain", "--benchmark", "dstc7", OVERLAP, "--worst", "10")
+    assert code == 0
+    example, seen = "", []
+    for line in out.splitlines():
+        example = example if line.startswith(" ") else line
+        seen.append((example, line))
+    assert len(seen) == len(set(seen))

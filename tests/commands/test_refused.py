@@ -13,12 +13,9 @@ from tests.cases import tabled
 from tests.command_lines import Run
 from tests.commands.test_live import AGENT
 from tests.multiwoz.live.written_runs import USED, line, write
-from tests.places import ROOT, sample_predictions
+from tests.places import ROOT, SAMPLE_SYSTEMS, sample_file, sample_predictions, without, write_json
 
-SYSTEMS = {
-    **{"good": "good", "weak": "weak-tracker"},
-    **{"policy": "policy-only", "no-phone": "no-phone"},
-}
+SYSTEMS = dict(zip(("good", "weak", "no-phone", "policy"), SAMPLE_SYSTEMS, strict=False))
 TABLES = {
     "t": "item,score\nt1,1\nt2,0\n",
     "numbers": "item,score\n1,1\n2,0\n",
@@ -40,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("refused")
     (folder / "logs").symlink_to(ROOT / "tests" / "comparison" / "items" / "inspect_logs")
     for name, system in SYSTEMS.items():
-        (folder / f"{name}.json").symlink_to(ROOT / "predictions" / f"sample-{system}.json")
+        (folder / f"{name}.json").symlink_to(sample_file(system))
     for name, text in TABLES.items():
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
     good = sample_predictions("good")
@@ -51,13 +48,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "second": dict(list(good.items())[30:]),
         "fewer": dict(list(good.items())[3:]),
         "short": dict(list(good.items())[:-1]),
-        "stateless": {
-            name: [{k: v for k, v in turn.items() if k != "state"} for turn in turns]
-            for name, turns in good.items()
-        },
+        "stateless": without(good, "state"),
     }
     for name, predictions in parts.items():
-        (folder / f"{name}.json").write_text(json.dumps(predictions), encoding="utf-8")
+        write_json(folder / f"{name}.json", predictions)
     (folder / "broken.json").write_text("{", encoding="utf-8")
     (folder / "mine.py").write_text(AGENT, encoding="utf-8")
     write(folder / "run.jsonl", [line(USED[0])])

@@ -163,14 +163,8 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
 
 
 def test_outcomes_of_which_systems_have_other_cases_are_tested_by_swapping() -> None:
-    rate = Measure(
-        "rate",
-        "Rate",
-        Signature("rate", ()),
-        percentage("right", of="case"),
-        cases="case",
-        outcome="right",
-    )
+    share = percentage("right", of="case")
+    rate = Measure("rate", "Rate", Signature("rate", ()), share, cases="case", outcome="right")
 
     def system(cases: Sequence[int]) -> ScoredTable:
         rows = ((str(n), {"right": case * (n % 2), "case": case}) for n, case in enumerate(cases))

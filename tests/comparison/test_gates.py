@@ -16,9 +16,8 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.score import Score, Signature
 from mwzeval.statistics.tests import holm, mcnemar
 from tests.command_lines import Run
-from tests.places import GOOD, read_json, sample_file, sample_predictions
-from tests.statistics.pairs import swapped
-from tests.tables import present
+from tests.places import GOOD, ROOT, read_json, sample_file, sample_predictions
+from tests.tables import present, swapped
 
 NO_PHONE, WEAK = sample_file("no-phone"), sample_file("weak-tracker")
 LOWER = frozenset({"hallucination", "hallucination.names"})
@@ -95,6 +94,12 @@ def test_gates_that_fail_are_printed_and_the_report_is_that_without_gates(
         evaluator = Evaluator(bleu="b" in metrics, success="s" in metrics, dst="d" in metrics)
         expected = evaluator.evaluate(sample_predictions(system)).to_dict()
         assert read_json(elsewhere / "evaluation_results.json") == expected
+
+
+@pytest.mark.parametrize(("gate", "code"), [("recall10=0.5", 0), ("final=0.9", 1)])
+def test_a_benchmark_has_short_names_of_scores(gate: str, code: int, run: Run) -> None:
+    file = str(ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_4.json")
+    assert run("evaluate", "--benchmark", "dstc7", file, "-q", "--fail-under", gate).code == code
 
 
 def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -58,23 +60,12 @@ def with_the_time_of(change: Callable[[Path], Any]) -> Callable[[Path], None]:
     return changed
 
 
-class Build:
-    """Makes a value and counts how often it was called."""
-
-    def __init__(self, value: Any = VALUE) -> None:
-        self.value, self.calls = value, 0
-
-    def __call__(self) -> Any:
-        self.calls += 1
-        return self.value
+Build = partial(Mock, return_value=VALUE)
+"""Makes a function that returns a value and counts its calls."""
 
 
 def derived_files(folder: Path) -> list[Path]:
     return list((folder / "derived").iterdir())
-
-
-def sha256(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def test_the_cache_is_the_users_or_the_one_that_was_named(
@@ -123,13 +114,14 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 def test_a_file_is_read_again_only_when_it_has_changed(
     source: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], Any]
 ) -> None:
-    assert remembered_checksums(source).sha256 == sha256("content")
+    before = checksums_of(source)
+    assert remembered_checksums(source) == before
     with monkeypatch.context() as unread:
         unread.setattr(cache, "checksums_of", pytest.fail)
-        assert remembered_checksums(source).sha256 == sha256("content")
+        assert remembered_checksums(source) == before
     time.sleep(0.02)
     change(source)
-    assert remembered_checksums(source).sha256 == sha256(source.read_text())
+    assert remembered_checksums(source) == checksums_of(source) != before
 
 
 def test_a_combined_fingerprint_depends_on_names_and_contents_not_on_order(tmp_path: Path) -> None:
@@ -143,13 +135,14 @@ def test_a_combined_fingerprint_depends_on_names_and_contents_not_on_order(tmp_p
 
 
 def test_the_first_start_and_the_second_see_the_same(source: Path) -> None:
-    build = Build({"pair": (1, 2), "keys": {1: "one"}, "lone": "\ud800", "value": VALUE})
+    value = {"pair": (1, 2), "keys": {1: "one"}, "lone": "\ud800", "value": VALUE}
+    build = Build(return_value=value)
     expected = {"pair": [1, 2], "keys": {"1": "one"}, "lone": "\ud800", "value": VALUE}
     for _ in range(3):
         assert derive("test", [source], 1, build) == expected
-    assert build.calls == 1
+    assert build.call_count == 1
     with pytest.raises(ValueError, match="JSON"):
-        derive("other", [source], 1, Build(float("nan")))
+        derive("other", [source], 1, lambda: float("nan"))
 
 
 def test_other_sources_revisions_and_names_are_built_anew(tmp_path: Path, source: Path) -> None:
@@ -165,7 +158,7 @@ def test_other_sources_revisions_and_names_are_built_anew(tmp_path: Path, source
         (6, "best", [written(tmp_path / "changed", "changed")], 1),
     ):
         derive(name, sources, revision, build)
-        assert build.calls == calls
+        assert build.call_count == calls
 
 
 def test_a_cache_file_that_is_damaged_is_rebuilt(own_cache: Path, source: Path) -> None:
@@ -189,7 +182,7 @@ def test_a_cache_file_that_is_damaged_is_rebuilt(own_cache: Path, source: Path) 
 def test_a_folder_that_others_may_have_written_is_not_used_and_warned_of_once(
     own_cache: Path, source: Path, caplog: pytest.LogCaptureFixture, mode: int | None
 ) -> None:
-    derive("test", [source], 1, Build("a lie"))
+    derive("test", [source], 1, lambda: "a lie")
     folder = own_cache / "derived"
     assert folder.stat().st_mode & 0o777 == 0o700
     if mode is not None:
@@ -223,7 +216,7 @@ def test_only_the_three_newest_of_a_name_stay(own_cache: Path, source: Path) -> 
     assert len(derived_files(own_cache)) == 4
     for name, revision in (("test", 3), ("test", 4), ("test", 5), ("test-longer", 1)):
         derive(name, [source], revision, kept := Build())
-        assert kept.calls == 0
+        assert kept.call_count == 0
 
 
 def test_a_cache_that_cannot_be_written_is_done_without_and_warned_of_once(
@@ -235,7 +228,7 @@ def test_a_cache_that_cannot_be_written_is_done_without_and_warned_of_once(
     with caplog.at_level(logging.WARNING, logger="mwzeval"):
         for _ in range(3):
             assert derive("test", [source], 1, build) == VALUE
-    assert build.calls == 3
+    assert build.call_count == 3
     assert blocked.read_text() == "mine"
     (record,) = caplog.records
     assert "MWZEVAL_CACHE" in record.getMessage()

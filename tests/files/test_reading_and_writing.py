@@ -40,11 +40,7 @@ from mwzeval.files.reading import (
     read_zip,
     size_limit,
 )
-from mwzeval.files.writing import (
-    folder_written_atomically,
-    write_atomically,
-    written_atomically,
-)
+from mwzeval.files.writing import folder_written_atomically, write_atomically, written_atomically
 from tests.places import ROOT
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
@@ -70,16 +66,13 @@ def test_a_file_may_have_the_limit_and_not_a_byte_more(
     path.write_bytes(first + pack(b"x" * (rest + 1)))
     with pytest.raises(InputError, match="MWZEVAL_MAX_SIZE") as error:
         read_bytes(path)
-    assert [(problem.kind, problem.file) for problem in error.value.problems] == [
-        ("too-large", str(path))
-    ]
+    (problem,) = error.value.problems
+    assert (problem.kind, problem.file) == ("too-large", str(path))
     assert len(b"".join(pieces(path))) == 1_000_001  # readers of parts have limits of their own
 
 
-@pytest.mark.parametrize("ending", [ending for ending in PACKED if ending])
-def test_compressed_files_that_are_cut_off_or_damaged_are_refused(
-    ending: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_compressed_files_that_are_damaged_are_refused(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"file{ending}"
     whole = PACKED[ending](b"some text, and more")
     for damaged in (b"", whole[:9], whole[:-1], whole + whole[:-1], whole + b"x" * 9, b"x" * 9):
@@ -102,10 +95,8 @@ def test_all_members_of_an_archive_share_the_limit(
                 archive.writestr(f"folder/{name}", b"x" * size)
 
     write(a=400_000, b=400_000, c=800_000)
-    assert {name: len(raw) for name, raw in read_zip(path, ["a", "b", "d"]).items()} == {
-        "a": 400_000,
-        "b": 400_000,
-    }
+    found = {name: len(raw) for name, raw in read_zip(path, ["a", "b", "d"]).items()}
+    assert found == {"a": 400_000, "b": 400_000}
     with pytest.raises(InputError, match="/c: "):
         read_zip(path, ["a", "c"])
     write(**{"a.json": 1_000_001})
@@ -159,9 +150,7 @@ def test_what_is_no_json_is_named_with_its_line(text: str, said: str) -> None:
         parse_json(text, "a.json", first_line=7)
 
 
-def test_values_that_are_too_deep_or_too_many_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_values_too_deep_or_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"^prices\.json: "):
         parse_json("[" * 200_000, "prices.json")
     text = "[" + "{}," * 1_000_000 + "{}]"
@@ -308,14 +297,11 @@ def test_a_first_line_is_read_without_what_follows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
-def test_what_decompresses_to_much_comes_in_pieces_that_fit_into_memory(
-    ending: str, tmp_path: Path
-) -> None:
+def test_what_decompresses_to_much_comes_in_small_pieces(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"zeros.jsonl{ending}"
-    size = 100_000_000
-    path.write_bytes(PACKED[ending](bytes(size)))
+    path.write_bytes(PACKED[ending](bytes(100_000_000)))
     lengths = [len(piece) for piece in pieces(str(path))]
-    assert sum(lengths) == size
+    assert sum(lengths) == 100_000_000
     assert max(lengths) < 40_000_000
 
 
@@ -391,9 +377,8 @@ def test_a_full_disk_names_the_file(tmp_path: Path, verb: list[str]) -> None:
         # No file may become larger; Python takes the signal of it for an error.
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
     )
-    told = done.stderr.decode()
     assert done.returncode == 2
-    (line,) = told.splitlines()
+    (line,) = done.stderr.decode().splitlines()
     assert str(output) in line
     assert not list(tmp_path.rglob(".mwzeval-*"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 import pytest
@@ -14,11 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz.scoring.text_scores import closest_length_bleu, segment_statistics
-from mwzeval.metrics.bleu import (
-    SIGNATURE,
-    Bleu,
-    tokenize,
-)
+from mwzeval.metrics.bleu import SIGNATURE, Bleu, tokenize
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.table import Table
 from tests.multiwoz import specification
@@ -58,31 +53,19 @@ def oracle(segments: list[Segment]) -> float:
     return sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
 
 
-@cache
-def references() -> dict[str, list[str]]:
-    folder = ROOT / "data" / "sample" / "data" / "MultiWOZ_2.2"
-    return {
-        name: [specification.normal_response(turn["response"]) for turn in turns]
-        for name, turns in specification.annotated_turns(folder, "test")
-    }
-
-
-@cache
-def sample_segments(system: str) -> dict[str, list[Segment]]:
-    return {
-        name: [
-            (specification.normal_response(turn["response"]), reference)
-            for turn, reference in zip(turns, references()[name], strict=True)
-        ]
-        for name, turns in sample_predictions(system).items()
-    }
-
-
 def test_the_bleu_of_a_report_is_that_of_sacrebleu() -> None:
+    predictions = sample_predictions("good")
+    normal = specification.normal_response
+    folder = ROOT / "data" / "sample" / "data" / "MultiWOZ_2.2"
+    expected = oracle(
+        [
+            (normal(mine["response"]), normal(theirs["response"]))
+            for name, turns in specification.annotated_turns(folder, "test")
+            for mine, theirs in zip(predictions[name], turns, strict=True)
+        ]
+    )
     evaluator = Evaluator(bleu=True, corpus="sample", responses="delexicalized")
-    dialogues = sample_segments("good").values()
-    expected = oracle([segment for segments in dialogues for segment in segments])
-    found = evaluator.evaluate(sample_predictions("good")).metrics["bleu"]
+    found = evaluator.evaluate(predictions).metrics["bleu"]
     assert found == {"sample": pytest.approx(expected, rel=0, abs=1e-9)}
 
 

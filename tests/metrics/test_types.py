@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.metrics.types import (
-    TypeCounts,
-)
+from mwzeval.metrics.types import TypeCounts
 from mwzeval.multiwoz.scoring.richness import conditional_entropy, distinct, entropy
 from mwzeval.statistics.bootstrap import ScoreFunction
-from tests.statistics.pairs import jackknife
+from tests.tables import jackknife
 
 Units = dict[str, list[list[str]]]
 

@@ -204,14 +204,12 @@ def test_too_little_memory_for_pytorch_is_a_memory_error() -> None:
 
 
 def test_folders_without_their_files_are_refused(tmp_path: Path) -> None:
-    trained(tmp_path / "a")
-    (tmp_path / "a" / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError):
-        trained(tmp_path / "a")
-    trained(tmp_path / "b")
-    (tmp_path / "b" / Line.model_file).unlink()
-    with pytest.raises(UsageError, match=r"line\.safetensors"):
-        trained(tmp_path / "b")
+    for name, message in ((CHECKPOINT_FILE, None), (Line.model_file, r"line\.safetensors")):
+        folder = tmp_path / f"without {name}"
+        trained(folder)
+        (folder / name).unlink()
+        with pytest.raises(UsageError, match=message):
+            trained(folder)
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="file"):
         trained(tmp_path / "file")
@@ -230,14 +228,10 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
     trained(tmp_path)
     arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
     damaged = [
-        *(({**arrays, name: array}, about) for name, array in DAMAGES if array is not None),
-        *(
-            ({key: kept for key, kept in arrays.items() if key != name}, about)
-            for name, array in DAMAGES
-            if array is None
-        ),
-        *((arrays, {**about, "curve": curve}) for curve in CURVES),
+        ({key: kept for key, kept in (arrays | {name: array}).items() if kept is not None}, about)
+        for name, array in DAMAGES
     ]
+    damaged += [(arrays, {**about, "curve": curve}) for curve in CURVES]
     for changed, described in damaged:
         write_arrays(tmp_path / CHECKPOINT_FILE, KIND, changed, described)
         with pytest.raises(InputError, match=CHECKPOINT_FILE):
@@ -247,18 +241,17 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
         trained(tmp_path)
 
 
-WRONG: list[tuple[str, object]] = [
-    *(("learning_rate", value) for value in (0.0, float("nan"), 1.0)),
-    *(("batch_size", 0), ("epochs", True), ("dropout", 1.0), ("shared", 1)),
-    *(("seed", value) for value in (-1, 2**63)),
-    *(("threads", value) for value in (1.5, 10**6)),
-]
+WRONG: dict[str, tuple[object, ...]] = {
+    **{"learning_rate": (0.0, float("nan"), 1.0), "batch_size": (0,), "epochs": (True,)},
+    **{"dropout": (1.0,), "shared": (1,), "seed": (-1, 2**63), "threads": (1.5, 10**6)},
+}
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    for name, value in WRONG:
-        with pytest.raises(UsageError, match=name):
-            OddSettings(**{name: value})  # type: ignore[arg-type]
+    for name, values in WRONG.items():
+        for value in values:
+            with pytest.raises(UsageError, match=name):
+                OddSettings(**{name: value})  # type: ignore[arg-type]
     with reproducible(TrainingSettings(seed=2**63 - 1)):
         assert torch.initial_seed() == 2**63 - 1
 

@@ -105,22 +105,12 @@ def unit(number: int, salt: int) -> Explanation:
         turns.append(TurnView(said, tuple(facts)))
     parts = {s: {"found": own.random() < 0.85, "solved": own.random() < 0.7} for s in scopes}
     outcomes: dict[str, dict[str, bool | None]] = {
-        WHOLE: {
-            "found": all(part["found"] for part in parts.values()),
-            "solved": all(part["solved"] for part in parts.values()),
-        }
+        WHOLE: {name: all(part[name] for part in parts.values()) for name in ("found", "solved")}
     }
-    outcomes |= {
-        s: {"found": part["found"], "solved": part["solved"] if part["found"] else None}
-        for s, part in parts.items()
-    }
-    return Explanation(
-        f"talk{number:04}",
-        outcomes,
-        tuple(goal),
-        tuple(turns),
-        tuple(reasons(own, parts, len(turns))),
-    )
+    for s, part in parts.items():
+        outcomes[s] = {"found": part["found"], "solved": part["solved"] if part["found"] else None}
+    failed = tuple(reasons(own, parts, len(turns)))
+    return Explanation(f"talk{number:04}", outcomes, tuple(goal), tuple(turns), failed)
 
 
 def reasons(
@@ -182,25 +172,15 @@ def claiming_systems() -> list[Report]:
     """Return two systems that say the same, of which the second is judged otherwise."""
     said = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
     verdicts = (("right", "unknown"), ("inconsistent", "unjudged"))
-    return [
-        replace(
-            system,
-            explanations=(
-                replace(
-                    system.explanations[0],
-                    turns=(
-                        TurnView(
-                            (Utterance("user", said), Utterance("system", said)),
-                            (),
-                            (claim(said, 0, 18, "name", first), claim(said, 13, 28, "at", second)),
-                        ),
-                        TurnView((Utterance("system", said),), (), (claim(said, 29, 31, "time"),)),
-                    ),
-                ),
-            ),
-        )
-        for system, (first, second) in zip(large_systems(2), verdicts, strict=True)
-    ]
+    both = (Utterance("user", said), Utterance("system", said))
+    last = TurnView(both[1:], (), (claim(said, 29, 31, "time"),))
+    found = []
+    for system, (first, second) in zip(large_systems(2), verdicts, strict=True):
+        claims = (claim(said, 0, 18, "name", first), claim(said, 13, 28, "at", second))
+        turns = (TurnView(both, (), claims), last)
+        explanation = replace(system.explanations[0], turns=turns)
+        found.append(replace(system, explanations=(explanation,)))
+    return found
 
 
 def tracked_systems() -> list[Report]:

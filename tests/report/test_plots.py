@@ -12,18 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import DependencyError, MwzevalWarning, UsageError
 from mwzeval.report.figures import FORMATS, plot_parts, plot_reasons, plot_scores, whole_range
 from mwzeval.scores.score import WHOLE, Interval, Words
-from tests.places import ROOT
+from tests.command_lines import Run
+from tests.places import GOOD, sample_file
 from tests.report.systems import SCOPES, large_systems
 
 pytest.importorskip("matplotlib", reason="install the extra mwzeval[plot]")
 
 USUAL = ("DejaVu Sans", 400, "normal")
-GOOD = str(ROOT / "predictions" / "sample-good.json")
-WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
 MAGIC = {"pdf": b"%PDF-1.", "png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml "}
 WORDS = Words("talk", "talks", "place")
 TWO = large_systems(40)
@@ -94,9 +92,8 @@ def test_reasons_of_systems_apart_say_so_below_what_was_lost() -> None:
 
 
 def test_what_is_missing_is_a_dash_and_no_interval_no_whisker() -> None:
-    bare = replace(
-        TWO[0].scores[0], value=float("nan"), interval=Interval(1.0, float("inf"), 0.95, "x")
-    )
+    endless = Interval(1.0, math.inf, 0.95, "x")
+    bare = replace(TWO[0].scores[0], value=math.nan, interval=endless)
     systems = [replace(TWO[0], scores=(bare,)), replace(TWO[1], scores=TWO[1].scores[1:])]
     assert texts(plot_scores(systems, ["found"], format_name="svg")).count("–") == 2
     parts = texts(plot_parts([TWO[0], replace(TWO[1], scores=())], format_name="svg", words=WORDS))
@@ -203,14 +200,12 @@ def test_what_cannot_be_drawn_is_said() -> None:
     "kind",
     ["reasons", *(pytest.param(k, marks=pytest.mark.integration) for k in ("scores", "domains"))],
 )
-def test_the_command_draws_the_sample(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_draws_the_sample(kind: str, tmp_path: Path, run: Run) -> None:
     figure = tmp_path / "figure.SVG"
-    assert main(["plot", GOOD, WEAK, "--kind", kind, "-o", str(figure)]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert str(figure) in shown.err
+    weak = sample_file("weak-tracker")
+    code, out, err = run("plot", GOOD, weak, "--kind", kind, "-o", str(figure))
+    assert (code, out) == (0, "")
+    assert str(figure) in err
     assert {"sample-good", "sample-weak-tracker"} <= set(texts(figure.read_bytes()))
 
 

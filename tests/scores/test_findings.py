@@ -159,7 +159,7 @@ def test_items_come_from_arrays_and_objects_of_all_json_files(tmp_path: Path) ->
     assert (ids, errors) == (["2", "1", "3"], [])
 
 
-def test_all_misfits_and_repeated_keys_are_errors(tmp_path: Path) -> None:
+def test_all_misfits_and_repeated_keys_are_errors_and_messages_are_cut(tmp_path: Path) -> None:
     ids, errors = of_files(tmp_path, a_json='[{"id": "1", "x": [1, "2", null], "x": ["3"]}]')
     assert ids == []
     assert errors == ['repeated in one object: "x"', 'x[0]: expected a whole number, found "3"']
@@ -173,9 +173,6 @@ def test_all_misfits_and_repeated_keys_are_errors(tmp_path: Path) -> None:
     ]
     (error,) = of_files(tmp_path, a_json=json.dumps([{"id": "4" * 10**6, "x": [1]}]))[1]
     assert len(error) < 200
-
-
-def test_long_messages_are_cut() -> None:
     findings = Findings()
     findings.warning("long", "x" * 10**6)
     assert len(findings.warnings[0].message) < 2_000

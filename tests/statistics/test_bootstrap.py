@@ -31,13 +31,8 @@ from mwzeval.statistics.bootstrap import (
     percentile_interval,
     resampled_sums,
 )
-from mwzeval.statistics.runs import (
-    ResampledRuns,
-    standard_deviation,
-    variance_components,
-)
-from tests.statistics.pairs import interval_of, paired, swapped
-from tests.tables import present, ratio, table_of
+from mwzeval.statistics.runs import ResampledRuns, standard_deviation, variance_components
+from tests.tables import interval_of, paired, present, ratio, swapped, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")
 
@@ -395,14 +390,6 @@ def test_names_of_systems_decide_the_draws() -> None:
     assert (first.of_units == second.of_units).all()
     assert np.corrcoef(first.of_runs, second.of_runs)[0, 1] == pytest.approx(0, abs=0.2)
     assert (first - second).p_value() == 1
-
-
-def test_runs_that_are_equal_add_nothing_to_the_interval() -> None:
-    (system,), (baseline,) = tables(1, 80, seed=3), tables(1, 80, seed=4)
-    one = resampled([system], "a") - resampled([baseline], "b")
-    three = resampled([system] * 3, "a") - resampled([baseline] * 2, "b")
-    assert three.p_value() == one.p_value()
-    assert three.samples == pytest.approx(one.samples)
 
 
 def test_the_variance_of_resampled_runs_is_that_of_their_mean() -> None:

@@ -16,14 +16,8 @@ from numpy.typing import NDArray
 
 from mwzeval.scores.score import Interval
 from mwzeval.statistics.intervals import Jackknife, wilson
-from mwzeval.statistics.tests import (
-    WinsTiesLosses,
-    holm,
-    mcnemar,
-    ranks,
-    wins_ties_losses,
-)
-from tests.statistics.pairs import jackknife
+from mwzeval.statistics.tests import WinsTiesLosses, holm, mcnemar, ranks, wins_ties_losses
+from tests.tables import jackknife
 
 scipy_stats: Any = importlib.import_module("scipy.stats")
 
@@ -198,5 +192,5 @@ SCORES = {"d": 60.0, "a": 90.0, "c": 70.0, "b": 80.0}
 )
 def test_ranks_follow_from_who_is_significantly_better(significant: str, expected: str) -> None:
     """Pairs that differ, and the best and the worst rank of a, b, c and d."""
-    found = ranks(SCORES, [(first, second) for first, second in significant.split()])
+    found = ranks(SCORES, [(pair[0], pair[1]) for pair in significant.split()])
     assert [f"{found[name].rank}{found[name].worst}" for name in "abcd"] == expected.split()

@@ -14,19 +14,8 @@ from pathlib import Path
 
 from inspect_ai import Task, eval, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import (
-    EvalLog,
-    read_eval_log,
-    write_eval_log,
-)
-from inspect_ai.scorer import (
-    Score,
-    Scorer,
-    Target,
-    match,
-    mean,
-    scorer,
-)
+from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
+from inspect_ai.scorer import Score, Scorer, Target, match, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 OUTCOMES = {"weak": "11 10 00 01 10 00 11 10", "strong": "11 11 10 01 11 00 11 11"}

@@ -20,24 +20,19 @@ from mwzeval.comparison.items import Columns, is_log, read_items
 from mwzeval.errors import InputError
 from mwzeval.files.reading import read_zip
 from mwzeval.metrics.measure import ScoredTable
-from tests.places import shared
-from tests.tables import named
+from tests.places import shared, write_json
+from tests.tables import named, present
 
 LOGS = Path(__file__).with_name("inspect_logs")
 with_inspect = pytest.mark.skipif(sys.version_info < (3, 11), reason="inspect_ai needs Python 3.11")
 
 
-def read(file: Path, **asked: Any) -> ScoredTable:
+def read(file: Path | str, **asked: Any) -> ScoredTable:
     return read_items([str(file)], Columns(**asked)).scored[str(file)]
 
 
 def values(scored: ScoredTable) -> dict[str, Any]:
     return {score.name: (pytest.approx(score.value), score.n) for score in scored.scores()}
-
-
-def write(path: Path, value: Any) -> Path:
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
 
 
 def test_a_log_of_inspect_ai_by_hand_and_its_own_means() -> None:
@@ -132,7 +127,7 @@ def test_logs_of_runs_that_ended_early(tmp_path: Path) -> None:
     for file in (
         archive(tmp_path / "other.eval", **{"data.json": "{}"}),
         archive(tmp_path / "none.eval", **{"summaries.json": "[]", "header.json": "{}"}),
-        write(tmp_path / "none.json", {**log, "samples": []}),
+        Path(write_json(tmp_path / "none.json", {**log, "samples": []})),
     ):
         with pytest.raises(InputError, match=file.name):
             read(file)
@@ -155,10 +150,9 @@ def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -
         with pytest.raises(InputError, match=r'"q1", epoch 1'):
             read(files[0], cluster=f"metadata.{column}")
     clusters = read_items([str(files[1])], Columns(cluster="metadata.long")).clusters
-    assert clusters is not None
-    assert len(set(clusters.values())) == 3
+    assert len(set(present(clusters).values())) == 3
     both = read_items([str(file) for file in files], Columns(cluster="metadata.gaps"))
-    assert set((both.clusters or {}).values()) == {"a b"}
+    assert set(present(both.clusters).values()) == {"a b"}
 
 
 @pytest.mark.parametrize("at", [0, 600])
@@ -182,10 +176,10 @@ def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path:
         {"task_id": int(task), "reward": reward, "info": {}, "traj": [], "trial": int(trial)}
         for task, trial, reward in np.loadtxt(table, skiprows=1)
     ]
-    file = write(tmp_path / "gpt-4o-airline.json", attempts)
-    assert is_log(str(file))
+    file = write_json(tmp_path / "gpt-4o-airline.json", attempts)
+    assert is_log(file)
     published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
-    for of in (file, table):
+    for of in (file, str(table)):
         found = {score.name: round(score.value, 1) for score in read(of).scores()}
         assert {name: found[name] for name in published} == published
 
@@ -206,34 +200,26 @@ def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
         }
         for task, trial, end, reward in ends
     ]
-    file = write(tmp_path / "run.json", {"info": {}, "tasks": [], "simulations": simulations})
-    items = read_items([str(file)])
-    assert is_log(str(file))
-    assert values(items.scored[str(file)])["reward"] == (75, 2)
-    assert [warning.count for warning in items.warnings[str(file)]] == [1, 2]
+    file = write_json(tmp_path / "run.json", {"info": {}, "tasks": [], "simulations": simulations})
+    items = read_items([file])
+    assert is_log(file)
+    assert values(items.scored[file])["reward"] == (75, 2)
+    assert [warning.count for warning in items.warnings[file]] == [1, 2]
     assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
 
     # Attempts without a number are told apart by their order.
-    attempts = [(0, 1), (0, 0), (1, 1)]
-    tau = [{"task_id": task, "reward": reward, "traj": []} for task, reward in attempts]
-    tau2 = [
-        {"task_id": task, "trial": None, "reward_info": {"reward": reward}}
-        for task, reward in attempts
-    ]
+    rewards = [(task, {"reward": reward}) for task, reward in ((0, 1), (0, 0), (1, 1))]
+    tau = [{"task_id": task, **reward, "traj": []} for task, reward in rewards]
+    tau2 = [{"task_id": task, "trial": None, "reward_info": reward} for task, reward in rewards]
     for unnumbered in (tau, {"simulations": tau2}):
-        assert values(read(write(tmp_path / "tau.json", unnumbered)))["reward"] == (75, 2)
+        assert values(read(write_json(tmp_path / "tau.json", unnumbered)))["reward"] == (75, 2)
 
 
 def harness_file(path: Path, *samples: dict[str, Any]) -> Path:
-    lines = (
-        {
-            "doc": {"question": "?", "passage": f"p{sample['doc_id'] // 2}"},
-            "resps": [["4"]],
-            "doc_hash": "0",
-            **sample,
-        }
-        for sample in samples
-    )
+    lines = []
+    for sample in samples:
+        doc = {"question": "?", "passage": f"p{sample['doc_id'] // 2}"}
+        lines.append({"doc": doc, "resps": [["4"]], "doc_hash": "0", **sample})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
