@@ -17,7 +17,7 @@ from tests.samples import NAMES, write_sample
 from tests.waiting import HANGING
 
 PACKAGE = ROOT / "mwzeval"
-KNOWING = ("__init__.py", "benchmark.py", "commands/doctor.py")
+KNOWING = ("__init__.py", "benchmark.py", "commands/extras.tsv")
 """Files that name benchmarks: the public names, the registry, and what extras are for."""
 
 SMOKE = """
