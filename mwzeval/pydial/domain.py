@@ -19,6 +19,7 @@ from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.reading import RepeatedKeys, check_size, read_json
 from mwzeval.pydial.acts import DONTCARE, NONE
 from mwzeval.pydial.tasks import DEMO, DOMAIN_FILES, OWN, own_code
+from mwzeval.scores.findings import Findings
 
 NAME = "name"
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
@@ -87,10 +88,10 @@ def has_controls(text: str) -> bool:
 
 def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> Ontology:
     """Parse the content of a public `…-rules.json`. Raises `InputError` with all problems."""
-    problems: list[Problem] = []
+    findings = Findings(file)
 
     def wrong(message: str, key: str | None = None) -> None:
-        problems.append(Problem("ontology", message, file=file, key=key))
+        findings.error("ontology", message, key=key)
 
     def tell_repeated(texts: Iterable[str], key: str | None) -> None:
         if repeated := ", ".join(shorten(text) for text in sorted(texts)):
@@ -116,7 +117,8 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         return tuple(value)
 
     if not isinstance(plain, Mapping):
-        raise InputError([Problem("ontology", "expected an object", file=file)])
+        wrong("expected an object")
+        findings.check()
     for key in ("type", "requestable", "system_requestable", "informable"):
         if key not in plain:
             wrong("the key is missing", key)
@@ -181,8 +183,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
                 f"{', '.join(lacking)} is missing: add it, or leave out the key to use all names",
                 key,
             )
-    if problems:
-        raise InputError(problems)
+    findings.check()
     return Ontology(
         domain=domain,
         entity_type=entity_type,
@@ -284,9 +285,12 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
 
 
 def checked_rows(
-    rows: Sequence[Any], requestable: Sequence[str], ontology: Ontology | None, file: str
-) -> tuple[list[Mapping[str, str]], list[Problem]]:
-    """Return the valid rows and all problems of the rows.
+    rows: Sequence[Any],
+    requestable: Sequence[str],
+    ontology: Ontology | None,
+    findings: Findings,
+) -> list[Mapping[str, str]]:
+    """Return the valid rows, and add all problems to `findings`.
 
     Errors: no rows, rows that are not objects with string values, missing slots, empty values where
     the ontology lists values (elsewhere an empty value means an unknown fact), reserved words as
@@ -295,57 +299,48 @@ def checked_rows(
     values are converted to lower case, like the values in the ontology.
     """
     valued = ontology.informable if ontology is not None else ()
-    problems: list[Problem] = []
     good: list[Mapping[str, str]] = []
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
-            message = f"row {number}: expected an object of slots, got {shorten(repr(row))}"
-            problems.append(Problem(KIND, message, file=file))
-            continue
-        found = list(_row_problems(number, row, requestable, valued, file))
-        problems += found
-        if not found:
+        problems = list(_row_problems(row, requestable, valued))
+        for message, slot in problems:
+            findings.error(KIND, f"row {number}: {message}", key=slot)
+        if not problems:
             good.append(_as_said(row, valued))
     if not rows:
-        problems.append(Problem(KIND, "there are no entities", file=file))
+        findings.error(KIND, "there are no entities")
     repeated = [n for n, count in Counter(row[NAME].lower() for row in good).items() if count > 1]
     if repeated:
         shown = some_of([f'"{shorten(name)}"' for name in sorted(repeated)], 5)
         message = f"several entities have the same name (only the first is found by name): {shown}"
-        problems.append(Problem(KIND, message, "warning", file=file, count=len(repeated)))
+        findings.warning(KIND, message, count=len(repeated))
     if ontology is not None:
-        problems += _unlisted(good, ontology, file)
-    return good, problems
+        _note_unlisted(good, ontology, findings)
+    return good
 
 
 def _row_problems(
-    number: int,
-    row: Mapping[str, Any],
-    requestable: Sequence[str],
-    valued: Container[str],
-    file: str,
-) -> Iterator[Problem]:
-    def wrong(message: str, slot: str | None = None) -> Problem:
-        return Problem(KIND, f"row {number}: {message}", file=file, key=slot)
-
+    row: Any, requestable: Sequence[str], valued: Container[str]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield a message and the slot for each problem of a row."""
+    if not isinstance(row, Mapping):
+        yield f"expected an object of slots, got {shorten(repr(row))}", None
+        return
     if isinstance(row, RepeatedKeys):
-        yield wrong("a slot is repeated")
+        yield "a slot is repeated", None
     for slot in dict.fromkeys((NAME, *requestable)):
         if slot not in row:
-            yield wrong(f"the slot is missing{did_you_mean(slot, map(str, row))}", slot)
+            yield f"the slot is missing{did_you_mean(slot, map(str, row))}", slot
     for slot, value in row.items():
         if not isinstance(value, str):
-            yield wrong(f"expected text, got {shorten(repr(value))}", str(slot))
+            yield f"expected text, got {shorten(repr(value))}", str(slot)
         elif not value.strip() and (slot == NAME or slot in valued):
-            yield wrong('the value is empty; write "not available" where it is unknown', slot)
+            yield 'the value is empty; write "not available" where it is unknown', slot
         elif has_controls(value):
-            yield wrong(
-                f'"{shorten(value)}" contains control characters or an unpaired surrogate', slot
-            )
+            yield f'"{shorten(value)}" contains control characters or an unpaired surrogate', slot
         elif len(value) > LONGEST_TEXT and (slot == NAME or slot in requestable):
-            yield wrong(f'"{shorten(value)}" has more than {LONGEST_TEXT:,} characters', slot)
+            yield f'"{shorten(value)}" has more than {LONGEST_TEXT:,} characters', slot
         elif slot == NAME and value.lower() in RESERVED:
-            yield wrong(f'"{value}" is reserved and cannot be a name', slot)
+            yield f'"{value}" is reserved and cannot be a name', slot
 
 
 def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
@@ -354,9 +349,10 @@ def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str
     return row if said == row else said
 
 
-def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) -> list[Problem]:
-    """Return warnings for values that users cannot request, because the ontology lacks them."""
-    problems = []
+def _note_unlisted(
+    rows: Sequence[Mapping[str, str]], ontology: Ontology, findings: Findings
+) -> None:
+    """Warn about values that users cannot request, because the ontology lacks them."""
     for slot, values in ontology.informable.items():
         if slot not in ontology.requestable:
             continue
@@ -364,10 +360,8 @@ def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) 
         unlisted = Counter(r[slot] for r in rows if r[slot].lower() not in listed)
         if unlisted:
             shown = ", ".join(f'"{shorten(value)}"' for value in sorted(unlisted)[:5])
-            message = f"values that the ontology does not list: {shown}"
-            count = unlisted.total()
-            problems.append(Problem(KIND, message, "warning", file=file, key=slot, count=count))
-    return problems
+            message = f"values of {slot} that the ontology does not list: {shown}"
+            findings.warning(KIND, message, key=slot, count=unlisted.total())
 
 
 FOLDER = "pydial"
@@ -454,28 +448,19 @@ def read_domain(
     """
     ontology_file, entities_file = Path(ontology_file), Path(entities_file)
     name = name or _name_of(ontology_file)
-    problems: list[Problem] = []
+    findings = Findings(str(entities_file))
     plain: Any = None
-    rows: list[Any] | None = None
     ontology = None
-    try:
+    good: list[Mapping[str, str]] = []
+    with findings.collecting():
         plain = read_json(ontology_file)
         ontology = ontology_from_json(name, plain, file=str(ontology_file))
-    except InputError as error:
-        problems += error.problems
-    try:
+    with findings.collecting():
         rows = read_rows(entities_file, name)
-    except InputError as error:
-        problems += error.problems
-    good, found = (
-        checked_rows(rows, _requestable(plain), ontology, str(entities_file))
-        if rows is not None
-        else ([], [])
-    )
-    problems += found
-    if ontology is None or _errors(problems):
-        raise InputError(problems)
-    return Domain(ontology, EntityTable(ontology, good)), tuple(problems)
+        good = checked_rows(rows, _requestable(plain), ontology, findings)
+    if ontology is None or findings.errors:
+        raise InputError(findings.problems)
+    return Domain(ontology, EntityTable(ontology, good)), tuple(findings.warnings)
 
 
 def _name_of(ontology: Path) -> str:
@@ -486,7 +471,3 @@ def _requestable(plain: Any) -> list[str]:
     """Return the requestable slots of an ontology that may be invalid."""
     slots = plain.get("requestable") if isinstance(plain, dict) else None
     return [slot for slot in slots if isinstance(slot, str)] if isinstance(slots, list) else []
-
-
-def _errors(problems: Iterable[Problem]) -> bool:
-    return any(problem.severity == "error" for problem in problems)

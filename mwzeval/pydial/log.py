@@ -12,10 +12,11 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Literal, Protocol, SupportsFloat
+from typing import Literal, SupportsFloat
 
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.output import notify
+from mwzeval.pydial.episodes import Episode
 
 COLUMNS = ("run", "step", "name", "value")
 FORMER = ("csv:", "tensorboard:", "wandb:", "mlflow:")
@@ -111,25 +112,6 @@ class LogFile:
             notify(f"{self._path} can no longer be written ({error.strerror}); training continues")
 
 
-class Played(Protocol):
-    """A finished dialogue, such as an `Episode`."""
-
-    @property
-    def success(self) -> bool:
-        """Whether the dialogue succeeded."""
-        ...
-
-    @property
-    def exchanges(self) -> int:
-        """The number of turns."""
-        ...
-
-    @property
-    def reward(self) -> float:
-        """The sum of its rewards."""
-        ...
-
-
 class TrainingLog:
     """Logs training metrics in a CSV file; without a `file`, only in the attribute `rows`.
 
@@ -179,12 +161,12 @@ class TrainingLog:
         for name, number in numbers.items():
             self._losses.setdefault(name, []).append(float(number))
 
-    def test(self, played: Iterable[Played]) -> None:
+    def test(self, episodes: Iterable[Episode]) -> None:
         """Write the means of test dialogues at the current number of training dialogues.
 
         Raises `UsageError` without dialogues.
         """
-        outcomes = [(each.success, each.exchanges, each.reward) for each in played]
+        outcomes = [episode.outcome for episode in episodes]
         if not outcomes:
             raise UsageError("a test needs at least one dialogue")
         self._add(means_of("test", outcomes))

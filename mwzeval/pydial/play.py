@@ -6,7 +6,6 @@ The program shows a goal, asks for acts, and finally shows whether the goal was 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,7 +15,7 @@ from mwzeval.pydial.acts import DONTCARE, NULL, Act
 from mwzeval.pydial.checkpoints import Origin, diverging, load_weights, read_checkpoint
 from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import NAME, Domain
-from mwzeval.pydial.episodes import Episode, TaskRunner, rng_of
+from mwzeval.pydial.episodes import TaskRunner, item_name, rng_of
 from mwzeval.pydial.goals import Goal, plain_goal
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
@@ -24,7 +23,7 @@ from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
-from mwzeval.pydial.simulator.talk import SimulatedUser, facts_of, hold_dialogue
+from mwzeval.pydial.simulator.talk import Outcome, SimulatedUser, facts_of, hold_dialogue
 from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
 from mwzeval.pydial.users import (
@@ -152,15 +151,6 @@ IN_A_ROW = 3
 """The number of menu items per line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A finished dialogue with a person; `trajectory` is its line in a file."""
-
-    episode: Episode
-    goal: Goal
-    trajectory: Trajectory
-
-
 class _UserLeftError(Exception):
     """The person has left the dialogue."""
 
@@ -174,7 +164,7 @@ def play_with_human(
     index: int = 0,
     beliefs: bool = False,
     about: Mapping[str, Any] | None = None,
-) -> Played | None:
+) -> Trajectory | None:
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
     Lines are read from `said`; the end of the input, or Ctrl-C, leaves the dialogue. All output
@@ -227,12 +217,10 @@ def play_with_human(
     if beliefs:
         show_exchange()
     show(f"\n   system> {simulation.view.system_act}")
-    success, exchanges, reward, out_of_time = user.outcome()
-    episode = Episode(task.name, seed, index, success, exchanges, reward)
-    show(_outcome_text(episode, user.goal, out_of_time))
+    show(_outcome_text(user.outcome(), user.goal))
     record.keep({**(about or {}), **facts_of(user)})
-    planned = Planned(episode.item, plain_goal(user.goal), seed=seed)
-    return Played(episode, user.goal, record.trajectory(planned, ending))
+    planned = Planned(item_name(task.name, seed, index), plain_goal(user.goal), seed=seed)
+    return record.trajectory(planned, ending)
 
 
 def _asked(
@@ -288,10 +276,10 @@ def _menu_text(options: tuple[Act, ...]) -> str:
     return "\n".join(f"   {'   '.join(row)}" for row in rows)
 
 
-def _outcome_text(episode: Episode, goal: Goal, out_of_time: bool) -> str:
-    many = "s" if episode.exchanges != 1 else ""
-    said = f"{episode.exchanges} turn{many}, reward {episode.reward:g}"
-    if episode.success:
+def _outcome_text(outcome: Outcome, goal: Goal) -> str:
+    many = "s" if outcome.exchanges != 1 else ""
+    said = f"{outcome.exchanges} turn{many}, reward {outcome.reward:g}"
+    if outcome.success:
         return f"success: {goal.recommended} satisfies your goal; {said}"
     if goal.recommended is None:
         why = "nothing was offered"
@@ -299,4 +287,4 @@ def _outcome_text(episode: Episode, goal: Goal, out_of_time: bool) -> str:
         why = f"you did not get: {', '.join(missing)}"
     else:
         why = f"{goal.recommended} does not satisfy your goal"
-    return f"no success, {why}{' in time' * out_of_time}; {said}"
+    return f"no success, {why}{' in time' * outcome.out_of_time}; {said}"

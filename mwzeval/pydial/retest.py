@@ -43,7 +43,7 @@ from mwzeval.pydial.job import Job, runner_of, single_threaded, tests_of
 from mwzeval.pydial.live import LiveOptions, LiveSetting
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results import PolicyTests, tests_of_seeds
-from mwzeval.pydial.tasks import USERS, in_order, task_named, varied
+from mwzeval.pydial.tasks import USERS, in_order, name_part, task_named, varied
 from mwzeval.pydial.user_parameters import UserModel
 from mwzeval.scores.findings import Findings
 
@@ -52,7 +52,6 @@ SIMULATED, LIVE = "cross", "users"
 """Subfolders of the run folder for these tests."""
 AGENDA = "agenda"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
-_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
 Hold = Callable[[RunSetting, str, int], RunSummary]
@@ -222,7 +221,7 @@ def _live_tests(
         raise UsageError("policies of a run with --legacy are tested with simulated users only")
     at = job.tested_at[-1]
     agent = str(job.model_file(output, at)) if job.preset.learns else job.policy
-    name = f"{_NOT_IN_NAMES.sub('-', user)[-40:]}-{sha256(user.encode()).hexdigest()[:6]}"
+    name = f"{name_part(user)[-40:]}-{sha256(user.encode()).hexdigest()[:6]}"
     place = output / LIVE / name / tested / job.policy / f"seed-{job.seed}"
     place.mkdir(parents=True, exist_ok=True)
     file = str(place / f"{at:06d}-{tests}.jsonl")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mwzeval.benchmark import ScoredFile
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed, of_items
@@ -147,16 +148,16 @@ def mean_of(score: str, episodes: Iterable[Episode]) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredEpisodes:
+class ScoredEpisodes(ScoredFile):
     """The scores of episodes.
 
     If `few_seeds` is True, the scores have no intervals, because the number of seeds is too small.
     """
 
     records: Mapping[str, Record]
+    meta: Mapping[str, Any]
     scored_table: ScoredTable
     warnings: tuple[Problem, ...]
-    meta: Mapping[str, Any]
     few_seeds: bool = False
 
     def report(self, resampling: Resampling | None = None) -> Report:
@@ -171,20 +172,12 @@ class ScoredEpisodes:
             benchmark=BENCHMARK,
         )
 
-    def units(self) -> Sequence[str]:
-        """Return the names of the episodes, in order."""
-        return tuple(self.records)
-
     def explain(self, unit: str) -> Explanation:
         """Explain the result of an episode. Raises `UsageError` for an unknown name."""
         if unit not in self.records:
             hint = did_you_mean(unit, self.records)
             raise UsageError(f'no dialogue "{shorten(unit)}"{hint} (TASK/SEED/NUMBER)')
         return explain(self.records[unit])
-
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield the explanations of all episodes."""
-        return map(explain, self.records.values())
 
 
 def evaluate(
@@ -246,12 +239,11 @@ def evaluate(
     scored = ScoredTable(table_of(episodes, scopes), of_all)
     if any(episode.trial is not None for episode in episodes):
         scored = of_items(scored)
-    warnings = (*findings.warnings, *notes.warnings)
     return ScoredEpisodes(
         {r.episode.unit: r for r in records},
-        scored,
-        warnings,
         meta,
+        scored,
+        (*findings.warnings, *notes.warnings),
         few_seeds=block > 1 and seeds < FEWEST_RUNS,
     )
 

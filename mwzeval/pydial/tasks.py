@@ -136,12 +136,16 @@ VARIED = "@"
 _VARIATION = re.compile(
     rf"([^{VARIED}]+)(?:{VARIED}errors=(\d{{1,3}}(?:\.\d{{1,2}})?))?(?:{VARIED}user=([\w.+-]+))?"
 )
-_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
+
+
+def name_part(text: str) -> str:
+    """Return a text with hyphens instead of characters that names of tasks and files lack."""
+    return re.sub(r"[^\w.+-]+", "-", text)
 
 
 def own_code(domain: str) -> str:
     """Return the code of a custom domain in task names, given the name of the domain."""
-    return OWN + _NOT_IN_NAMES.sub("-", domain)
+    return OWN + name_part(domain)
 
 
 def tasks_of(code: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ Source: Casanueva et al. (2017), section 4, and the benchmark's configuration fi
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, unknown
 from mwzeval.files.reading import RepeatedKeys, read_json
-from mwzeval.pydial.tasks import OWN_USER
+from mwzeval.pydial.tasks import OWN_USER, name_part
 
 Range = tuple[float, float]
 
@@ -160,7 +159,6 @@ ALTERNATIVES = tuple(
     )
 )
 """Pairs of exclusive choices, whose probabilities add up to at most 1."""
-_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
 
 def read_user(path: str | Path) -> tuple[str, UserModel]:
@@ -184,8 +182,7 @@ def read_user(path: str | Path) -> tuple[str, UserModel]:
         least, most = plain[PATIENCE_KEY]
         patience = tuple(range(least, most + 1))
     said = json.dumps([sorted(ranges.items()), patience]).encode()
-    stem = _NOT_IN_NAMES.sub("-", Path(path).stem)
-    name = f"{OWN_USER}{stem}-{sha256(said).hexdigest()[:6]}"
+    name = f"{OWN_USER}{name_part(Path(path).stem)}-{sha256(said).hexdigest()[:6]}"
     return name, UserModel({**STANDARD, **ranges}, patience)
 
 

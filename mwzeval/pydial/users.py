@@ -22,7 +22,7 @@ from mwzeval.conversation.messages import user_message as heard_message
 from mwzeval.conversation.models import Complete, ModelOptions, Prompt, is_endpoint, written_turn
 from mwzeval.conversation.protocols import AnswerError, ConversationError, InfrastructureError
 from mwzeval.conversation.trajectory import Planned, Record
-from mwzeval.errors import InputError, UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, UsageError, did_you_mean, shorten, unknown
 from mwzeval.files.downloads import embedded
 from mwzeval.pydial.acts import (
     AFFIRM,
@@ -235,11 +235,8 @@ def _check_item(name: str, item: Item, ontology: Ontology) -> None:
     slot, value = item.slot, item.value
     if slot == "" and value == DONTCARE and name in WITH_VALUES:
         return
-    known = tuple(dict.fromkeys((*ontology.requestable, *ontology.informable)))
-    if slot not in (*known, TYPE):
-        raise UsageError(
-            f'unknown slot "{shorten(slot)}"{did_you_mean(slot, known)} ({_row(known)})'
-        )
+    if slot != TYPE:
+        _check_slot(slot, ontology)
     if value is None:
         if name not in ("request", "hello"):
             raise UsageError(
@@ -254,13 +251,15 @@ def _check_item(name: str, item: Item, ontology: Ontology) -> None:
         raise UsageError(f'{slot} is never "{shorten(value)}"{hint}; `? {slot}` lists its values')
 
 
-def values_text(slot: str, ontology: Ontology) -> str:
-    """Return the values of a slot in one line. Raises `UsageError` for an unknown slot."""
+def _check_slot(slot: str, ontology: Ontology) -> None:
     known = tuple(dict.fromkeys((*ontology.requestable, *ontology.informable)))
     if slot not in known:
-        raise UsageError(
-            f'unknown slot "{shorten(slot)}"{did_you_mean(slot, known)} ({_row(known)})'
-        )
+        raise UsageError(unknown("slot", slot, known))
+
+
+def values_text(slot: str, ontology: Ontology) -> str:
+    """Return the values of a slot in one line. Raises `UsageError` for an unknown slot."""
+    _check_slot(slot, ontology)
     if slot not in ontology.informable:
         return f"{slot} has no list of values; request it: request({slot})"
     return f"{slot}: {_row((*ontology.informable[slot], DONTCARE))}"

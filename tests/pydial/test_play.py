@@ -16,13 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial import command as pydial
 from mwzeval.pydial.acts import Act, Item, parse_act
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episode_files import episodes_in
 from mwzeval.pydial.goals import Goal
-from mwzeval.pydial.play import Played, adapter_for, play_with_human
+from mwzeval.pydial.play import adapter_for, play_with_human
 from mwzeval.pydial.run import run
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.pydial.users import help_text, menu, typed_act, update_goal, values_text
@@ -37,7 +38,7 @@ FIRST_OF_MENU = "1\n" * 30
 
 def played(
     text: str, task: str = TASK.name, seed: int = 0, policy: str = "handcrafted"
-) -> tuple[Played | None, str]:
+) -> tuple[Trajectory | None, str]:
     domain = load_domain(TASKS[task].domain)
     shown = io.StringIO()
     system = adapter_for(policy, domain, TASKS[task])
@@ -49,25 +50,27 @@ def played(
 def test_the_first_of_the_menu_reaches_the_goal_when_all_is_heard(task: str, seed: int) -> None:
     dialogue, shown = played(FIRST_OF_MENU, task, seed)
     assert dialogue is not None
-    assert dialogue.episode.success
-    assert dialogue.episode.reward == 20 - dialogue.episode.exchanges
-    goal, table = dialogue.goal, load_domain(TASKS[task].domain).table
-    assert f"success: {goal.recommended}" in shown.splitlines()[-1]
+    assert dialogue.more["success"]
+    assert dialogue.more["reward"] == 20 - dialogue.more["exchanges"]
+    goal, table = dialogue.more["final_goal"], load_domain(TASKS[task].domain).table
+    name = goal["requests"]["name"]
+    assert f"success: {name}" in shown.splitlines()[-1]
     # Looked up row by row, apart from what judged the dialogue.
-    rows = [row for row in table.rows if row["name"] == goal.recommended]
+    rows = [row for row in table.rows if row["name"] == name]
     assert any(
-        all(item.value in ("dontcare", row[item.slot]) for item in goal.constraints) for row in rows
+        all(value in ("dontcare", row[slot]) for slot, _, value in goal["constraints"])
+        for row in rows
     )
-    assert all(value is not None for value in goal.requests.values())
+    assert all(value is not None for value in goal["requests"].values())
 
 
 def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
     dialogue, shown = played(FIRST_OF_MENU)
     assert dialogue is not None
     assert shown.index("your goal") < shown.index("system> hello()")
-    for item in dialogue.goal.constraints:
-        assert item.slot in shown.partition("system>")[0]
-    plain = json.loads(dialogue.trajectory.line())
+    for slot, _, _ in dialogue.goal["constraints"]:
+        assert slot in shown.partition("system>")[0]
+    plain = json.loads(dialogue.line())
     assert shown.count(" system> ") == len(plain["acts"]) + 1
     assert [said["said"] for said, _ in plain["acts"]][-1] == "bye()"
     assert all(said["heard"] for said, _ in plain["acts"])
@@ -83,7 +86,7 @@ def test_the_same_seed_and_answers_are_the_same_dialogue() -> None:
 def test_saying_goodbye_at_once_is_no_success() -> None:
     dialogue, _ = played("bye\n")
     assert dialogue is not None
-    assert (dialogue.episode.success, dialogue.episode.exchanges) == (False, 1)
+    assert (dialogue.more["success"], dialogue.more["exchanges"]) == (False, 1)
 
 
 def test_the_dialogue_ends_at_the_limit_and_asks_no_more() -> None:
@@ -91,7 +94,7 @@ def test_the_dialogue_ends_at_the_limit_and_asks_no_more() -> None:
     said = io.StringIO(text)
     dialogue = play_with_human(adapter_for("handcrafted", DEMO, TASK), 0, said, io.StringIO())
     assert dialogue is not None
-    assert (dialogue.episode.exchanges, dialogue.trajectory.end) == (25, "limit")
+    assert (dialogue.more["exchanges"], dialogue.end) == (25, "limit")
     assert said.read() == "repeat\n" * 15
 
 
@@ -201,7 +204,7 @@ def test_whatever_is_typed_the_dialogue_ends_or_is_left(
     said = io.StringIO("".join(f"{line}\n" for line in lines))
     dialogue = play_with_human(system, seed, said, io.StringIO())
     if dialogue is not None:
-        assert 1 <= dialogue.episode.exchanges <= 25
+        assert 1 <= dialogue.more["exchanges"] <= 25
 
 
 def test_every_option_of_the_menu_can_be_typed() -> None:
@@ -372,7 +375,7 @@ def test_what_was_understood_is_told_in_a_line_for_each_turn(task: str, seed: in
     assert "`bye`" in shown.partition("system>")[0]
     told = re.findall(r"you>    (understood as .*|\(no act was recognized\))", shown)
     due = []
-    for said, _ in json.loads(dialogue.trajectory.line())["acts"][:-1]:
+    for said, _ in json.loads(dialogue.line())["acts"][:-1]:
         act, score = max(said["heard"], key=lambda pair: pair[1])
         understood = f"understood as {act} ({score:.2f})"
         due.append("(no act was recognized)" if act == "null()" else understood)

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")  # undecodable input is invalid, too
-    played = play_with_human(
+    dialogue = play_with_human(
         system,
         seed,
         sys.stdin,
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         beliefs=arguments.beliefs,
         about={"policy": str(arguments.policy), "legacy": arguments.legacy},
     )
-    if played is not None and arguments.output is not None:
-        added_to(arguments.output, played.trajectory)
+    if dialogue is not None and arguments.output is not None:
+        added_to(arguments.output, dialogue)
         notify(f"wrote {arguments.output}")
     return 0
