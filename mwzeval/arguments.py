@@ -83,7 +83,7 @@ def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
     return name, tuple(runs.split(","))
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
+def add_data(parser: argparse._ActionsContainer) -> None:
     """Add `--data`."""
     parser.add_argument(
         "--data",

@@ -15,6 +15,7 @@ from mwzeval.crosswoz.corpus.folds import (
     RELEASE,
     REVISIONS,
     Gold,
+    add_corpus,
     corpus_root,
     fold_with,
     load_gold,
@@ -39,19 +40,11 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         add_live(parser)
         return
     corpus = parser.add_argument_group("corpus")
-    corpus.add_argument(
-        "--revision",
-        choices=tuple(REVISIONS),
-        help="corpus revision: release (as in the paper), convlab2 (corrected), or the "
-        f"embedded sample (default: as stated in the file, else {RELEASE})",
-    )
+    add_corpus(corpus, default=None)
     corpus.add_argument(
         "--fold",
         choices=FOLDS,
         help="default: as stated in the file, else the fold that contains its dialogues",
-    )
-    corpus.add_argument(
-        "--data", metavar="DIR", help="folder with the public files (default: MWZEVAL_DATA)"
     )
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mwzeval.arguments import InputFile
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.corpus.folds import FOLDS, REVISIONS, Fold, corpus_root, load_fold
+from mwzeval.crosswoz.corpus.folds import FOLDS, Fold, add_corpus, corpus_root, load_fold
 from mwzeval.crosswoz.scoring.baselines import generated_file, predictions_file
 from mwzeval.crosswoz.tracks import PREDICTED_HISTORY
 from mwzeval.crosswoz.training import (
@@ -48,15 +48,7 @@ TRAINED = {
 def add_fold(parser: ArgumentParser, default: str = "test") -> None:
     """Add the arguments for the fold and its location; `named_fold` reads them."""
     parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
-    parser.add_argument(
-        "--revision",
-        choices=tuple(REVISIONS),
-        default=next(iter(REVISIONS)),
-        help="revision of the corpus (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--data", metavar="DIR", help="folder with the public files, in the public layout"
-    )
+    add_corpus(parser)
 
 
 def named_fold(arguments: Namespace) -> Fold:

@@ -16,7 +16,7 @@ from mwzeval.arguments import InputFile
 from mwzeval.conversation.agents import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.folds import RELEASE, REVISIONS, corpus_root, load_database
+from mwzeval.crosswoz.corpus.folds import add_corpus, corpus_root, load_database
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
@@ -168,15 +168,7 @@ def add_conversation(parser: ArgumentParser) -> None:
         help="NLU of the user at level text: templates (understands manual templates), the "
         f"folder of a trained NLU, or package.module:Name (default: {TEMPLATES})",
     )
-    parser.add_argument(
-        "--revision",
-        choices=tuple(REVISIONS),
-        default=RELEASE,
-        help="revision of the database (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--data", metavar="DIR", help="folder with the database, in the public layout"
-    )
+    add_corpus(parser)
 
 
 def add_templates(parser: ArgumentParser, where: str) -> None:

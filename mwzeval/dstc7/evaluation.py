@@ -20,7 +20,7 @@ from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score
-from mwzeval.version import __version__, library_version
+from mwzeval.version import versions
 
 __all__ = [
     "Gold",
@@ -66,11 +66,7 @@ class ScoredSubmission(ScoredFile):
                 "sources": loaded.checksum,
                 "options": options,
                 "coverage": {"examples": {"scored": submitted, "of": len(loaded.targets)}},
-                "versions": {
-                    "numpy": library_version("numpy"),
-                    "mwzeval": __version__,
-                    "scoring_revision": SCORING_REVISION,
-                },
+                "versions": versions(SCORING_REVISION),
             },
             benchmark=NAME,
             aliases=ALIASES,

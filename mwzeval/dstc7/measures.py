@@ -28,6 +28,7 @@ from mwzeval.metrics.measure import (
     ScoredTable,
     f_score,
     harmonic_mean,
+    mean,
     quotient,
     ratio,
 )
@@ -271,21 +272,17 @@ def scored_table(
 def _ranking_measures(make: partial[Measure], prefix: str, *, several: bool) -> Iterator[Measure]:
     examples = f"{prefix}{EXAMPLES}"
 
-    def mean(name: str, label: str, column: str, outcome: str | None = None) -> Measure:
-        of = partial(_mean, f"{prefix}{column}", examples)
+    def score(name: str, label: str, column: str, outcome: str | None = None) -> Measure:
+        of = mean(f"{prefix}{column}", of=examples)
         return make(name, label, of=of, cases=examples, outcome=outcome)
 
     for k in CUTOFFS:
-        yield mean(f"recall@{k}", f"Recall@{k}", f"hit@{k}", outcome=f"{prefix}hit@{k}")
+        yield score(f"recall@{k}", f"Recall@{k}", f"hit@{k}", outcome=f"{prefix}hit@{k}")
     for k in CUTOFFS if several else ():
-        yield mean(f"set_recall@{k}", f"Set recall@{k}", f"set_recall@{k}")
-    yield mean("mrr", "MRR", "reciprocal_rank")
-    yield mean("map", "MAP", "average_precision")
+        yield score(f"set_recall@{k}", f"Set recall@{k}", f"set_recall@{k}")
+    yield score("mrr", "MRR", "reciprocal_rank")
+    yield score("map", "MAP", "average_precision")
     yield make("final", "Final score", of=partial(_final, prefix), cases=examples)
-
-
-def _mean(column: str, examples: str, sums: Sums) -> NDArray[np.float64]:
-    return sums[column] / sums[examples]
 
 
 def _final(prefix: str, sums: Sums) -> NDArray[np.float64]:
@@ -303,10 +300,10 @@ def _fscore_measures(make: partial[Measure], coverage: float) -> Iterator[Measur
     yield make("recall", "Recall", of=partial(ratio, right, correct))
     # The task description does not define these scores.
     for name, label, of in (
-        ("macro.precision", "Macro precision (ours)", partial(_mean, "precision", EXAMPLES)),
-        ("macro.recall", "Macro recall (ours)", partial(_mean, "recall", EXAMPLES)),
+        ("macro.precision", "Macro precision (ours)", mean("precision", of=EXAMPLES)),
+        ("macro.recall", "Macro recall (ours)", mean("recall", of=EXAMPLES)),
         ("macro.f_of_means", "F of macro means (ours)", _f_of_means),
-        ("macro.mean_f", "Mean F per example (ours)", partial(_mean, "f_score", EXAMPLES)),
+        ("macro.mean_f", "Mean F per example (ours)", mean("f_score", of=EXAMPLES)),
     ):
         yield make(name, label, of=of)
 

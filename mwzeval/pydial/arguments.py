@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mwzeval.arguments import InputFile
+from mwzeval.arguments import InputFile, add_data
 from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
@@ -77,14 +77,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 
 def add_domain(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the files of published and custom domains."""
-    parser.add_argument(
-        "--data", metavar="DIR", help="folder with PyDial's files (default: MWZEVAL_DATA)"
-    )
-    add_own(parser)
-
-
-def add_own(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the files of a custom domain."""
+    add_data(parser)
     own = "ontology of your own domain; its tasks are Own-NAME-1 to Own-NAME-6"
     parser.add_argument(
         "--ontology", type=InputFile, metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}"

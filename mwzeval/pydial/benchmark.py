@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mwzeval.arguments import add_data
 from mwzeval.benchmark import FileScorer
 from mwzeval.conversation.models import (
     add_model_options,
@@ -17,7 +16,7 @@ from mwzeval.conversation.models import (
 from mwzeval.conversation.pool import RunSetting
 from mwzeval.errors import Problem
 from mwzeval.pydial import NAME
-from mwzeval.pydial.arguments import add_own
+from mwzeval.pydial.arguments import add_domain
 from mwzeval.pydial.domain import OwnFiles
 from mwzeval.pydial.episode_files import Selection
 from mwzeval.pydial.scoring import (
@@ -48,8 +47,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         )
         add_model_options(parser, "user")
         add_request_options(parser)
-        add_own(parser)
-        add_data(parser)
+        add_domain(parser)
         return
     group = parser.add_argument_group(
         "episodes",

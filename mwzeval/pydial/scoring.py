@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,16 @@ import numpy as np
 from mwzeval.benchmark import ScoredFile
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed, of_items
+from mwzeval.metrics.measure import (
+    Measure,
+    Rate,
+    Resampling,
+    ScoredTable,
+    mean,
+    observed,
+    of_items,
+    percentage,
+)
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.domain import NAME
@@ -27,9 +36,8 @@ from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics.bootstrap import Sums
 from mwzeval.statistics.runs import FEWEST_RUNS
-from mwzeval.version import __version__, library_version
+from mwzeval.version import __version__, versions
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")
 FEW_SEEDS = 20
@@ -51,11 +59,6 @@ MEANINGS = {
 """Each failure reason with its description (`docs/pydial.md` has the same list)."""
 
 
-def column_of(column: str, scope: str = WHOLE) -> str:
-    """Return the name of a column for all episodes, or for the episodes of one task."""
-    return column if scope == WHOLE else f"{column}@{scope}"
-
-
 def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
     """Return a table with one row per episode, in the given order, and the columns `COLUMNS`.
 
@@ -68,83 +71,52 @@ def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
     for task in tasks:
         is_of_task = np.array([e.task == task for e in played], dtype=np.float64)
         parts.append(values * is_of_task[:, np.newaxis])
-    columns = [column_of(column, scope) for scope in (WHOLE, *tasks) for column in COLUMNS]
+    columns = [f"{name}{scope}" for scope in ("", *(f"@{t}" for t in tasks)) for name in COLUMNS]
     return Table(tuple(e.unit for e in played), tuple(columns), np.hstack(parts))
 
 
-def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tuple[Measure, ...]:
-    """Return success rate (percent), mean reward and mean number of turns.
+RATES = (
+    Rate("success", "Success", "successes", "dialogues", is_outcome=True),
+    Rate("reward", "Reward", "reward", "dialogues", places=2, unit="points"),
+    Rate(
+        "exchanges",
+        "Exchanges",
+        "exchanges",
+        "dialogues",
+        places=2,
+        unit="exchanges",
+        lower_is_better=True,
+        is_description=True,
+    ),
+)
 
-    `block` is the number of consecutive episodes that are resampled together. They have the same
-    seed, so they share a confusion table and, with learned policies, the training. The interval of
-    the success rate then also comes from resampled seeds; otherwise, it assumes that episodes are
-    independent. `scope` is a task that has separate columns in the table.
+
+def measures(
+    signature: Signature, sums: Mapping[str, float], tasks: Sequence[str] = (), *, block: int = 1
+) -> Iterator[Measure]:
+    """Yield success rate (percent), mean reward and mean number of turns, also of each task.
+
+    `sums` are the sums of the columns of `table_of`. `block` is the number of consecutive episodes
+    that are resampled together. They have the same seed, so they share a confusion table and, with
+    learned policies, the training. The interval of the success rate then also comes from resampled
+    seeds; otherwise, it assumes that episodes are independent.
     """
-    dialogues, successes = column_of("dialogues", scope), column_of("successes", scope)
-    return (
-        Measure(
-            name="success",
-            label="Success",
-            signature=signature,
-            of=_mean("success", scope),
-            cases=dialogues,
-            outcome=successes if block == 1 else None,
-            places=1,
-            scope=scope,
-            block=block,
-        ),
-        Measure(
-            name="reward",
-            label="Reward",
-            signature=signature,
-            of=_mean("reward", scope),
-            unit="points",
-            cases=dialogues,
-            scope=scope,
-            block=block,
-        ),
-        Measure(
-            name="exchanges",
-            label="Exchanges",
-            signature=signature,
-            of=_mean("exchanges", scope),
-            unit="exchanges",
-            cases=dialogues,
-            scope=scope,
-            block=block,
-            lower_is_better=True,
-            is_description=True,
-        ),
-    )
-
-
-class _Mean:
-    """The mean of a column; instances can be pickled."""
-
-    def __init__(self, column: str, cases: str, scale: float) -> None:
-        self._column, self._cases, self._scale = column, cases, scale
-
-    def __call__(self, sums: Sums) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self._scale * sums[self._column] / sums[self._cases])
+    for scopes in ((), *((task,) for task in tasks)):
+        for rate in RATES:
+            for measure in rate.measures(sums, signature, scopes, "@"):
+                outcome = measure.outcome if block == 1 else None
+                yield replace(measure, block=block, outcome=outcome)
 
 
 MEANS = {
-    "success": ("successes", 100.0),
-    "reward": ("reward", 1.0),
-    "exchanges": ("exchanges", 1.0),
+    "success": percentage("successes", of="dialogues"),
+    "reward": mean("reward", of="dialogues"),
 }
-"""Maps each score to its column and to the factor that scales the mean."""
-
-
-def _mean(score: str, scope: str = WHOLE) -> _Mean:
-    column, scale = MEANS[score]
-    return _Mean(column_of(column, scope), column_of("dialogues", scope), scale)
 
 
 def mean_of(score: str, episodes: Iterable[Episode]) -> float:
-    """Return the success rate (percent), mean reward or mean number of turns of episodes."""
-    return float(_mean(score)(observed(table_of(episodes)))[0])
+    """Return the success rate (percent) or mean reward of episodes."""
+    return float(MEANS[score](observed(table_of(episodes)))[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,9 +190,6 @@ def evaluate(
     )
     episodes = [record.episode for record in records]
     seeds = len({episode.seed for episode in episodes})
-    of_all: tuple[Measure, ...] = measures(signature, block=block)
-    for scope in scopes:
-        of_all += measures(signature, block=block, scope=scope)
     meta = {
         "corpus": f"{BENCHMARK}-{tasks[0]}"
         if len(tasks) == 1
@@ -233,10 +202,10 @@ def evaluate(
         "seeds": seeds,
         "sources": checksum,
         "coverage": {"dialogues": {"scored": len(records), "of": len(records)}},
-        "versions": {"numpy": library_version("numpy")}
-        | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+        "versions": versions(SCORING_REVISION),
     }
-    scored = ScoredTable(table_of(episodes, scopes), of_all)
+    table = table_of(episodes, scopes)
+    scored = ScoredTable(table, tuple(measures(signature, table.sums(), scopes, block=block)))
     if any(episode.trial is not None for episode in episodes):
         scored = of_items(scored)
     return ScoredEpisodes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from scipy import sparse
 
 from mwzeval.dstc7.baselines.query import (
     BLOCK,
-    Query,
     Vectors,
     best,
     list_scores,
@@ -24,10 +23,9 @@ from mwzeval.dstc7.baselines.query import (
 from mwzeval.dstc7.baselines.ranker import (
     K1,
     B,
+    at_random,
     bm25_vectors,
-    draw_from_pool,
     insert_none,
-    rank_at_random,
     tfidf_vectors,
     tune,
 )
@@ -238,8 +236,8 @@ def test_none_stands_where_its_score_says(score: float, expected: list[str]) -> 
 IDS = tuple(f"C{place:03d}" for place in range(100))
 
 
-def queries(count: int) -> list[Query]:
-    return [Query(str(number), ("hi",), IDS, IDS) for number in range(count)]
+def shuffled(examples: Iterable[int], seed: int) -> list[Ranked]:
+    return [at_random(str(number), IDS, seed) for number in examples]
 
 
 @pytest.mark.integration
@@ -248,7 +246,7 @@ def test_random_rankings_have_the_expected_scores() -> None:
     count = 20_000
     ranks = [
         1 + [name for name, _ in ranking.entries].index("C042")
-        for ranking in rank_at_random(queries(count), seed=1)
+        for ranking in shuffled(range(count), 1)
     ]
     for k in (1, 2, 5, 10, 50, 100):
         expected = k / 100
@@ -262,14 +260,14 @@ def test_random_rankings_have_the_expected_scores() -> None:
 
 
 def test_an_order_depends_on_seed_and_example_alone() -> None:
-    first = rank_at_random(queries(5), seed=1)
-    assert rank_at_random(queries(5)[::-1], seed=1) == first[::-1]
-    assert rank_at_random(queries(5), seed=2) != first
+    first = shuffled(range(5), 1)
+    assert shuffled(range(4, -1, -1), 1) == first[::-1]
+    assert shuffled(range(5), 2) != first
     assert len({ranking.entries for ranking in first}) == 5
 
 
 def test_scores_fall_and_every_candidate_is_there_once() -> None:
-    ranking = rank_at_random(queries(1), seed=1, extra=(NONE,))[0]
+    ranking = at_random("1", (*IDS, NONE), seed=1)
     assert sorted(name for name, _ in ranking.entries) == sorted((*IDS, NONE))
     scores = [score for _, score in ranking.entries]
     assert scores == sorted(scores, reverse=True)
@@ -279,7 +277,7 @@ def test_scores_fall_and_every_candidate_is_there_once() -> None:
 
 def test_a_pool_gives_different_candidates_each_as_often() -> None:
     pool = [f"P{place}" for place in range(1000)]
-    drawn = draw_from_pool(queries(400), pool, 100, seed=3)
+    drawn = [at_random(str(number), pool, 3, 100) for number in range(400)]
     counts = dict.fromkeys(pool, 0)
     for ranking in drawn:
         names = [name for name, _ in ranking.entries]
@@ -288,4 +286,4 @@ def test_a_pool_gives_different_candidates_each_as_often() -> None:
             counts[name] += 1
     # Each is drawn with probability 0.1: 40 of 400 times, standard deviation 6.
     assert all(40 - 6 * 5 < count < 40 + 6 * 5 for count in counts.values())
-    assert [len(r.entries) for r in draw_from_pool(queries(1), pool[:7], 100, seed=3)] == [7]
+    assert len(at_random("1", pool[:7], 3, 100).entries) == 7

@@ -40,7 +40,7 @@ EPISODES = [
 def test_measures_are_means_over_episodes() -> None:
     table = table_of(EPISODES)
     assert table.units[0] == "CR-1/1/000000"
-    scores = ScoredTable(table, measures(SIGNATURE)).scores()
+    scores = ScoredTable(table, tuple(measures(SIGNATURE, table.sums()))).scores()
     assert [(score.name, score.value, score.n) for score in scores] == [
         ("success", pytest.approx(100 * 4 / 6), 6),
         ("reward", pytest.approx(np.mean([15, 13, -25, 14, -3, 12])), 6),
@@ -56,8 +56,11 @@ def test_episodes_of_a_seed_stay_together_in_intervals() -> None:
         for index in range(50)
     ]
     resampling = Resampling(samples=400)
-    apart = ScoredTable(table_of(episodes), measures(SIGNATURE)).scores(resampling)
-    together = ScoredTable(table_of(episodes), measures(SIGNATURE, block=50)).scores(resampling)
+    table = table_of(episodes)
+    apart, together = (
+        ScoredTable(table, tuple(measures(SIGNATURE, table.sums(), block=block))).scores(resampling)
+        for block in (1, 50)
+    )
     for name, widest in (("success", 100), ("reward", 20)):
         wide, narrow = named(together, name).interval, named(apart, name).interval
         assert wide is not None

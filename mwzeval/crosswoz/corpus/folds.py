@@ -6,6 +6,7 @@ Predictions are scored against `Gold`: a fold, and the data derived from it.
 
 from __future__ import annotations
 
+from argparse import _ActionsContainer
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mwzeval.arguments import add_data
 from mwzeval.crosswoz import NAME
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
@@ -239,6 +241,18 @@ def corpus_places() -> dict[str, tuple[str, ...]]:
         if name != SAMPLE
     }
     return {**corpora, f"{NAME}-templates": (TEMPLATES,)}
+
+
+def add_corpus(parser: _ActionsContainer, default: str | None = RELEASE) -> None:
+    """Add `--revision` and `--data`, the arguments of `corpus_root`."""
+    parser.add_argument(
+        "--revision",
+        choices=tuple(REVISIONS),
+        default=default,
+        help="corpus revision: release (as in the paper), convlab2 (corrected), or the embedded "
+        f"sample (default: {default or f'as stated in the file, else {RELEASE}'})",
+    )
+    add_data(parser)
 
 
 def corpus_root(

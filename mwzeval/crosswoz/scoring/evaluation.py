@@ -59,7 +59,7 @@ from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.version import __version__, library_version
+from mwzeval.version import __version__, versions
 
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 """Short names of scores for gates."""
@@ -321,6 +321,5 @@ def _meta(checked: CheckedPredictions) -> dict[str, Any]:
                 "of": sum(len(dialogue.exchanges) for dialogue in fold.dialogues.values()),
             },
         },
-        "versions": {"numpy": library_version("numpy")}
-        | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+        "versions": versions(SCORING_REVISION),
     }

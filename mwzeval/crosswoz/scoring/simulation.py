@@ -66,7 +66,7 @@ from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import Sums
 from mwzeval.text import json_line
-from mwzeval.version import __version__, library_version
+from mwzeval.version import __version__, versions
 
 OUTCOMES = {"finish_rate": "Finish rate", "inform": "Inform", "success": "Success"}
 NATURAL, MACRO = "natural mix", "macro"
@@ -127,8 +127,7 @@ class ScoredSimulation(ScoredFile):
                 "said": dict(self.log.header) or None,
                 "turns": sum(each.n_turns for each in self.log.dialogues.values()),
                 "coverage": {"dialogues": {"scored": n, "of": n}},
-                "versions": {"numpy": library_version("numpy")}
-                | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+                "versions": versions(SCORING_REVISION),
             },
             benchmark=BENCHMARK,
         )

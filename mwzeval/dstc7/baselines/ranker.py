@@ -93,23 +93,11 @@ def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[V
     return Vectors(vectorizer.transform(contexts)), Vectors(of_candidates)
 
 
-def rank_at_random(queries: Sequence[Query], seed: int, extra: Sequence[str] = ()) -> list[Ranked]:
-    """Return the candidates of each query in random order, with falling scores from 1 to above 0.
+def at_random(example: str, ids: Sequence[str], seed: int, most: int | None = None) -> Ranked:
+    """Return candidates in random order, at most `most`, with falling scores from 1 to above 0.
 
-    `extra` ids (NONE) are added to every list. The order depends only on `seed` and the id of the
-    example.
+    The order depends only on `seed` and the id of the example.
     """
-    return [_shuffled(q.example, (*q.candidate_ids, *extra), None, seed) for q in queries]
-
-
-def draw_from_pool(
-    queries: Sequence[Query], pool_ids: Sequence[str], most: int, seed: int
-) -> list[Ranked]:
-    """Return, for each query, `most` different ids of the pool in random order."""
-    return [_shuffled(query.example, pool_ids, most, seed) for query in queries]
-
-
-def _shuffled(example: str, ids: Sequence[str], most: int | None, seed: int) -> Ranked:
     size = len(ids) if most is None else min(most, len(ids))
     digest = blake2b(f"{seed}:{example}".encode("utf-8", "backslashreplace"), digest_size=16)
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "big")))
@@ -243,14 +231,15 @@ class Baseline:
         self, queries: Sequence[Query], track: Track, pool: Mapping[str, str] | None = None
     ) -> list[Ranked]:
         """Return the ranking of each query: its whole list, or the best 100 of the pool."""
-        if self.name == RANDOM and pool is None:
-            return rank_at_random(queries, self.seed, [NONE] if track.has_none else [])
+        pool_ids = tuple(pool or ())
+        if self.name == RANDOM and pool is not None:
+            return [at_random(query.example, pool_ids, self.seed, RANKED) for query in queries]
         if self.name == RANDOM:
-            return draw_from_pool(queries, list(pool or ()), RANKED, self.seed)
+            more = (NONE,) if track.has_none else ()
+            return [at_random(q.example, (*q.candidate_ids, *more), self.seed) for q in queries]
         if pool is not None:
             texts = [with_knowledge(text, self.knowledge) for text in pool.values()]
             found = pool_best(*self._vectors(queries, texts), RANKED)
-            pool_ids = tuple(pool)
             ranked = [(pool_ids, *places_and_scores) for places_and_scores in found]
         else:
             vectors = self._vectors(queries, all_candidates(queries))
