@@ -51,6 +51,9 @@ class Records(Protocol):
     def query(self, domain: str, constraints: Iterable[tuple[str, str]], /) -> Sequence[Record]:
         """Return the records of a domain that satisfy all constraints."""
 
+    def __hash__(self) -> int:
+        """Return a hash, because answers are cached."""
+
 
 ORDERING = "domain_ordering"
 

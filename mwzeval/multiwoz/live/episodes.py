@@ -64,7 +64,7 @@ from mwzeval.multiwoz.live.options import (
 )
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
-from mwzeval.multiwoz.live.stress.conditions import NOISE, Conditions, StressLog
+from mwzeval.multiwoz.live.stress.conditions import NOISE, Conditions, Stress
 from mwzeval.multiwoz.live.stress.goal_changes import user_of
 from mwzeval.multiwoz.live.stress.noise import Noise, noisy_users
 from mwzeval.multiwoz.live.stress.oracle import OraclePolicy
@@ -273,7 +273,7 @@ class WordSetting(TextSetting):
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Run a text-level dialogue."""
-        self._log_events(record)
+        self._log_events(planned, record)
         return converse(
             lambda: self._user(planned, record),
             lambda: self._agent(planned, self._tools(planned, record), record),
@@ -281,15 +281,15 @@ class WordSetting(TextSetting):
             record=record,
         )
 
-    def _log_events(self, record: Record) -> None:
+    def _log_events(self, planned: Planned, record: Record) -> None:
         """Begin the log of events first, so that lines have the same order of keys."""
         if self._conditions:
-            StressLog(record)
+            Stress(self._conditions, planned, record)
 
     def episode(self, planned: Planned) -> Episode:
         """Return a dialogue for an agent that a harness calls."""
         record = Record()
-        self._log_events(record)
+        self._log_events(planned, record)
         return Episode(
             planned,
             lambda: self._user(planned, record),

@@ -156,7 +156,7 @@ class Tools:
     `calls` counts the calls, `errors` the calls that returned an error.
     """
 
-    schema = DatabaseTools.schema
+    schema: Sequence[Mapping[str, Any]] = DatabaseTools.schema
 
     def __init__(self, shared: DatabaseTools, seed: str, goal: Goal) -> None:
         self._shared = shared
@@ -170,12 +170,16 @@ class Tools:
         self.calls += 1
         try:
             function, values = checked_call(name, arguments, self._shared.rules)
-            if function.kind == "find":
-                return self._shared.find(function, values)
-            return self._book(function.domain, values)
+            return self._result(function, values)
         except CallError as error:
             self.errors += 1
             return {"error": str(error)}
+
+    def _result(self, function: Function, values: Arguments) -> Result:
+        """Return the result of a call whose arguments are valid. Raises `CallError`."""
+        if function.kind == "find":
+            return self._shared.find(function, values)
+        return self._book(function.domain, values)
 
     def _book(self, domain: str, booking: Arguments) -> Result:
         seed = f"{self._seed} {domain} {self.calls}"

@@ -71,6 +71,9 @@ class UserInWords:
     @property
     def meant(self) -> list[Act]:
         """The acts of the last message, with the value in place of "the same" value."""
+        acts = self._said[-1]
+        if not any(is_same(act.value) for act in acts):
+            return acts
         goal = self._user.report()["goal"]
         return [
             act._replace(value=wish)
@@ -78,7 +81,7 @@ class UserInWords:
             and (slot := goal_slot(act.domain, act.slot) or act.slot.lower())
             and (wish := wish_for(goal[act.domain.lower()], slot))
             else act
-            for act in self._said[-1]
+            for act in acts
         ]
 
     def report(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -22,6 +22,8 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz.goals.goal import Records
+from mwzeval.multiwoz.schema import UNKNOWN_VALUES
 
 VERSION = 1
 """Increases when the same text leads to different dialogues."""
@@ -152,78 +154,82 @@ def label(about: Mapping[str, Any]) -> str:
     return f"{about.get('name') or listed}@{about.get('version', '?')}"
 
 
-@dataclass(frozen=True, slots=True)
-class StressDraws:
-    """The random choices of the conditions in one dialogue.
+@lru_cache(maxsize=2**4)
+def table(name: str, columns: int) -> Sequence[tuple[str, ...]]:
+    """Return the rows of a table of words."""
+    return [tuple(row) for row in table_rows(FOLDER / name, columns)]
+
+
+@lru_cache(maxsize=2**7)
+def known_values(database: Records, domain: str, slot: str) -> list[str]:
+    """Return the known values of a slot in the records of a domain, sorted."""
+    values = {str(row.get(slot, "")) for row in database.query(domain, ())}
+    return sorted(values - UNKNOWN_VALUES)
+
+
+class Stress:
+    """The conditions in one dialogue: their random choices, and the events that they cause.
 
     A choice depends only on seed, item, trial, condition and its key, so a condition does not
     change the choices of another one, and two agents meet the same choices.
+
+    The record stores the events in the entry `stress` of the line: `faults` (kind, domain, turn),
+    `changes` (kind, domain, slot, turn) and `mood`. Turns are counted from 0.
     """
 
-    conditions: Conditions
-    dialogue: str
-    """Seed, item and trial: `Planned.key`."""
-
-    @classmethod
-    def of(cls, conditions: Conditions, planned: Planned) -> StressDraws:
-        """Return the draws of a dialogue."""
-        return cls(conditions, planned.key)
+    def __init__(self, conditions: Conditions, planned: Planned, record: Record) -> None:
+        self.conditions = conditions
+        self._dialogue = planned.key
+        self._record = record
+        if STRESS not in record.more:
+            record.keep({STRESS: {}})
 
     def number(self, condition: str, *key: object) -> float:
         """Return a number of at least 0 and below 1."""
         digest = hashlib.sha256(self._text(condition, key).encode()).digest()
         return int.from_bytes(digest[:8], "big") / 2**64
 
-    def numbers(self, count: int, condition: str, *key: object) -> Sequence[float]:
-        """Return several numbers like `number`, which is faster than a generator."""
-        digest = hashlib.shake_256(self._text(condition, key).encode()).digest(4 * count)
-        return [number / 2**32 for number in struct.unpack(f">{count}I", digest)]
-
     def happens(self, condition: str, *key: object) -> bool:
         """Return whether a condition affects the case with this key."""
         rate = self.conditions[condition]
         return rate > 0 and self.number(condition, *key) < rate
+
+    def affected(self, count: int, condition: str, *key: object) -> list[tuple[int, float]]:
+        """Return the places below `count` that a condition affects, with a number as a seed."""
+        limit = self.conditions[condition] * 2**32
+        if not limit:
+            return []
+        text = self._text(condition, key).encode()
+        numbers = struct.unpack(f">{count}I", hashlib.shake_256(text).digest(4 * count))
+        return [(place, n / 2**32) for place, n in enumerate(numbers) if n < limit]
 
     def generator(self, condition: str, *key: object) -> Random:
         """Return a generator for several choices about one case."""
         return Random(self._text(condition, key))
 
     def _text(self, condition: str, key: tuple[object, ...]) -> str:
-        return "/".join((self.dialogue, condition, *map(str, key)))
+        text = f"{self._dialogue}/{condition}"
+        for part in key:
+            text += f"/{part}"
+        return text
 
-
-class StressLog:
-    """The events in one dialogue that conditions have caused; its record stores them.
-
-    The entry `stress` of the line may have `faults` (kind, domain, turn), `changes` (kind, domain,
-    slot, turn) and `mood`. Turns are counted from 0.
-    """
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        if STRESS not in record.more:
-            record.keep({STRESS: {}})
-
-    def fault(self, kind: str, domain: str, *, once: bool = False) -> None:
+    def log_fault(self, kind: str, domain: str, *, once: bool = False) -> None:
         """Record a fault of a tool in the current turn, `once` if it has occurred there before."""
         event = {"kind": kind, "domain": domain, "turn": self._messages() - 1}
         if not once or event not in self._record.more[STRESS].get("faults", ()):
             self._add("faults", event)
 
-    def change(self, kind: str, domain: str, slot: str) -> None:
+    def log_change(self, kind: str, domain: str, slot: str) -> None:
         """Record a change that the user states in the message that it begins now."""
         event = {"kind": kind, "domain": domain, "slot": slot, "turn": self._messages()}
         self._add("changes", event)
 
-    def mood(self, mood: str) -> None:
-        """Record the attitude of the user."""
-        self._keep("mood", mood)
+    def log(self, key: str, value: Any) -> None:
+        """Record another entry, such as the user's `mood`."""
+        self._record.keep({STRESS: {**self._record.more[STRESS], key: value}})
 
-    def _add(self, kind: str, event: Mapping[str, Any]) -> None:
-        self._keep(kind, [*self._record.more[STRESS].get(kind, ()), event])
-
-    def _keep(self, kind: str, value: Any) -> None:
-        self._record.keep({STRESS: {**self._record.more[STRESS], kind: value}})
+    def _add(self, key: str, event: Mapping[str, Any]) -> None:
+        self.log(key, [*self._record.more[STRESS].get(key, ()), event])
 
     def _messages(self) -> int:
         """Return the number of user messages before now, or of act-level turns."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.trajectory import Planned, Record
-from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.acts import (
     ASIDE,
     CHANGE_OF_MIND,
@@ -25,15 +24,15 @@ from mwzeval.multiwoz.acts import (
     Draws,
     returning_to,
 )
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, Records
+from mwzeval.multiwoz.goals.goal import ORDERING, DomainGoal, Goal, Records
 from mwzeval.multiwoz.live.stress.conditions import (
     ATTITUDE,
     CHANGES,
-    FOLDER,
     IMPATIENT,
     Conditions,
-    StressDraws,
-    StressLog,
+    Stress,
+    known_values,
+    table,
 )
 from mwzeval.multiwoz.live.user import LiveUser, Manner, _ActiveDomain, fits
 from mwzeval.multiwoz.schema import (
@@ -42,7 +41,6 @@ from mwzeval.multiwoz.schema import (
     NAMED_BY,
     UNANSWERED,
     UNANSWERED_VALUES,
-    UNKNOWN_VALUES,
     minutes,
 )
 
@@ -71,7 +69,8 @@ _DIFFERENCES = (60, -60, 120, -120)
 class PlannedChange(NamedTuple):
     """A first wish for a `part` (`info` or `book`) of a domain: the `value` of a `slot`.
 
-    The part `reqt` means a question that the user asks last.
+    The part `reqt` means a question that the user asks last. `after_booking` means that the change
+    follows the booking of the first wish.
     """
 
     kind: str
@@ -79,97 +78,99 @@ class PlannedChange(NamedTuple):
     part: str
     slot: str
     value: str = ""
+    after_booking: bool = False
 
 
-def planned_changes(goal: Goal, database: Records, draws: StressDraws) -> list[PlannedChange]:
+def planned_changes(goal: Goal, database: Records, stress: Stress) -> list[PlannedChange]:
     """Return the plan of a dialogue, which has at most one change for each part of a domain.
 
-    Domains with a first wish in the goal itself keep it.
+    Domains with a first wish in the goal itself keep it. Questions are last.
     """
     changes: list[PlannedChange] = []
+    questions: list[PlannedChange] = []
     for domain in goal[ORDERING]:
         part = goal[domain]
-        info, requested = part.get("info", {}), part.get("reqt", ())
+        requested = part.get("reqt", ())
         if domain in NAMED_BY and not part.get("fail_info"):
-            kinds = (kind for kind in (NOTHING, CHANGE, SLIPPED) if draws.happens(kind, domain))
-            found = (_first_wishes(kind, domain, info, database, draws) for kind in kinds)
+            kinds = [kind for kind in CHANGED_SLOTS if stress.happens(kind, domain)]
+            found = (_first_wishes(kind, domain, part, database, stress) for kind in kinds)
             changes += islice(chain.from_iterable(found), 1)
-        if part.get("book") and not part.get("fail_book") and draws.happens(REBOOK, domain):
-            changes += _other_booking(domain, part["book"], draws)
+        if part.get("book") and not part.get("fail_book") and stress.happens(REBOOK, domain):
+            changes += _other_booking(domain, part["book"], stress)
         is_last = domain == goal[ORDERING][-1]
-        if len(requested) > 1 and not is_last and draws.happens(LATE, domain):
-            changes.append(PlannedChange(LATE, domain, "reqt", requested[-1]))
-    return changes
+        if len(requested) > 1 and not is_last and stress.happens(LATE, domain):
+            questions.append(PlannedChange(LATE, domain, "reqt", requested[-1]))
+    return [*changes, *questions]
 
 
 def _first_wishes(
-    kind: str, domain: str, info: Mapping[str, str], database: Records, draws: StressDraws
+    kind: str, domain: str, part: DomainGoal, database: Records, stress: Stress
 ) -> Iterator[PlannedChange]:
     """Yield first wishes that differ in one slot, and find nothing or something."""
-    rng = draws.generator(kind, domain)
+    info = part.get("info", {})
+    rng = stress.generator(kind, domain)
     slots = [slot for slot in CHANGED_SLOTS[kind] if slot in info]
     if kind != NOTHING:
         rng.shuffle(slots)
         if not database.query(domain, info.items()):
             return
+    after_booking = kind == CHANGE and "book" in part
+    if after_booking:
+        after_booking = stress.number(CHANGE, domain, "after booking") < AFTER_BOOKING
     for slot in slots:
-        values = _other_values(domain, slot, info[slot], database)
+        values = _other_values(database, domain, slot, info[slot])
         for value in rng.sample(values, min(MOST_VALUES, len(values))):
             finds_nothing = not database.query(domain, {**info, slot: value}.items())
             if finds_nothing == (kind == NOTHING):
-                yield PlannedChange(kind, domain, "info", slot, value)
+                yield PlannedChange(kind, domain, "info", slot, value, after_booking)
 
 
-def _other_values(domain: str, slot: str, wish: str, database: Records) -> list[str]:
+@lru_cache(maxsize=2**12)
+def _other_values(database: Records, domain: str, slot: str, wish: str) -> list[str]:
     """Return the values of the database that contradict a wish; for a journey, other times."""
     if slot in ("leaveAt", "arriveBy"):
         times = [minutes(wish) + more for more in _DIFFERENCES] if ":" in wish else []
         return [_clock(time) for time in times if 0 <= time < 24 * 60]
-    rows = () if slot == "day" else database.query(domain, ())
-    values = DAYS if slot == "day" else sorted({str(row.get(slot, "?")) for row in rows})
     return [
         value
-        for value in values
-        if value not in UNKNOWN_VALUES
-        and not (fits(domain, slot, value, wish) or fits(domain, slot, wish, value))
+        for value in (DAYS if slot == "day" else known_values(database, domain, slot))
+        if not (fits(domain, slot, value, wish) or fits(domain, slot, wish, value))
     ]
 
 
-def _other_booking(
-    domain: str, book: Mapping[str, str], draws: StressDraws
-) -> Iterator[PlannedChange]:
+def _other_booking(domain: str, book: Mapping[str, str], stress: Stress) -> Iterator[PlannedChange]:
     others = {slot: _changed(slot, value) for slot, value in book.items()}
     slots = [slot for slot in BOOKING_SLOTS.get(domain, ()) if others.get(slot)]
     if slots:
-        slot = draws.generator(REBOOK, domain).choice(slots)
-        yield PlannedChange(REBOOK, domain, "book", slot, str(others[slot]))
+        slot = stress.generator(REBOOK, domain).choice(slots)
+        yield PlannedChange(REBOOK, domain, "book", slot, others[slot])
 
 
-def _changed(slot: str, value: str) -> str | None:
-    """Return another value for a slot of a booking; None if there is none."""
+def _changed(slot: str, value: str) -> str:
+    """Return another value for a slot of a booking; "" if there is none."""
     if slot == "time":
         return _clock((minutes(value) + 120) % (24 * 60))
     if slot == "day" and value in DAYS:
         return DAYS[(DAYS.index(value) + 1) % len(DAYS)]
     most = {"people": 8, "stay": 5}.get(slot)
-    return str(int(value) % most + 1) if most and value.isdecimal() else None
+    return str(int(value) % most + 1) if most and value.isdecimal() else ""
 
 
 def _clock(time: int) -> str:
     return f"{time // 60:02}:{time % 60:02}"
 
 
-def manner_of(goal: Goal, draws: StressDraws) -> tuple[str, Manner]:
+def manner_of(goal: Goal, stress: Stress) -> tuple[str, Manner]:
     """Return the attitude of the user in a dialogue: its name, "" if it is cooperative."""
-    conditions = draws.conditions
+    conditions = stress.conditions
     patience = int(conditions[IMPATIENT])
     manner = Manner(patience=patience, returns=True, same=conditions["same"])
-    drawn = draws.number("mood")
+    drawn = stress.number("mood")
     if drawn < conditions[PASSIVE]:
         return PASSIVE, replace(manner, most=1, waits=True)
     if drawn >= conditions[PASSIVE] + conditions[RUSH]:
         return "", manner
-    joined = (d for d in goal[ORDERING] if draws.number(RUSH, "joined", d) < JOINED)
+    joined = (d for d in goal[ORDERING] if stress.number(RUSH, "joined", d) < JOINED)
     return RUSH, replace(manner, most=UNLIMITED, hurries=True, joined=frozenset(joined))
 
 
@@ -180,65 +181,55 @@ class ChangingUser(LiveUser):
     give up, unless the number of messages is not enough.
     """
 
-    def __init__(
-        self,
-        goal: Goal,
-        user_draws: Draws,
-        database: Records,
-        draws: StressDraws,
-        log: StressLog,
-    ) -> None:
-        first, plan = dict(goal), planned_changes(goal, database, draws)
-        for _, domain, part, slot, value in plan:
+    def __init__(self, goal: Goal, draws: Draws, database: Records, stress: Stress) -> None:
+        first, plan = dict(goal), planned_changes(goal, database, stress)
+        for _, domain, part, slot, value, _ in plan:
             if part in ("info", "book"):
                 wishes = {**goal[domain][part], slot: value}
                 first[domain] = {**first[domain], f"fail_{part}": wishes}
-        mood, manner = manner_of(goal, draws)
-        super().__init__(first, user_draws, manner)
+        mood, manner = manner_of(goal, stress)
+        super().__init__(first, draws, manner)
         self._changes = {(change.domain, change.part): change for change in plan}
         for change in plan:
             if change.kind == LATE:
                 self._domains[change.domain].held_back = frozenset({change.slot})
-        self._stress = draws
-        self._log = log
+        self._stress = stress
         if mood:
-            log.mood(mood)
+            stress.log("mood", mood)
 
     def report(self) -> dict[str, Any]:
         """Return the user's final state; see `LiveUser.report`."""
         report = super().report()
-        is_cut = self.is_done and any(True for _ in self._left())
-        return {**report, "ended": "limit"} if is_cut else report
+        return {**report, "ended": "limit"} if self.is_done and self._left() else report
 
-    def _left(self) -> Iterator[PlannedChange]:
-        """Yield the changes that are still to come, questions last."""
-        for change in sorted(self._changes.values(), key=lambda change: change.kind == LATE):
-            if not self._domains[change.domain].given_up:
-                yield change
+    def _left(self) -> list[PlannedChange]:
+        """Return the changes that are still to come, questions last."""
+        changes = self._changes.values()
+        return [change for change in changes if not self._domains[change.domain].given_up]
 
     def answer(self, heard: Sequence[Act], /) -> list[Act]:
         """Return the user's acts, which may end with a request that no function can answer."""
         acts = super().answer(heard)
         if not self.is_done and self._stress.happens(ASIDE, self._messages):
-            domain = str(self.current_domain)
-            asides = _asides()[domain]
-            keyword, text = self._stress.generator(ASIDE, self._messages).choice(asides)
-            self._log.change(ASIDE, domain, keyword)
+            asides = [row for row in table("asides.tsv", 3) if row[0] == self.current_domain]
+            rng = self._stress.generator(ASIDE, self._messages)
+            domain, keyword, text = rng.choice(asides)
+            self._stress.log_change(ASIDE, domain, keyword)
             acts.append(Act(ASIDE, GENERAL, keyword, text))
         return acts
 
     def _refused(self, active: _ActiveDomain, part: str) -> None:
         change = self._changes.get((active.domain, part))
         if change is not None and active.stated.get(change.slot) == change.value:
-            self._record(active.domain, part)
+            self._record(change)
         elif change is not None:
             # The user has not stated its first wish, so nobody notices that it has changed.
             del self._changes[active.domain, part]
         super()._refused(active, part)
 
-    def _record(self, domain: str, part: str) -> None:
-        change = self._changes.pop((domain, part))
-        self._log.change(change.kind, domain, change.slot)
+    def _record(self, change: PlannedChange) -> None:
+        del self._changes[change.domain, change.part]
+        self._stress.log_change(change.kind, change.domain, change.slot)
 
     def _reconsider(self) -> None:
         change = next(filter(self._is_due, self._left()), None)
@@ -247,46 +238,33 @@ class ChangingUser(LiveUser):
 
     def _is_due(self, change: PlannedChange) -> bool:
         """Return whether the trigger of a change has come."""
-        kind, domain, _, slot, value = change
-        active = self._domains[domain]
-        if kind == SLIPPED:
-            return active.stated.get(slot) == value
-        if kind == CHANGE:
-            drawn = self._stress.number(CHANGE, domain, "after booking")
-            if "booked" not in active.goal or drawn >= AFTER_BOOKING:
-                return active.venue is not None and active.spoken_of and not active.pending()
+        active = self._domains[change.domain]
+        if change.kind == SLIPPED:
+            return active.stated.get(change.slot) == change.value
+        if change.kind == CHANGE and not change.after_booking:
+            return active.venue is not None and active.spoken_of and not active.pending()
         is_booked = active.goal.get("booked", UNANSWERED) not in UNANSWERED_VALUES
-        return is_booked and kind in (CHANGE, REBOOK)
+        return is_booked and change.kind in (CHANGE, REBOOK)
 
     def _turn(self, change: PlannedChange) -> None:
         """Turn from a first wish to the wish of the goal."""
-        self._record(change.domain, change.part)
+        self._record(change)
         marker = SLIP if change.kind == SLIPPED else CHANGE_OF_MIND
         self.wish_otherwise(change.domain, change.part, marker)
 
     def _reopened(self) -> _ActiveDomain | None:
-        for change in tuple(self._left()):
+        for change in self._left():
             active = self._domains[change.domain]
             if change.kind != LATE:
                 self._turn(change)
                 return active
             active.held_back = frozenset()
-            if active.is_finished:
-                del self._changes[change.domain, change.part]
-            else:
-                self._record(change.domain, change.part)
+            if not active.is_finished:
+                self._record(change)
                 self._markers.append(returning_to(change.domain))
                 return active
+            del self._changes[change.domain, change.part]
         return None
-
-
-@cache
-def _asides() -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Return the requests that no function can answer, with a keyword, by domain."""
-    asides: dict[str, list[tuple[str, str]]] = {}
-    for domain, keyword, text in table_rows(FOLDER / "asides.tsv", 3):
-        asides.setdefault(domain, []).append((keyword, text))
-    return asides
 
 
 def user_of(
@@ -295,5 +273,4 @@ def user_of(
     """Return the agenda user of a dialogue, which changes only if there are such conditions."""
     if not conditions.of(CHANGES, ATTITUDE):
         return LiveUser(planned.goal, draws)
-    own = StressDraws.of(conditions, planned)
-    return ChangingUser(planned.goal, draws, database, own, StressLog(record))
+    return ChangingUser(planned.goal, draws, database, Stress(conditions, planned, record))

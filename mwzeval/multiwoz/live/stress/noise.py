@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from random import Random
 from typing import Any
 
@@ -17,10 +18,9 @@ import Levenshtein
 from mwzeval.conversation.agents import MakeUser
 from mwzeval.conversation.messages import MEANT, AgentTurn, Utterance, user_message
 from mwzeval.conversation.protocols import User
-from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.live.cues import keyed_lines
-from mwzeval.multiwoz.live.stress.conditions import FOLDER, Conditions, StressDraws
+from mwzeval.multiwoz.live.stress.conditions import Conditions, Stress, table
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS
@@ -34,7 +34,9 @@ MOST_CHARACTERS = 10_000
 """The number of characters of the longest message with noise."""
 SHORTEST = 4
 """The number of letters of the shortest word that is misspelt."""
-TYPOS = {"neighbour": 0.35, "omitted": 0.25, "doubled": 0.2, "swapped": 0.2}
+TYPOS = ("neighbour", "omitted", "doubled", "swapped")
+TYPO_RATES = tuple(accumulate((0.35, 0.25, 0.2, 0.2)))
+"""The cumulative shares of these errors."""
 JOINED = 1 / 3
 """The share of altered names in which two words are joined."""
 REPEATED = 0.3
@@ -66,20 +68,14 @@ _VALUE = re.compile(
 )
 
 
-@lru_cache(maxsize=16)
-def table(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a table of words."""
-    return tuple(map(tuple, table_rows(FOLDER / name, 1 if name.endswith(".txt") else 2)))
-
-
 @cache
 def _homophones() -> Mapping[str, str]:
-    return {a: b for pair in table("homophones.tsv") for a, b in (pair, pair[::-1])}
+    return {a: b for pair in table("homophones.tsv", 2) for a, b in (pair, pair[::-1])}
 
 
 @lru_cache(maxsize=16)
 def _left_out(kind: str, pattern: str) -> re.Pattern[str]:
-    texts = [re.escape(text) for its_kind, text in table("openers.tsv") if its_kind == kind]
+    texts = [re.escape(text) for its_kind, text in table("openers.tsv", 2) if its_kind == kind]
     return re.compile(pattern.format("|".join(sorted(texts, key=len, reverse=True))), re.IGNORECASE)
 
 
@@ -94,7 +90,7 @@ def terse(text: str) -> str:
 
 def typo(word: str, rng: Random) -> str:
     """Return a word with one error of typing; it may be the same word."""
-    (kind,) = rng.choices(list(TYPOS), list(TYPOS.values()))
+    (kind,) = rng.choices(TYPOS, cum_weights=TYPO_RATES)
     place = rng.randrange(len(word))
     before, letter, after = word[:place], word[place], word[place + 1 :]
     if kind == "neighbour":
@@ -106,16 +102,19 @@ def typo(word: str, rng: Random) -> str:
 
 def misheard(word: str, rng: Random) -> str:
     """Return a word as speech recognition may write it; it may be the same word."""
-    if word in _homophones():
-        return _homophones()[word]
+    return _homophones().get(word) or rng.choice(_rewritings(word))
+
+
+@lru_cache(maxsize=2**12)
+def _rewritings(word: str) -> list[str]:
     rewritten = [
         word[:place] + new + word[place + len(old) :]
-        for old, new in table("phonetic.tsv")
+        for old, new in table("phonetic.tsv", 2)
         if old in word
         for place in range(len(word))
         if word.startswith(old, place)
     ]
-    return rng.choice(rewritten or [word])
+    return rewritten or [word]
 
 
 class Noise:
@@ -127,10 +126,11 @@ class Noise:
         for domain in VENUE_DOMAINS:
             for row in tables[domain]:
                 self._domains.setdefault(row["name"].lower(), []).append(domain)
-        self._names: dict[str, list[str]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
         """Maps a first word to the names that begin with it, the longest first."""
         for name in sorted(self._domains, key=len, reverse=True):
-            self._names.setdefault(_TOKEN.findall(name)[0], []).append(name)
+            first = _TOKEN.findall(name)[0]
+            self._names[first] = (*self._names.get(first, ()), name)
         cells = {
             (column, value)
             for rows in tables.values()
@@ -149,110 +149,105 @@ class Noise:
             for shorter in _shortened(word, MOST_EDITS):
                 self._values.setdefault(shorter, []).append(word)
 
-    def noised(self, text: str, draws: StressDraws, turn: int) -> str:
+    def noised(self, text: str, stress: Stress, turn: int) -> str:
         """Return the message of a turn with noise, at most three times as long plus 80.
 
         Messages of more than `MOST_CHARACTERS` have no noise.
         """
         if len(text) > MOST_CHARACTERS:
             return text
-        noisy = terse(text) if draws.happens("terse") else text
-        if draws.happens("repair", turn):
-            noisy = self._repaired(noisy, draws.generator("repair", turn))
-        noisy = self._altered(noisy, draws, turn)
-        if draws.happens("chat", turn):
-            rng = draws.generator("chat", turn)
-            (talk,) = rng.choice(table("small_talk.txt"))
+        noisy = terse(text) if stress.happens("terse") else text
+        if stress.happens("repair", turn):
+            noisy = self._repaired(noisy, stress.generator("repair", turn))
+        noisy = self._altered(noisy, stress, turn)
+        if stress.happens("chat", turn):
+            rng = stress.generator("chat", turn)
+            (talk,) = rng.choice(table("small_talk.txt", 1))
             end = "." if noisy[-1:].isalnum() else ""
             noisy = f"{talk} {noisy}" if rng.random() < 0.5 else f"{noisy}{end} {talk}"
-        if draws.happens("lower", turn):
+        if stress.happens("lower", turn):
             noisy = _PUNCTUATION.sub("", noisy).lower()
         return noisy if noisy.strip() and len(noisy) <= 3 * len(text) + 80 else text
 
-    def _parts(self, text: str) -> list[tuple[str, str]]:
-        """Divide a text into pairs of a part and its name; each second part has a name."""
+    def _names_in(self, text: str) -> list[tuple[int, int, str]]:
+        """Return start, end and lower case of the names in a text."""
         low = text.lower()
         if len(low) != len(text):  # The lower case of some letters has two characters.
             low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        parts: list[tuple[str, str]] = []
-        done = 0
-        for token in _TOKEN.finditer(low):
-            start = token.start()
-            for name in self._names.get(token[0], ()) if start >= done else ():
-                after = start + len(name)
-                if low.startswith(name, start) and not low[after : after + 1].isalnum():
-                    parts += (text[done:start], ""), (text[start:after], name)
-                    done = after
-                    break
-        return [*parts, (text[done:], "")]
+        found: list[tuple[int, int, str]] = []
+        end = 0
+        for word in _TOKEN.finditer(low):
+            start = word.start()
+            names = self._names.get(word[0])
+            if names and start >= end and low.startswith(names, start):
+                for name in names:
+                    after = start + len(name)
+                    if low.startswith(name, start) and not low[after : after + 1].isalnum():
+                        end = after
+                        found.append((start, end, name))
+                        break
+        return found
 
     def _repaired(self, text: str, rng: Random) -> str:
         """Return a text in which a wrong value precedes one of its values."""
-        parts = [part for part, _ in self._parts(text)]
+        names = self._names_in(text)
         values = [
-            (place, match)
-            for place in range(0, len(parts), 2)
-            for match in _VALUE.finditer(parts[place])
-            if match.lastgroup
+            match
+            for match in _VALUE.finditer(text)
+            if match.lastgroup and not any(start <= match.start() < end for start, end, _ in names)
         ]
-        if values:
-            place, match = rng.choice(values)
-            wrong = [v for v in SLOTS[str(match.lastgroup)] if v != match[0].lower()]
-            before, after = parts[place][: match.start()], parts[place][match.start() :]
-            parts[place] = f"{before}{rng.choice(wrong)}, no wait, I mean {after}"
-        return "".join(parts)
+        if not values:
+            return text
+        value = rng.choice(values)
+        wrong = [other for other in SLOTS[str(value.lastgroup)] if other != value[0].lower()]
+        before, after = text[: value.start()], text[value.start() :]
+        return f"{before}{rng.choice(wrong)}, no wait, I mean {after}"
 
-    def _altered(self, text: str, draws: StressDraws, turn: int) -> str:
+    def _altered(self, text: str, stress: Stress, turn: int) -> str:
         """Return a text with noise in its names, words and numbers."""
-        chosen: dict[int, list[tuple[str, float]]] = {}
-        count = len(_TOKEN.findall(text))
-        for condition in ("typos", "asr", "fill"):
-            if rate := draws.conditions[condition]:
-                for place, number in enumerate(draws.numbers(count, condition, turn)):
-                    if number < rate:
-                        chosen.setdefault(place, []).append((condition, number))
-
-        def in_words(found: re.Match[str]) -> str:
-            is_chosen = draws.happens("numbers", turn, found[0])
-            return LISTS["numbers"][int(found[0])] if is_chosen else found[0]
-
-        output, place = "", 0
-        for part, name in self._parts(text):
-            altered = ""
-            if name and draws.happens("names", turn, name):
-                altered = self._misnamed(name, draws.generator("names", turn, name))
-            altered = altered or self._reworded(part, name, place, chosen)
-            output += altered if name else _NUMBER.sub(in_words, altered)
-            place += len(_TOKEN.findall(part))
-        return output
-
-    def _reworded(
-        self, part: str, name: str, first: int, chosen: Mapping[int, list[tuple[str, float]]]
-    ) -> str:
-        """Return a part of a text with noise in its words, which are numbered from `first`."""
-        output, done = "", 0
-        for place, token in enumerate(_TOKEN.finditer(part), start=first):
-            for word in self._alterations(token[0], chosen[place]) if place in chosen else ():
-                before = output + part[done : token.start()]
-                if not name or self._finds_same(name, before + word + part[token.end() :]):
-                    output, done = before + word, token.end()
+        names = self._names_in(text)
+        edits: dict[tuple[int, int], str] = {}
+        for start, end, name in names:
+            if stress.happens("names", turn, name):
+                altered = self._misnamed(name, stress.generator("names", turn, name))
+                edits |= {(start, end): altered} if altered else {}
+        words = [*_TOKEN.finditer(text)]
+        chosen = [
+            (words[place], condition, seed)
+            for condition in ("typos", "asr", "fill")
+            for place, seed in stress.affected(len(words), condition, turn)
+        ]
+        for word, condition, seed in sorted(chosen, key=lambda choice: choice[0].start()):
+            own = next((own for own in names if own[0] <= word.start() < own[1]), None)
+            if word.span() in edits or (own and own[:2] in edits):
+                continue
+            for altered in self._alterations(word[0], condition, seed):
+                changed = {**edits, word.span(): altered}
+                if own is None or self._finds_same(own[2], _edited(text, changed, *own[:2])):
+                    edits = changed
                     break
-        return output + part[done:]
+        if stress.conditions["numbers"]:
+            for number in _NUMBER.finditer(text):
+                is_in_name = any(start <= number.start() < end for start, end, _ in names)
+                if not is_in_name and stress.happens("numbers", turn, number[0]):
+                    edits[number.span()] = LISTS["numbers"][int(number[0])]
+        return _edited(text, edits, 0, len(text))
 
-    def _alterations(self, word: str, chosen: Iterable[tuple[str, float]]) -> Iterator[str]:
-        """Yield alterations of a word that can be decoded, for conditions and random numbers."""
+    def _alterations(self, word: str, condition: str, seed: float) -> Iterator[str]:
+        """Yield alterations of a word that can be decoded."""
         low = word.lower()
-        for condition, number in chosen if word.replace("'", "").isalpha() else ():
-            if condition == "fill":
-                rng = Random(number)
-                (filler,) = rng.choice(table("fillers.txt"))
-                yield f"{filler} {word} {word}" if rng.random() < REPEATED else f"{filler} {word}"
-            elif len(word) >= SHORTEST or (condition == "asr" and low in _homophones()):
-                rng = Random(number)
-                for _ in range(ATTEMPTS):
-                    altered = (typo if condition == "typos" else misheard)(low, rng)
-                    if self._is_decodable(low, altered):
-                        yield altered.capitalize() if word[0].isupper() else altered
+        if not word.replace("'", "").isalpha():
+            return
+        if condition == "fill":
+            rng = Random(seed)
+            (filler,) = rng.choice(table("fillers.txt", 1))
+            yield f"{filler} {word} {word}" if rng.random() < REPEATED else f"{filler} {word}"
+        elif len(word) >= SHORTEST or (condition == "asr" and low in _homophones()):
+            rng = Random(seed)
+            for _ in range(ATTEMPTS):
+                altered = (typo if condition == "typos" else misheard)(low, rng)
+                if self._is_decodable(low, altered):
+                    yield altered.capitalize() if word[0].isupper() else altered
 
     def _misnamed(self, name: str, rng: Random) -> str:
         """Return a name with one or two errors, or with two words joined; "" if none is found."""
@@ -300,6 +295,16 @@ def _words(texts: Iterable[str]) -> set[str]:
     return {word for word in words if not any(map(str.isdigit, word))}
 
 
+def _edited(text: str, edits: Mapping[tuple[int, int], str], start: int, end: int) -> str:
+    """Return a part of a text in which other texts replace some places."""
+    output = ""
+    for place, after in sorted(edits):
+        if start <= place < end:
+            output += text[start:place] + edits[place, after]
+            start = after
+    return output + text[start:end]
+
+
 def _shortened(word: str, count: int) -> set[str]:
     """Return a word without up to `count` letters; two words with so many edits share a result."""
     found = {word}
@@ -311,10 +316,10 @@ def _shortened(word: str, count: int) -> set[str]:
 class NoisyUser:
     """A user whose messages have noise; `meant` in a message is the text without noise."""
 
-    def __init__(self, user: User, noise: Noise, draws: StressDraws) -> None:
+    def __init__(self, user: User, noise: Noise, stress: Stress) -> None:
         self._user = user
         self._noise = noise
-        self._draws = draws
+        self._stress = stress
         self._turn = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -339,7 +344,7 @@ class NoisyUser:
             return None
         message = user_message(said) if isinstance(said, str) else said
         text = message["content"]
-        noisy = self._noise.noised(text, self._draws, self._turn)
+        noisy = self._noise.noised(text, self._stress, self._turn)
         self._turn += 1
         return said if noisy == text else {**message, "content": noisy, MEANT: text}
 
@@ -347,5 +352,5 @@ class NoisyUser:
 def noisy_users(make_user: MakeUser, noise: Noise, conditions: Conditions) -> MakeUser:
     """Return a function that creates a user and adds noise to its messages."""
     return lambda planned, record: NoisyUser(
-        make_user(planned, record), noise, StressDraws.of(conditions, planned)
+        make_user(planned, record), noise, Stress(conditions, planned, record)
     )

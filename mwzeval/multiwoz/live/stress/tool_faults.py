@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
-from mwzeval.conversation.messages import is_error
-from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.trajectory import Planned, Record
-from mwzeval.multiwoz.goals.goal import Goal
-from mwzeval.multiwoz.live.stress.conditions import TOOL_FAULTS, Conditions, StressDraws, StressLog
-from mwzeval.multiwoz.live.tools import Arguments, DatabaseTools, Result, checked_call
+from mwzeval.multiwoz.formats.functions import Function
+from mwzeval.multiwoz.live.stress.conditions import TOOL_FAULTS, Conditions, Stress, known_values
+from mwzeval.multiwoz.live.tools import Arguments, DatabaseTools, Result, Tools
 from mwzeval.multiwoz.schema import UNKNOWN_VALUES, VENUE_DOMAINS
 from mwzeval.statistics.trials import trial_name
 
@@ -38,12 +36,10 @@ def tools_of(
     database: DatabaseTools, planned: Planned, conditions: Conditions, record: Record
 ) -> Tools:
     """Return the functions of a dialogue, with faults if there are such conditions."""
+    if conditions.of(TOOL_FAULTS):
+        return FaultyTools(database, planned, Stress(conditions, planned, record))
     key = trial_name(planned.item, planned.trial)
-    tools = database.of_dialogue(planned.seed, key, planned.goal)
-    if not conditions.of(TOOL_FAULTS):
-        return tools
-    draws = StressDraws.of(conditions, planned)
-    return FaultyTools(tools, database, planned.goal or {}, draws, StressLog(record))
+    return database.of_dialogue(planned.seed, key, planned.goal)
 
 
 def schema_of(conditions: Conditions) -> Sequence[Mapping[str, Any]]:
@@ -62,86 +58,66 @@ def _schema_with_note() -> Sequence[Mapping[str, Any]]:
     return schema
 
 
-@lru_cache(maxsize=2**5)
-def _values(database: DatabaseTools, domain: str, slot: str) -> Sequence[str]:
-    """Return the known values of a slot in all venues."""
-    values = {str(row.get(slot, "")) for row in database.query(domain, ())}
-    return sorted(values - UNKNOWN_VALUES)
-
-
-class FaultyTools:
+class FaultyTools(Tools):
     """The functions of one dialogue, whose results may have faults.
 
-    `goal` is the goal that is judged. The faults depend on the calls and on `draws`.
+    The faults depend on the calls, the goal and the random choices of `stress`.
     """
 
-    def __init__(
-        self, tools: Tools, database: DatabaseTools, goal: Goal, draws: StressDraws, log: StressLog
-    ) -> None:
-        self._tools = tools
-        self._database = database
-        self._goal = goal
-        self._draws = draws
-        self._log = log
+    def __init__(self, database: DatabaseTools, planned: Planned, stress: Stress) -> None:
+        key = trial_name(planned.item, planned.trial)
+        super().__init__(database, f"{planned.seed} {key}", planned.goal or {})
+        self.schema = schema_of(stress.conditions)
+        self._stress = stress
         self._attempts: Counter[tuple[str, str]] = Counter()
         self._failed_calls = 0
         self._searched: set[str] = set()
         self._full: dict[str, str] = {}
         self._stale: dict[tuple[str, str], Mapping[str, str]] = {}
 
-    @property
-    def schema(self) -> Sequence[Mapping[str, Any]]:
-        """The JSON schema of the functions."""
-        return schema_of(self._draws.conditions)
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Return the result of a call, which may have a fault."""
-        result = self._tools.call(name, arguments)
-        if is_error(result):
-            return result
-        function, values = checked_call(name, arguments, self._database.rules)
-        kind, domain = function.kind, function.domain
-        changed = self._find if kind == "find" else self._book
-        fault = self._failed_call(name, kind, values) or changed(domain, values, result)
+    def _result(self, function: Function, values: Arguments) -> Result:
+        """Return the result of a call whose arguments are valid, which may have a fault."""
+        result = super()._result(function, values)
+        changed = self._found if function.kind == "find" else self._booked
+        fault = self._failure(function, values) or changed(function.domain, values, result)
         if fault is None:
             return result
-        self._log.fault(fault[0], domain, once=fault[0] in (STALE, FULL))
-        return fault[1]
+        kind, result = fault
+        self._stress.log_fault(kind, function.domain, once=kind in (STALE, FULL))
+        return result
 
-    def _failed_call(self, name: str, kind: str, values: Arguments) -> Fault:
+    def _failure(self, function: Function, values: Arguments) -> Fault:
         """Return the fault of a call that has to be repeated."""
-        key = name, "&".join(f"{slot}={values[slot]}" for slot in sorted(values))
+        key = function.name, "&".join(f"{slot}={values[slot]}" for slot in sorted(values))
         attempt = self._attempts[key]
         self._attempts[key] += 1
         if attempt > 1 or self._failed_calls == MOST_FAILED_CALLS:
             return None
-        draws = self._draws
-        fails = draws.happens(ERRORS, *key)
+        stress = self._stress
+        fails = stress.happens(ERRORS, *key)
         if attempt and fails:
-            fails = draws.number(ERRORS, *key, "again") < FAILS_AGAIN
+            fails = stress.number(ERRORS, *key, "again") < FAILS_AGAIN
         if fails:
             self._failed_calls += 1
             reason = "the service does not answer at present: try again"
             return ERRORS, {"status": UNAVAILABLE, "reason": reason}
-        if attempt or kind != "book" or not draws.happens(TIMEOUTS, *key):
+        if attempt or function.kind != "book" or not stress.happens(TIMEOUTS, *key):
             return None
         self._failed_calls += 1
         reason = "timed out: it is not known whether it was carried out"
         return TIMEOUTS, {"status": NOT_KNOWN, "reason": reason}
 
-    def _find(self, domain: str, values: Arguments, result: Result) -> Fault:
+    def _found(self, domain: str, values: Arguments, result: Result) -> Fault:
+        """Return an empty result for the first search, or a list with stale details."""
         if result["count"] and domain not in self._searched:
             self._searched.add(domain)
-            if self._draws.happens(EMPTY, domain):
+            if self._stress.happens(EMPTY, domain):
                 return EMPTY, {"count": 0, "results": []}
         is_list = result["count"] > 1 and "name" not in values
-        if not (is_list and domain in VENUE_DOMAINS and self._draws.conditions[STALE]):
+        if not (is_list and domain in VENUE_DOMAINS and self._stress.conditions[STALE]):
             return None
-        wrong = [self._wrong_detail(domain, row) for row in result["results"]]
-        if not any(wrong):
-            return None
-        rows = [{**row, **of_row} for row, of_row in zip(result["results"], wrong, strict=True)]
-        return STALE, {**result, "results": rows}
+        rows = [{**row, **self._wrong_detail(domain, row)} for row in result["results"]]
+        return (STALE, {**result, "results": rows}) if rows != result["results"] else None
 
     def _wrong_detail(self, domain: str, row: Mapping[str, Any]) -> Mapping[str, str]:
         """Return a slot of a venue with the value of another venue, or an empty mapping."""
@@ -149,19 +125,19 @@ class FaultyTools:
         if key not in self._stale:
             self._stale[key] = {}
             known = [slot for slot in STALE_SLOTS if row.get(slot, "") not in UNKNOWN_VALUES]
-            if known and self._draws.happens(STALE, *key):
-                rng = self._draws.generator(STALE, *key)
+            if known and self._stress.happens(STALE, *key):
+                rng = self._stress.generator(STALE, *key)
                 slot = rng.choice(known)
-                others = [v for v in _values(self._database, domain, slot) if v != row[slot]]
+                others = [v for v in known_values(self._shared, domain, slot) if v != row[slot]]
                 self._stale[key] = {slot: rng.choice(others)} if others else {}
         return self._stale[key]
 
-    def _book(self, domain: str, _: Arguments, result: Result) -> Fault:
+    def _booked(self, domain: str, _: Arguments, result: Result) -> Fault:
         """Refuse the first venue that is booked and satisfies the goal, if there is another one."""
         name = result.get("name")  # that of the booked restaurant or hotel
-        if name and domain not in self._full and self._draws.happens(FULL, domain):
+        if name and domain not in self._full and self._stress.happens(FULL, domain):
             info = self._goal.get(domain, {}).get("info", {})
-            satisfying = {row["name"] for row in self._database.query(domain, info.items())}
+            satisfying = {row["name"] for row in self._shared.query(domain, info.items())}
             if name in satisfying and len(satisfying) > 1 and "name" not in info:
                 self._full[domain] = name
         if not name or name != self._full.get(domain):

@@ -21,7 +21,7 @@ from mwzeval.multiwoz.goals.goal import ORDERING, Goal, tried
 from mwzeval.multiwoz.live.episodes import ActSetting, WordSetting
 from mwzeval.multiwoz.live.options import LiveOptions
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.stress.conditions import FOLDER, StressDraws, parse_conditions
+from mwzeval.multiwoz.live.stress.conditions import FOLDER, Stress, parse_conditions
 from mwzeval.multiwoz.live.stress.goal_changes import (
     ChangingUser,
     PlannedChange,
@@ -56,8 +56,8 @@ def planned(goal: Goal, seed: int = 0) -> Planned:
 
 
 def plan_of(goal: Goal, stress: str, seed: int = 0) -> list[PlannedChange]:
-    draws = StressDraws.of(parse_conditions(stress), planned(goal, seed))
-    return planned_changes(goal, sample()[0], draws)
+    dialogue = Stress(parse_conditions(stress), planned(goal, seed), Record())
+    return planned_changes(goal, sample()[0], dialogue)
 
 
 def user(goal: Goal, stress: str, seed: int = 0) -> LiveUser:

@@ -13,15 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.messages import turns_of
-from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.cues import keyed_lines
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
-from mwzeval.multiwoz.live.stress.conditions import LAYERS, StressDraws, parse_conditions
-from mwzeval.multiwoz.live.stress.noise import MOST_EDITS, Noise, table, terse
+from mwzeval.multiwoz.live.stress.conditions import (
+    LAYERS,
+    Conditions,
+    Stress,
+    parse_conditions,
+    table,
+)
+from mwzeval.multiwoz.live.stress.noise import MOST_EDITS, Noise, terse
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
@@ -43,8 +49,12 @@ def noise() -> Noise:
     return Noise(sample_tables(), town())
 
 
-def noised(text: str, stress: str, key: str = "0/a/1", turn: int = 0) -> str:
-    return noise().noised(text, StressDraws(parse_conditions(stress), key), turn)
+def dialogue(conditions: Conditions, item: str) -> Stress:
+    return Stress(conditions, Planned(item, {}), Record())
+
+
+def noised(text: str, stress: str, item: str = "a", turn: int = 0) -> str:
+    return noise().noised(text, dialogue(parse_conditions(stress), item), turn)
 
 
 def digits(text: str) -> list[str]:
@@ -63,11 +73,11 @@ def test_word_tables_have_no_values() -> None:
         | {v for slot in SPELLINGS if slot != "word" for v in SPELLINGS[slot]}
         | {*LISTS["numbers"]}
     )
-    pairs = table("homophones.tsv")
-    assert (len(pairs), len(table("phonetic.tsv"))) == (40, 25)
+    pairs = table("homophones.tsv", 2)
+    assert (len(pairs), len(table("phonetic.tsv", 2))) == (40, 25)
     assert values.isdisjoint(word for pair in pairs for word in pair)
     assert all(
-        Levenshtein.distance(*pair) <= MOST_EDITS for pair in (*pairs, *table("phonetic.tsv"))
+        Levenshtein.distance(*pair) <= MOST_EDITS for pair in (*pairs, *table("phonetic.tsv", 2))
     )
     fields = {column for rows in sample_tables().values() for row in rows for column in row}
     domains = " ".join(text for lines in keyed_lines("domain_words.tsv").values() for text in lines)
@@ -75,7 +85,7 @@ def test_word_tables_have_no_values() -> None:
     words = re.findall(r"[a-z']+", " ".join((*values, *fields, domains)).lower())
     meaning = {word for word in words if len(word) > 3} - set(re.findall(r"[a-z']+", said.lower()))
     meaning |= {*sample_tables(), *fields, *values}
-    for (talk,) in table("small_talk.txt"):
+    for (talk,) in table("small_talk.txt", 1):
         assert len(talk) <= 45
         assert meaning.isdisjoint(re.findall(r"[a-z']+", talk.lower())), talk
 
@@ -88,7 +98,7 @@ def test_long_words_stay(text: str) -> None:
 def test_letters_with_a_longer_lower_case_move_nothing() -> None:
     before, name, after = "İİİİİİ and ", "the pewter ladle", ", call 01632960273"
     for key in range(20):
-        noisy = noised(before + name + after, "names=1", f"0/{key}/1")
+        noisy = noised(before + name + after, "names=1", str(key))
         assert noisy.startswith(before)
         assert noisy.endswith(after)
 
@@ -172,7 +182,7 @@ def decoded(tables: Any, database: DatabaseTools, own: Noise, draws: int) -> int
             for stress in ("typos=1", "names=1", "asr=1"):
                 conditions = parse_conditions(stress)
                 altered = {
-                    own.noised(value, StressDraws(conditions, str(key)), 0) for key in range(draws)
+                    own.noised(value, dialogue(conditions, str(key)), 0) for key in range(draws)
                 } - {value}
                 count += len(altered)
                 for text in altered:
