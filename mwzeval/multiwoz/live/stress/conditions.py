@@ -89,29 +89,24 @@ def parse_conditions(text: str) -> Conditions:
 
     Raises `UsageError` for unknown names, and for rates that are not possible.
     """
-    rates = dict(_OFF)
-    given: list[str] = []
+    rates, known = dict(_OFF), {**PRESETS, **_OFF}
+    given: set[str] = set()
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, rate = (piece.strip() for piece in part.partition("="))
+        if name not in known:
+            hint = f"{did_you_mean(name, known)} (known: {', '.join(known)})"
+            raise UsageError(f'--stress: unknown condition "{shorten(name)}"{hint}')
         if name in given:
             raise UsageError(f"--stress: {name} is given twice")
-        if name in PRESETS:
-            if equals:
-                raise UsageError(f"--stress: {name} is a preset, which has no rate of its own")
-            if given:
-                raise UsageError(
-                    f"--stress: {name} is a preset; only one preset is possible, before all rates"
-                )
-            rates.update(PRESETS[name])
-        elif name not in rates:
-            known = {**PRESETS, **rates}
-            hint = did_you_mean(name, known)
+        if name not in PRESETS:
+            rates[name] = _checked_rate(name, rate)
+        elif equals or given:
             raise UsageError(
-                f'--stress: unknown condition "{shorten(name)}"{hint} (known: {", ".join(known)})'
+                f"--stress: {name} is a preset: name one preset without a rate, before all rates"
             )
         else:
-            rates[name] = _checked_rate(name, rate)
-        given.append(name)
+            rates.update(PRESETS[name])
+        given.add(name)
     if rates["passive"] + rates["rush"] > 1:
         raise UsageError("--stress: passive and rush together must be at most 1")
     changed = {name: rate for name, rate in rates.items() if rate != _OFF[name]}
@@ -124,15 +119,13 @@ def _checked_rate(name: str, text: str) -> float:
         rate = float(text)
     except ValueError:
         rate = math.nan
+    is_possible, expected = 0 <= rate <= 1, "a rate from 0 to 1"
     if name == IMPATIENT:
-        if rate == 0 or (LEAST_PATIENCE <= rate <= MOST_TURNS and rate.is_integer()):
-            return rate
+        is_possible = rate == 0 or (rate in range(LEAST_PATIENCE, MOST_TURNS + 1))
         turns = f"from {LEAST_PATIENCE} to {MOST_TURNS}"
         expected = f"a whole number of turns {turns}, or 0 for none"
-    elif 0 <= rate <= 1:
+    if is_possible:
         return rate
-    else:
-        expected = "a rate from 0 to 1"
     example = f"{name}={_HARD[name]:g}"
     raise UsageError(f'--stress: {name} must be {expected}, as in {example}, not "{shorten(text)}"')
 
@@ -208,30 +201,30 @@ class Stress:
         return Random(self._text(condition, key))
 
     def _text(self, condition: str, key: tuple[object, ...]) -> str:
-        text = f"{self._dialogue}/{condition}"
-        for part in key:
-            text += f"/{part}"
-        return text
+        return "/".join([self._dialogue, condition, *map(str, key)])
 
     def log_fault(self, kind: str, domain: str, *, once: bool = False) -> None:
         """Record a fault of a tool in the current turn, `once` if it has occurred there before."""
-        event = {"kind": kind, "domain": domain, "turn": self._messages() - 1}
-        if not once or event not in self._record.more[STRESS].get("faults", ()):
-            self._add("faults", event)
+        events = self._events("faults")
+        event = {"kind": kind, "domain": domain, "turn": self._turns - 1}
+        if not once or event not in events:
+            self.log("faults", [*events, event])
 
     def log_change(self, kind: str, domain: str, slot: str) -> None:
         """Record a change that the user states in the message that it begins now."""
-        event = {"kind": kind, "domain": domain, "slot": slot, "turn": self._messages()}
-        self._add("changes", event)
+        event = {"kind": kind, "domain": domain, "slot": slot, "turn": self._turns}
+        self.log("changes", [*self._events("changes"), event])
 
     def log(self, key: str, value: Any) -> None:
         """Record another entry, such as the user's `mood`."""
         self._record.keep({STRESS: {**self._record.more[STRESS], key: value}})
 
-    def _add(self, key: str, event: Mapping[str, Any]) -> None:
-        self.log(key, [*self._record.more[STRESS].get(key, ()), event])
+    def _events(self, key: str) -> Sequence[Any]:
+        events: Sequence[Any] = self._record.more[STRESS].get(key, ())
+        return events
 
-    def _messages(self) -> int:
-        """Return the number of user messages before now, or of act-level turns."""
+    @property
+    def _turns(self) -> int:
+        """The number of user messages before now, or of act-level turns."""
         said: int = sum(message.get("role") == USER_ROLE for message in self._record.messages)
         return said + len(self._record.acts)

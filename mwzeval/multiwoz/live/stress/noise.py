@@ -73,17 +73,17 @@ def _homophones() -> Mapping[str, str]:
     return {a: b for pair in table("homophones.tsv", 2) for a, b in (pair, pair[::-1])}
 
 
-@lru_cache(maxsize=16)
-def _left_out(kind: str, pattern: str) -> re.Pattern[str]:
-    texts = [re.escape(text) for its_kind, text in table("openers.tsv", 2) if its_kind == kind]
-    return re.compile(pattern.format("|".join(sorted(texts, key=len, reverse=True))), re.IGNORECASE)
+@lru_cache(maxsize=2**4)
+def _pattern(kind: str, pattern: str) -> re.Pattern[str]:
+    texts = sorted(keyed_lines("stress/openers.tsv")[kind], key=len, reverse=True)
+    return re.compile(pattern.format("|".join(map(re.escape, texts))), re.IGNORECASE)
 
 
 def terse(text: str) -> str:
     """Return a text without openers and courtesies."""
-    opener = _left_out("opener", r"^(?:{})(?: an?)? (?=\w)")
+    opener = _pattern("opener", r"^(?:{})(?: an?)? (?=\w)")
     short = " ".join(opener.sub("", sentence) for sentence in re.split(r"(?<=[.?!]) ", text))
-    short = _left_out("courtesy", r"\b(?:{})\b,?").sub("", short)
+    short = _pattern("courtesy", r"\b(?:{})\b,?").sub("", short)
     short = " ".join(re.sub(r"[ ,]+(?=[.?!,])", "", short).split()).lstrip(" ,.!")
     return short.removesuffix(".") if short not in ("", text) else text
 
@@ -131,18 +131,13 @@ class Noise:
         for name in sorted(self._domains, key=len, reverse=True):
             first = _TOKEN.findall(name)[0]
             self._names[first] = (*self._names.get(first, ()), name)
-        cells = {
-            (column, value)
-            for rows in tables.values()
-            for row in rows
-            for column, value in row.items()
-            if isinstance(value, str)
-        }
-        values = _words(value for column, value in cells if column != "introduction")
+        cells = [cell for rows in tables.values() for row in rows for cell in row.items()]
+        texts = {(column, value) for column, value in cells if isinstance(value, str)}
+        values = _words(value for column, value in texts if column != "introduction")
         values |= _words(value for slot in SPELLINGS.values() for value in slot)
         values |= {*LISTS["numbers"], *LISTS["tens"]}
         wordings = _words(line for lines in keyed_lines("wordings.tsv").values() for line in lines)
-        self._known = values | wordings | _words(value for _, value in cells)
+        self._known = values | wordings | _words(value for _, value in texts)
         self._values: dict[str, list[str]] = {}
         """Maps words without up to `MOST_EDITS` of their letters to these words."""
         for word in values:
@@ -272,9 +267,8 @@ class Noise:
 
     def _is_decodable(self, right: str, altered: str) -> bool:
         """Return whether a word is altered, is no other known word, and `right` is the nearest."""
-        if altered == right or (altered in self._known and _homophones().get(right) != altered):
-            return False
-        if len(altered) > MOST_LETTERS:
+        is_other_word = altered in self._known and _homophones().get(right) != altered
+        if altered == right or is_other_word or len(altered) > MOST_LETTERS:
             return False
         edits = Levenshtein.distance(right, altered)
         return edits <= MOST_EDITS and not any(
