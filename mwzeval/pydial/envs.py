@@ -46,7 +46,7 @@ def check_options(options: Any, known: str) -> None:
 
 
 def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | None:
-    """Return the goal in the options of `reset`, None if they contain no goal.
+    """Return the goal in the options of `reset`, or None if they contain no goal.
 
     Raises `UsageError` for a goal that is invalid in the domain, and for unknown options.
     """

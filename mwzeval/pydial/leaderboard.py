@@ -37,7 +37,7 @@ class PublishedResults:
     cross: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
-        """Return a result of the paper, None if the paper does not report it.
+        """Return a result of the paper, or None if the paper does not report it.
 
         `policy` is its name in the paper, `dialogues` the number of training dialogues, `of`
         "success" (percent) or "reward" (per dialogue).
@@ -46,7 +46,7 @@ class PublishedResults:
         return None if pair is None else pair[of == "reward"]
 
     def mean(self, tasks: Sequence[str], policy: str, dialogues: int, of: str) -> float | None:
-        """Return the mean result over tasks (see `figure`), None if any is missing."""
+        """Return the mean result over tasks (see `figure`), or None if any is missing."""
         found = [self.figure(task, policy, dialogues, of) for task in tasks]
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(tasks) else None

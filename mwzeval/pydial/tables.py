@@ -177,7 +177,7 @@ def records_of(
 
 
 def _published(tasks: Sequence[str], policy: str, dialogues: int, figure: str) -> float | None:
-    """Return the mean of the paper's results, None if any is missing."""
+    """Return the mean of the paper's results, or None if any is missing."""
     label = PRESETS[policy].published
     return None if label is None else published_results().mean(tasks, label, dialogues, figure)
 

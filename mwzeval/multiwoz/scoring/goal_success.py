@@ -83,7 +83,7 @@ class NormalizedTurn(NamedTuple):
 class DomainTurn(NamedTuple):
     """The acts of one system turn in one domain.
 
-    `found` are the venues that the turn may offer, None if it makes no offer.
+    `found` are the venues that the turn may offer, or None if it makes no offer.
     """
 
     found: tuple[str, ...] | None
@@ -132,7 +132,7 @@ def placeholders_in(response: str) -> Placeholders:
 
 
 def found_by(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
-    """Return the venues that a turn may offer, None if it makes no offer."""
+    """Return the venues that a turn may offer, or None if it makes no offer."""
     marker = OFFERED_BY.get(domain)
     if marker is None or marker not in turn.response:
         return None

@@ -1,7 +1,7 @@
 """A2C: advantage actor-critic with a replay memory of whole dialogues.
 
 Source: Casanueva et al. (2017) and its published program. As in that program, the off-policy update
-has no correction, and with the settings `PAPER`, actions are never sampled from the policy.
+has no importance weights. With the settings `PAPER`, actions are never sampled from the policy.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class A2CSettings:
     drop_last: bool = True
     """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     draws: Draws = "never"
-    """When actions are sampled from the policy. At other times, the most probable action is chosen,
-    which may repeat unsuccessful actions in similar beliefs."""
+    """When actions are sampled from the policy. At other times, the most probable action is chosen;
+    an unsuccessful action may then be repeated in similar beliefs."""
 
 
 PAPER = A2CSettings()

@@ -56,8 +56,8 @@ class DQNSettings:
     drop_last: bool = True
     """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     next_mask: Literal["next", "final"] = "next"
-    """The mask for the next state: its own mask, or the mask at the end of the dialogue, as in the
-    program of 2018, where all transitions of a dialogue share one belief."""
+    """Whether the next state has its own mask or the mask at the end of the dialogue. The program
+    of 2018 used the latter, because all transitions of a dialogue shared one belief."""
 
 
 PAPER = DQNSettings()
@@ -85,7 +85,7 @@ class Transitions:
         return min(self.added, self.capacity)
 
     def add(self, **values: Any) -> None:
-        """Add a transition; a full buffer overwrites the oldest one."""
+        """Add a transition; a full buffer overwrites the oldest transition."""
         if not self.columns:
             # The system allocates memory pages only when they are written to.
             self.columns = {

@@ -57,8 +57,8 @@ class ENACSettings:
     """Number of new dialogues between updates."""
     exploration: Exploration = Exploration()  # noqa: RUF009
     importance: tuple[float, float] = (0.5, 1.0)
-    """Limits of the importance weight of a reward, which is the present probability of the actions
-    divided by their probability when they were chosen."""
+    """Limits of the importance weight of a reward. The weight is the present probability of the
+    actions divided by their probability when they were chosen."""
     credit: Literal["last", "return"] = "last"
     """The value of a dialogue: its last reward (as in the published program), or its return."""
     cutoff: float = 1e-10
@@ -190,13 +190,13 @@ def natural_gradient(
     values: NDArray[np.float64],
     cutoff: float,
 ) -> list[NDArray[np.float64]]:
-    """Return pinv(G) R without the baseline: for each linear layer, weights and biases.
+    """Return pinv(G) R as arrays with the shapes of the layers' weights and biases.
 
-    The row of a dialogue in G is its gradient, followed by a 1 (the column of the baseline). For
-    each linear layer, `inputs` has its inputs, shape (turns, in), and `returned` the gradients at
-    its outputs, shape (turns, out). `lengths` has the number of turns of each dialogue; `values` is
-    R, shape (dialogues,); eigenvalues of GGᵀ below the fraction `cutoff` of the largest count as 0.
-    Raises `LinAlgError` if the eigenvalues cannot be computed.
+    The row of a dialogue in G is its gradient, followed by a 1 (the column of the baseline, which
+    is not returned). For each linear layer, `inputs` has its inputs, shape (turns, in), and
+    `returned` the gradients at its outputs, shape (turns, out). `lengths` has the number of turns
+    of each dialogue. `values` is R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction
+    `cutoff` of the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
     """
     number = len(lengths)
     starts = np.cumsum([0, *lengths[:-1]])
@@ -206,7 +206,7 @@ def natural_gradient(
     rows: list[NDArray[np.float64]] = []
     shapes: list[tuple[Any, tuple[int, int]]] = []
     for before, back in zip(inputs, returned, strict=True):
-        used = before.any(0)  # many inputs are always zero
+        used = before.any(0)  # inputs that are always zero are skipped
         active = before[:, used]
         weights = np.empty((number, back.shape[1], active.shape[1]))
         for row, of in zip(weights, dialogues, strict=True):

@@ -39,9 +39,9 @@ class GPSarsaSettings:
     threshold: float = 0.001
     """ν: the minimum distance between a new point and its projection on the dictionary."""
     training_scale: float = 3.0
-    """In training, Q is sampled with its standard deviation multiplied by this factor."""
+    """When Q is sampled in training, its standard deviation is multiplied by this factor."""
     test_scale: float = 1.0
-    """The corresponding factor in tests; 0 selects the mean."""
+    """The corresponding factor in tests. With 0, the mean of Q is used."""
 
 
 PAPER = GPSarsaSettings()
@@ -131,7 +131,7 @@ class Block:
         return self._places[: self.number]
 
     def restore(self, points: Vector, places: NDArray[np.intp]) -> None:
-        """Replace the points; afterwards, the block can only predict."""
+        """Replace the points; afterwards, the block can predict but not learn."""
         self.number, self._points, self._places = len(points), points, places
 
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
@@ -298,7 +298,7 @@ class SparseTemporalDifference:
         self._take_in(added, weights)
 
     def _entered(self, pair: _Pair, capacity: int) -> Vector:
-        """Return the projection of a pair on the points; a new pair becomes a point first."""
+        """Return the projection of a pair on the points. A novel pair first becomes a point."""
         projection = np.zeros(capacity)
         block = self.blocks[pair.action]
         if pair.novelty > self.threshold:

@@ -35,15 +35,16 @@ from mwzeval.pydial.simulator.system import (
 from mwzeval.pydial.simulator.view import Belief
 
 KNOWN, UNSURE, HEARD, CLOSE = 0.8, 0.6, 0.3, 0.2
-"""Probabilities: a value is known from `KNOWN`. From `HEARD`, the policy asks for confirmation, or
-for a selection if the value is at most `UNSURE` and the second value is less than `CLOSE` below."""
+"""Probabilities. A value is known if it has at least `KNOWN`. If it has at least `HEARD`, the
+policy asks for a selection (at most `UNSURE`, and the second value is less than `CLOSE` below) or
+for confirmation."""
 UNDECIDED = -2
 ENOUGH = 3
 """With more accepted slots than this, the policy makes an offer immediately."""
 
 
 def say_handcrafted(t: Shared, d: Dialogue) -> int:
-    """Create the act of the policy; return its summary action, -1 if there is none."""
+    """Create the act of the policy; return its summary action, or -1 if there is none."""
     action = _what_the_method_asks(t, d)
     if action == UNDECIDED:
         action = _make_sure(t, d)
@@ -81,7 +82,7 @@ def _what_the_method_asks(t: Shared, d: Dialogue) -> int:
 
 
 def _answer(t: Shared, d: Dialogue) -> bool:
-    """Answer about the named entity, or else the last offer; return False if both are missing."""
+    """Inform about the named entity or else the last offer; return False if both are missing."""
     name = d.best[t.name]
     if d.best_mass[t.name] < KNOWN or name == c.DONTCARE:
         name = d.last_offered
@@ -147,7 +148,7 @@ class HandcraftedPolicy:
         return belief.view.next_act
 
     def action(self, belief: Belief, rng: Rng) -> int:
-        """Return the index of the summary action for a belief, -1 if the act has none."""
+        """Return the index of the summary action for a belief, or -1 if the act has none."""
         d = belief.view.d
         before, d.rng = d.rng, rng
         try:

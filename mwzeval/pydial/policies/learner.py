@@ -52,8 +52,8 @@ class Learner(ActionPolicy, Protocol):
     """A policy that learns from dialogues.
 
     Each dialogue starts with `begin`. For each turn, `act` is called, then `record` with the action
-    and its reward; the last reward includes the reward for success. Finally, `end` starts learning.
-    Tests only call `act`. `view` selects the observed vector.
+    and its reward. The last reward includes the reward for success. Finally, `end` starts learning.
+    In tests, only `act` is called. `view` selects the observed vector.
     """
 
     view: ClassVar[View]

@@ -51,7 +51,7 @@ IN_NUMPY: Mapping[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "ReLU6": _relu6,
     "Tanh": _tanh,
 }
-"""Activations, by the names of PyTorch's modules; they modify their argument."""
+"""Activation functions by the names of PyTorch's modules; each function modifies its argument."""
 
 
 @cache
@@ -279,7 +279,7 @@ class NeuralPolicy(ABC):
         """Return the turns for learning.
 
         With `drop_last`, as in the published program, the last turn is omitted. Its reward minus
-        the reward of the first turn is added to the reward of the last but one.
+        the reward of the first turn is added to the reward of the preceding turn.
         """
         exchanges = self._exchanges
         if not self.drop_last:

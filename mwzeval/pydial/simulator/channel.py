@@ -1,7 +1,7 @@
 """The error model, which turns a user act into an N-best list of hypotheses with confidences.
 
 Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
-hypotheses come from Levenshtein confusion: acts, slots and values with similar spelling.
+hypotheses contain acts, slots and values with a similar spelling (by Levenshtein distance).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT = 0.2, 0.3
 TRIES = 25
 LOWEST, HIGHEST = 0.01, 0.99
 REDRAWS = 1000
-"""Maximum number of draws for a hypothesis that is not yet in the list."""
+"""Maximum number of attempts to draw a hypothesis that is not yet in the list."""
 
 
 def transmit(t: Shared, d: Dialogue) -> None:
@@ -65,7 +65,7 @@ def _copy_true_act(d: Dialogue, rank: int) -> None:
 
 
 def _make_list(t: Shared, d: Dialogue) -> int:
-    """Create the hypotheses; return the rank of the true act, -1 if it is absent."""
+    """Create the hypotheses. Return the rank of the true act, or -1 if it is absent."""
     position = 0
     if random(d) >= t.rate:
         length = weighted(d, t.lengths[c.CORRECT], t.length_number[c.CORRECT]) + 1
@@ -101,7 +101,7 @@ def _is_listed(d: Dialogue, last: int) -> bool:
 
 
 def _mishear(t: Shared, d: Dialogue, rank: int) -> bool:
-    """Write a wrong act at a rank of the list; return whether one was found."""
+    """Write a wrong act at a rank of the list; return whether a wrong act was found."""
     deepest = VALUE
     if d.user_items == 0 or slot_of(d.user_item[0]) == t.this:
         deepest = ACT

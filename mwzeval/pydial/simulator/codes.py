@@ -1,7 +1,7 @@
 """The codes of acts, slots, values and methods.
 
-The code of a slot is its index among all slots, the code of a value its index among the values of
-its slot. An item of an act is a single number (`coded`).
+The code of a slot is its index among all slots. The code of a value is its index among the values
+of the slot. An item of an act is coded as a single number (see `coded`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ HELLO, THANKYOU, ACK, BYE, INFORM, REQUEST, REQALTS = range(7)
 REQMORE, CONFIRM, AFFIRM, NEGATE, DENY, REPEAT, NULL, SELECT = range(7, 15)
 RESTART, SILENCE, HELP, BADACT = range(15, 19)
 FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 32, 32, 128
-"""Maximum number of words outside the domain in a dialogue: acts, slots, and values per slot."""
+"""Maximum numbers of acts, slots, and values per slot that are outside the domain in a dialogue."""
 OF_EACH_SLOT = ("", acts.DONTCARE, acts.NONE)
 _CODES_OF_EACH_SLOT = {acts.DONTCARE: 1, acts.NONE: 2}
 NO_VALUE, DONTCARE, NONE, FIRST_VALUE = range(4)
-"""Value codes that every slot has; the values of the ontology follow in its order."""
+"""Codes of the values that every slot has. The ontology's values follow in the ontology's order."""
 SLOT_BIT, NEGATED, VALUE_BITS = 32, 1 << 31, (1 << 31) - 1
 THIS, TYPE, NEAR = "", "type", "near"
-"""Special slots: values without a slot, the type of entity, and the slot `near`."""
+"""The slot of values that are given without a slot, the slot for the type of entity, and `near`."""
 UNCHECKED = ("count", "option")
 UNTOUCHED = (THIS, TYPE, "more")
 """Slots that users do not check, and slots without recognition errors."""
@@ -33,9 +33,9 @@ SILENT, REPEATED, THANKED, ACKNOWLEDGED, GREETED, SAID_BYE, NO_DISCOURSE_ACT = r
 NUMBER_OF_METHODS = len(METHODS)
 NO_METHOD, BY_CONSTRAINTS, BY_NAME, FINISHED, BY_ALTERNATIVES, RESTARTED = range(6)
 FIRST, SECOND, NEITHER = range(3)
-"""Results of `which`."""
+"""Results of the function `which`, which draws one of two events or neither."""
 INCORRECT, CORRECT = 0, 1
-"""First index of the parameters of N-best lists."""
+"""First index of the parameters of N-best lists: whether the true act is at the top."""
 HYPOTHESES = 6
 """The maximum length of an N-best list, including the null hypothesis."""
 (
@@ -61,7 +61,7 @@ def slot_of(item: int) -> int:
 
 
 def value_of(item: int) -> int:
-    """Return the value of an item, `NO_VALUE` if it has none."""
+    """Return the value of an item, or `NO_VALUE` if it has none."""
     return item & VALUE_BITS
 
 
@@ -106,5 +106,5 @@ class Codes:
         return self._value[slot] if slot < len(self._value) else _CODES_OF_EACH_SLOT
 
     def known(self, slot: str, text: str) -> int:
-        """Return the code of a value, -1 if the slot does not have this value."""
+        """Return the code of a value, or -1 if the slot does not have this value."""
         return self._value[self.slot[slot]].get(text, -1)

@@ -39,7 +39,7 @@ MODULES = codes, twister, goals, user, channel, tracker, system, step
 COMPILED_IN = "simulator/*.py", "acts.py", "domain.py", "user_parameters.py"
 """The files that contain the compiled code or its constants."""
 STEP, BEGIN, LOOK = range(3)
-"""What to do with a dialogue: take an action, begin a new one, or only observe it."""
+"""What to do with a dialogue: take an action, begin a new dialogue, or only observe."""
 _numba: Any = required(
     "numba",
     "batched",
@@ -96,8 +96,8 @@ def advance_function() -> Callable[..., int]:
     ) -> int:
         """Process each dialogue as `what` specifies, and write rewards, vectors and masks.
 
-        Returns the index of a dialogue for which no goal was found, -1 otherwise. The vector of a
-        finished dialogue becomes zero, and its mask does not change.
+        Returns the index of a dialogue for which no goal was found, or -1. In a finished dialogue,
+        the vector becomes zero and the mask does not change.
         """
         len(digest)
         t = shared[0]
@@ -134,11 +134,11 @@ def random_function() -> Callable[[Any, int], float]:
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is called from Python, and cache the result on disk.
 
-    Numba detects only changes of the function itself. Its cache key includes the values in a
-    closure, so each function has the digest of all code in its closure. The functions that it calls
-    are globals of a copy of the function, because compiled functions in a closure would differ
-    between processes. With NUMBA_DISABLE_JIT=1, nothing is compiled: plain Python runs, which is
-    much slower, and a debugger can be used.
+    Numba detects changes of this function but not of the functions that it calls. Numba's cache key
+    includes the values in a closure, so the digest of all code is put into the closure. The called
+    functions become globals of a copy of the function, because compiled functions in a closure
+    would differ between processes. With NUMBA_DISABLE_JIT=1, nothing is compiled: the code runs as
+    plain Python, which is much slower but allows a debugger.
     """
     known = {**function.__globals__, **functions()}
     function = FunctionType(function.__code__, known, function.__name__, None, function.__closure__)
@@ -154,12 +154,12 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _events: Any = import_module("numba.core.event")
 _watched: set[Any] = set()
-"""Entry points; a message is printed when the first one is compiled."""
+"""The entry points. A message is printed when the first entry point is compiled."""
 _told: list[bool] = []
 
 
 class _Compiling(_events.Listener):  # type: ignore[misc]
-    """Listens to numba's compilations; code loaded from the cache causes no event."""
+    """Listens to numba's compilation events. Loading code from the cache causes no event."""
 
     def on_start(self, event: Any) -> None:
         """Print a message for the first entry point."""
@@ -180,7 +180,7 @@ _events.register("numba:compile", _Compiling())
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def run(*arguments: Any) -> Any:
-        with np.errstate(over="ignore"):  # generators multiply modulo 2**64
+        with np.errstate(over="ignore"):  # multiplication modulo 2**64 is intended
             return function(*map(_with_fields, arguments))
 
     return run

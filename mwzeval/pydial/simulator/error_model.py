@@ -1,7 +1,7 @@
 """The parameters of the error model, which creates N-best lists with confidences.
 
 Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
-hypotheses come from Levenshtein confusion: acts, slots and values with similar spelling.
+hypotheses contain acts, slots and values with a similar spelling (by Levenshtein distance).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Neighbours:
         return tuple((b - a) / total for a, b in zip((0.0, *self.sums), self.sums, strict=False))
 
     def without(self, word: str) -> Neighbours:
-        """Return the same neighbors without one word."""
+        """Return a copy without the neighbor `word`."""
         kept = [(w, p) for w, p in zip(self.words, self.probabilities, strict=True) if w != word]
         return Neighbours([w for w, _ in kept], [p for _, p in kept])
 
@@ -49,8 +49,8 @@ class Neighbours:
 def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
     """Return the nearest words of each word by Levenshtein distance; ties are broken at random.
 
-    Weights are the inverse distances, scaled to sum 1, plus a constant. Words without a neighbor
-    are omitted.
+    The weight of a neighbor is its inverse distance, divided by the sum of all inverse distances,
+    plus a constant. Words without a neighbor are omitted.
     """
     from Levenshtein import distance
 
@@ -88,11 +88,12 @@ LEAST_DEVIATION, LEAST_DEVIATION_OF_REST = 1e-4, 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ErrorParameters:
-    """Parameters of a channel, for lists that begin with the true act and for other lists.
+    """Parameters of a channel: one set for lists that begin with the true act, one for other lists.
 
-    `lengths` are weights of the list lengths from 1. `positions` are weights of the rank, from 0,
-    of the true act in an incorrect list; at ranks beyond the end of the list, the act is absent.
-    `means` and `variances` are those of the confidence at each rank, and of the null hypothesis.
+    `lengths` are the weights of the list lengths 1, 2, … `positions` are the weights of the ranks
+    0, 1, … of the true act in an incorrect list; a rank beyond the end of the list means that the
+    act is absent. `means` and `variances` describe the confidence at each rank and of the null
+    hypothesis.
     """
 
     correct_lengths: tuple[float, ...]
@@ -124,7 +125,7 @@ ERROR_SETS: Mapping[str, ErrorParameters] = {
         incorrect_variances=(0.029, 0.02, 0.005, 0.002, 0.001, 0.003),
     ),
 }
-"""Parameters estimated from DSTC2; no task uses set2 and set4 of the original."""
+"""Parameters estimated from DSTC2, without the original's set2 and set4, which no task uses."""
 
 
 Confidences = tuple[tuple[float, float, float], ...]

@@ -56,7 +56,7 @@ def leave(d: Dialogue) -> None:
 
 
 def top_act(d: Dialogue) -> int:
-    """Return the name of the top act, -1 if the agenda is empty."""
+    """Return the name of the top act, or -1 if the agenda is empty."""
     return d.agenda_act[d.agenda - 1] if d.agenda > 0 else -1
 
 
@@ -77,7 +77,7 @@ def _mentions(d: Dialogue, begin: int, end: int, slot: int) -> bool:
 
 
 def drop_informs(d: Dialogue, slot: int) -> None:
-    """Remove informs, confirms and affirms that mention a slot."""
+    """Remove inform, confirm and affirm acts that mention a slot."""
     kept = begin = 0
     for index in range(d.agenda):
         end = d.agenda_end[index]
@@ -101,7 +101,7 @@ def _keep(d: Dialogue, act: int, begin: int, end: int, kept: int) -> None:
 
 
 def raise_informs(d: Dialogue, slot: int) -> bool:
-    """Move the informs about a slot to the top; return whether any exist."""
+    """Move the inform acts about a slot to the top; return whether there are any."""
     index, found = 0, 0
     for _ in range(d.agenda):
         begin, end = begin_of(d, index), d.agenda_end[index]
@@ -154,7 +154,7 @@ def constrains(d: Dialogue, slot: int) -> bool:
 
 
 def constraint_on(d: Dialogue, slot: int, negated: bool) -> int:
-    """Return the first value that the goal requires (or excludes), `c.NO_VALUE` without one."""
+    """Return the first required (or, if `negated`, excluded) value, or `c.NO_VALUE`."""
     for at in range(d.constraints):
         item = d.constraint[at]
         if slot_of(item) == slot and is_negated(item) == negated:
@@ -198,7 +198,7 @@ def use(t: Shared, d: Dialogue, slot: int, value: int) -> None:
 
 
 def accept_name(t: Shared, d: Dialogue, name: int) -> None:
-    """Add a constraint on this name, unless there is no name or the goal excludes it."""
+    """Add a constraint on this name, unless there is no name or the goal excludes the name."""
     if name == c.NO_VALUE:
         return
     refused = coded(t.name, name, True)
@@ -215,7 +215,7 @@ def refuse_name(t: Shared, d: Dialogue, name: int) -> None:
 
 
 def set_request(d: Dialogue, slot: int, value: int, only_known: bool) -> None:
-    """Store the answer to a request; without `only_known`, an unknown slot becomes a request."""
+    """Store the answer to a request. Unless `only_known` is true, a missing request is added."""
     for at in range(d.requests):
         if d.request_slot[at] == slot:
             d.request_value[at] = value
@@ -233,12 +233,12 @@ def forget_answers(d: Dialogue) -> None:
 
 
 def recommended(d: Dialogue) -> int:
-    """Return the last name that the system has recommended, `c.NO_VALUE` without one."""
+    """Return the last name that the system has recommended, or `c.NO_VALUE` if there is none."""
     return d.request_value[d.name_at]
 
 
 def next_unfilled(d: Dialogue, begin: int) -> int:
-    """Return the index of the next unanswered request, -1 if there is none."""
+    """Return the index of the next unanswered request, or -1 if there is none."""
     for at in range(begin, d.requests):
         if d.request_value[at] == c.NO_VALUE:
             return at
@@ -289,7 +289,7 @@ def _draw_constraints(t: Shared, d: Dialogue) -> bool:
 
 
 def _draw_requests(t: Shared, d: Dialogue) -> None:
-    """Add requests for the name and up to two slots that only users request."""
+    """Add requests for the name and for up to two slots that only users can request."""
     further = choose(d, FURTHER_REQUESTS + 1)
     rest, number = d.user_item, 0
     for index in range(t.requestables):
@@ -307,7 +307,7 @@ def _draw_requests(t: Shared, d: Dialogue) -> None:
 
 
 def draw_parameters(t: Shared, d: Dialogue) -> None:
-    """Draw the probabilities of the user's behavior and its patience."""
+    """Draw the user's patience and the probabilities of the user's behavior."""
     for index in range(len(d.parameter)):
         width = t.width[index]
         d.parameter[index] = t.low[index] + random(d) * width if width else t.low[index]

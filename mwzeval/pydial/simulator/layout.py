@@ -25,7 +25,7 @@ Items = Any
 Rows = Any
 """A set of entities."""
 Field = tuple[str, str, int | tuple[int, ...]]
-"""Name, kind and shape."""
+"""Name, number type and shape of a field."""
 MATCHES = 5
 """The vector includes match counts for the best 1, 2, … accepted slots, up to this number."""
 ABOUT_MATCHES = 5 * MATCHES
@@ -34,8 +34,8 @@ _PARAMETERS = len(PROBABILITIES)
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Capacities of records: slots; values of all slots together; entities; words in a set of
-    entities; turns; orders of constraints in a goal; values of the slot `near`.
+    """Maximum numbers of slots, of values of all slots together, of entities, of words in a set of
+    entities, of turns, of orders of constraints in a goal, and of values of the slot `near`.
     """
 
     slots: int = 32
@@ -109,11 +109,11 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         *((f"is_{kind}", "u1", slots) for kind in ("asked_by_user", "binary", "untouched")),
         ("is_unchecked", "u1", slots),
         ("rank", "i8", slots),  # alphabetical
-        ("hash", "u8", slots),  # of Python 2
+        ("hash", "u8", slots),  # hash in Python 2
         ("threshold", "f8", slots),
-        # values: those of slot s begin at first[s]
+        # values; the values of slot s begin at first[s]
         ("first", "i8", slots),
-        ("numbers", "i8", slots),  # of values in the ontology
+        ("numbers", "i8", slots),  # number of values in the ontology
         ("type_word", "i8", slots),
         ("yes", "i8", slots),
         ("no", "i8", slots),
@@ -124,7 +124,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("everything", "u8", words),
         ("having", "u8", (values, words)),
         ("value", kind, (entities, slots)),
-        ("alike", kind, (entities, slots)),  # equal numbers for values that differ only in case
+        ("alike", kind, (entities, slots)),  # values that differ only in case have equal numbers
         ("telling", "i8", slots),
         ("tellings", "i8", ()),
         ("named", "i8", values),  # the first entity with this name
@@ -156,13 +156,14 @@ def shared_fields(sizes: Sizes) -> list[Field]:
         ("value_place", "i8", slots),
         ("discourse_place", "i8", len(c.DISCOURSE_ACTS)),
         ("requested_place", "i8", slots),
-        # temporary memory: evidence of this turn (requested slots: -1 without evidence), and acts
+        # temporary memory: acts and the evidence of this turn (-1: no evidence that a slot is
+        # requested)
         ("evidence", "i8", slots),
         ("evidence_value", "i8", (slots, 2 * c.HYPOTHESES)),
         ("evidence_score", "f8", (slots, 2 * c.HYPOTHESES)),
         ("evidence_methods", "f8", c.NUMBER_OF_METHODS),
         ("evidence_requested", "f8", slots),
-        ("table", "i8", 16 * slots),  # of a Python 2 dictionary
+        ("table", "i8", 16 * slots),  # hash table of a Python 2 dictionary
         ("some", "u8", words),
         *((name, "i8", slots) for name in ("sampled", "asked", "swapped", "is_kept")),
     ]
@@ -199,7 +200,7 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         ("matches", "u1", ABOUT_MATCHES),
         # the user
         *_each("i8", "patience", "max_patience", "constraints", "requests", "agenda"),
-        ("name_at", "i8", ()),  # the index of the name in the requests
+        ("name_at", "i8", ()),  # the index of the request for the name
         ("parameter", "f8", _PARAMETERS),
         ("constraint", "i8", sizes.constraints),
         ("request_slot", "i8", slots),
@@ -215,7 +216,7 @@ def dialogue_fields(sizes: Sizes) -> list[Field]:
         ("hypothesis_act", "i8", c.HYPOTHESES),
         ("hypothesis_items", "i8", c.HYPOTHESES),
         ("score", "f8", c.HYPOTHESES),
-        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # last: interpreted
+        ("hypothesis_item", "i8", (c.HYPOTHESES + 1, said)),  # the last row: interpreted items
         ("system_act", "i8", 2),
         ("system_items", "i8", 2),
         ("system_item", "i8", (2, sizes.system_items)),

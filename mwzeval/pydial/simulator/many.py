@@ -37,7 +37,7 @@ from mwzeval.pydial.simulator.view import View
 
 
 class ManyDialogues:
-    """Parallel dialogues of a decision process; each place has a sequence of dialogues.
+    """Parallel dialogues of a decision process; each place runs a sequence of dialogues.
 
     `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are the last
     observations; a finished dialogue has a zero vector and the mask of its last action. `rewards`
@@ -119,7 +119,7 @@ class ManyDialogues:
         self._advance(np.where(which, BEGIN, LOOK), no_actions)
 
     def step(self, actions: NDArray[np.int64], begin: Mask | None = None) -> None:
-        """Take an action in each unfinished dialogue; begin a new one where `begin` is True.
+        """Take an action in each unfinished dialogue; begin a new dialogue where `begin` is True.
 
         Raises `DataError` for a domain without goals.
         """
@@ -148,7 +148,8 @@ class ManyDialogues:
 def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return records of zeros, in huge pages if the system supports them.
 
-    They are faster, as a step accesses a small part of every record. Only `empty` requests them.
+    Huge pages are faster, because a step accesses a small part of every record. Of NumPy's
+    functions, only `empty` requests huge pages.
     """
     records = np.empty(number, dtype=kind)
     records.view(np.uint8)[:] = 0

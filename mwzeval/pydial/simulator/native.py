@@ -36,7 +36,7 @@ def choose(d: Dialogue, number: int) -> int:
 
 
 def which(d: Dialogue, first: float, second: float) -> int:
-    """Return `FIRST` and `SECOND` with these probabilities, `NEITHER` otherwise."""
+    """Return `FIRST` or `SECOND` with the given probabilities, otherwise `NEITHER`."""
     drawn = d.rng.random()
     if drawn < first:
         return c.FIRST
@@ -84,7 +84,7 @@ def at_least_two(rows: Rows) -> bool:
 
 
 def nth(rows: Rows, number: int) -> int:
-    """Return the entity at an index of a set, -1 if the set is smaller."""
+    """Return the entity at an index of a set, or -1 if the set is smaller."""
     bits = rows[0]
     for _ in range(number):
         bits &= bits - 1

@@ -34,5 +34,5 @@ def _restored(state: tuple[Any, ...]) -> Rng:
 
 
 def rng_from(generator: Bits) -> Rng:
-    """Return the generator of one dialogue, seeded from a NumPy generator, which advances."""
+    """Return the generator of one dialogue, seeded with a number that `rng` draws."""
     return Rng(int(generator.integers(2**63)))

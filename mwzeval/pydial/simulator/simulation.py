@@ -82,7 +82,7 @@ class Simulation:
     The confusion table is drawn once, from `confusion_seed`. A dialogue depends only on its random
     numbers and the system's answers; in `legacy`, it also depends on earlier dialogues, because the
     tracker remembers an offer until `forget`. `make_user` creates users that replace the simulated
-    user. `t` and `d` are the records of `layout`.
+    user. `t` and `d` are the records `Shared` and `Dialogue` of `layout`.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class Simulation:
     def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
         """Start a dialogue and let the user act; return the belief after this act.
 
-        `rng` draws the user and all acts. If `talk` is given, `talk` draws the acts, so the same
-        user acts differently. With a `goal`, no goal is drawn.
+        `rng` draws the user and all acts. If the generator `talk` is given, it draws the acts, so
+        that the same user can act differently. With a `goal`, no goal is drawn.
         """
         self.draw_user(rng, goal)
         self._user, self.d.answer = None, answer
@@ -186,7 +186,7 @@ class Simulation:
         return self.belief
 
     def _let_user_answer(self, t: Shared, d: Dialogue) -> None:
-        """Let the user that replaces the simulated one answer, and copy its goal."""
+        """Let the user that replaces the simulated user answer, and copy the goal of this user."""
         assert self._user is not None
         self.view.put_user(self._user.answer(self.view.system_act))
         self.view.put_goal(self._user.goal)
@@ -194,9 +194,9 @@ class Simulation:
     def answer(self, act: Act) -> Result:
         """Carry out a system act, let the user answer, and return the result.
 
-        The dialogue ends if the system or the user has said goodbye, or if the user's answer
-        exceeds the maximum number of turns (this turn is not counted). Raises `UsageError` if the
-        dialogue is over or has not begun.
+        The dialogue ends if the system or the user has said goodbye, or if the user's answer would
+        exceed the maximum number of turns. This answer is not counted as a turn. Raises
+        `UsageError` if the dialogue is over or has not begun.
         """
         self._check()
         self.view.put_system(act)
@@ -208,7 +208,7 @@ class Simulation:
         return self._result(take(self.t, self.d, action))
 
     def act_of(self, action: int) -> Act:
-        """Return the system act of a summary action in the present state, without saying it."""
+        """Return the system act of a summary action in the present state; nothing changes."""
         self._check()
         say_action(self.t, self.d, action)
         return self.view.next_act
@@ -233,7 +233,7 @@ class Simulation:
         return bool(achieved(self.t, self.d))
 
     def spoken(self, act: Act) -> Act:
-        """Return an act, or goodbye instead if the user has probably said goodbye."""
+        """Return the act, or a goodbye if the user has probably said goodbye."""
         return BYE if self.d.discourse[c.SAID_BYE] > HEARD_BYE else act
 
 

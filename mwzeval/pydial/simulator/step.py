@@ -60,7 +60,7 @@ def take(t: Shared, d: Dialogue, action: int) -> float:
 
 
 def go_on(t: Shared, d: Dialogue) -> float:
-    """Output the next act, or goodbye if the user probably said goodbye; let the user answer.
+    """Output the next act, or a goodbye if the user probably said goodbye, and let the user answer.
 
     Return the reward. The dialogue ends after a goodbye or the maximum number of turns.
     """

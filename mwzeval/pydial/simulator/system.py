@@ -1,7 +1,7 @@
 """The system's observations and acts: summaries, vectors, masks, and acts of summary actions.
 
-Source: Casanueva et al. (2017), sections 3 and 4; vectors have the sizes of the published program
-(its Table 2), and masks its conditions.
+Source: Casanueva et al. (2017), sections 3 and 4; the sizes of vectors (Table 2) and the conditions
+of masks are those of the published program.
 
 Where the order of slots is arbitrary, `legacy` uses the order of the published program. The program
 ran on Python 2, whose dictionaries are ordered by hash. This order is the same in every run, so it
@@ -188,7 +188,7 @@ def has_thanked(d: Dialogue) -> bool:
 
 
 def top_name(t: Shared, d: Dialogue) -> int:
-    """Return the most probable name, `c.NO_VALUE` if none exceeds the probability of no name."""
+    """Return the most probable name, or `c.NO_VALUE` if it is more probable that there is none."""
     return d.best[t.name] if d.best_mass[t.name] > d.none[t.name] else c.NO_VALUE
 
 
@@ -304,7 +304,7 @@ def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
 
 
 def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
-    """Offer the first match, preferably the name `rather`, or inform that there is none."""
+    """Offer the match named `rather`, or else the first match, or inform that nothing matches."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return
@@ -320,7 +320,7 @@ def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
 
 
 def offer_another(t: Shared, d: Dialogue, excluded: int) -> None:
-    """Offer the first match except the first `excluded` offers, or inform that there is none."""
+    """Offer the first match other than the first `excluded` offers, or inform that none is left."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return
@@ -341,7 +341,7 @@ def offer_another(t: Shared, d: Dialogue, excluded: int) -> None:
 
 
 def _first(t: Shared, d: Dialogue) -> int:
-    """Return the first of `some` entities, or a random one without constraints."""
+    """Return the first of `some` entities or, without constraints, a random entity."""
     number = 0
     if at_least_two(t.some):
         for index in range(d.count):
@@ -414,7 +414,7 @@ def is_asked(t: Shared, d: Dialogue) -> bool:
 
 
 def say_answer(t: Shared, d: Dialogue, entity: int) -> None:
-    """Inform about the requested slots of an entity, or about a random slot without a request."""
+    """Inform about the requested slots of an entity or, without requests, about a random slot."""
     asked, number = t.asked, 0
     for index in range(t.requestables):
         slot = t.requestable[index]

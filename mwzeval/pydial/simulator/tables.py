@@ -64,7 +64,7 @@ def shared_record(
 ) -> tuple[Shared, Sizes]:
     """Return the shared data of a task's dialogues, and the sizes of its records.
 
-    The result is a record for plain Python, or for conversion to an array with `compiled`.
+    The record is used in plain Python or, with `compiled`, converted to an array.
     """
     sizes = sizes_for(codes, task, compiled=compiled)
     t: Any = SharedRecord(shared_fields(sizes))
@@ -155,7 +155,7 @@ def python2_hash(text: str) -> int:
 
 
 def in_words(rows: int, words: int) -> list[int]:
-    """Return a bit set in words of 64 bits; a single word may have any length."""
+    """Return a bit set, split into words of 64 bits; a single word may have any length."""
     if words == 1:
         return [rows]
     return [rows >> 64 * word & _ALL_BITS for word in range(words)]
@@ -253,7 +253,7 @@ def _put_vector(t: Shared, codes: Codes) -> None:
 
 
 def sibling_of(t: Shared) -> Shared:
-    """Return a copy with separate foreign words and separate temporary memory."""
+    """Return a copy with its own temporary memory and its own words outside the domain."""
     other = copy(t)
     names = [name for name, *_ in shared_fields(STANDARD)]
     for name in (

@@ -22,7 +22,7 @@ from mwzeval.pydial.simulator.view import Belief, View
 SAID, HEARD = "said", "heard"
 """Keys of a turn in a record: the user act and its N-best list."""
 SUCCESS, EXCHANGES, REWARD, FINAL_GOAL = "success", "exchanges", "reward", "final_goal"
-"""Keys of the result of a dialogue in a line."""
+"""Keys under which a line stores the result of a dialogue."""
 Answer = Callable[[Belief], Act]
 """Chooses the system act."""
 
@@ -50,7 +50,7 @@ def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
     system = str(HELLO)
     for exchange in exchanges:
         if not (isinstance(exchange, list | tuple) and len(exchange) == 2):
-            continue  # the file's validation reports it
+            continue  # the validation of the file reports this error
         user, answered = exchange
         if isinstance(user, Mapping):
             turns.append({"system": system, "user": user.get(SAID), HEARD: user.get(HEARD)})
@@ -141,7 +141,7 @@ class System:
         act = self._answer(belief)
         if self._record is not None:
             self._record.heard(str(user.simulation.spoken(act)))
-        if user.is_done:  # the answer to a goodbye is the end
+        if user.is_done:  # answering a goodbye ends the dialogue
             user.answer(act)
         return act
 
@@ -156,7 +156,7 @@ def hold_dialogue(
 ) -> Ending:
     """Run a dialogue of a simulation and return how it ended.
 
-    `note` and `failures` are arguments of `converse`. The user's `outcome` has the result.
+    `note` and `failures` are arguments of `converse`. The result is in the user's `outcome`.
     """
     task = user.simulation.task
     ending = converse(

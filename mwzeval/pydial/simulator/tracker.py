@@ -180,8 +180,8 @@ def _update_requested(t: Shared, d: Dialogue, act: int, items: Items, number: in
 def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, score: float) -> None:
     """Add the score of a hypothesis to the evidence for its items.
 
-    `this` is the slot of values without a slot, `confirmed` is the item that the system asked the
-    user to confirm; -1 stands for none.
+    `this` is the slot to which values without a slot refer, and `confirmed` is the item that the
+    system asked the user to confirm; either may be -1 (none).
     """
     row, act = _in_context(t, d, rank, this, confirmed)
     items = d.hypothesis_item[row]
@@ -228,7 +228,7 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
 
 
 def _in_context(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int) -> tuple[int, int]:
-    """Return the index of a hypothesis's items, and its act; interpret a mere yes or no."""
+    """Return the index of a hypothesis's items, and its act. A mere yes or no is interpreted."""
     act = int(d.hypothesis_act[rank])
     if d.hypothesis_items[rank] == 0 and (act == c.AFFIRM or act == c.NEGATE):
         value = c.NO_VALUE
@@ -259,7 +259,7 @@ def _told(t: Shared, items: Items, first: int, number: int, slot: int) -> bool:
 
 
 def _corrects(t: Shared, items: Items, number: int) -> bool:
-    """Return whether a denial gives the right value; in `legacy`, never with "dontcare"."""
+    """Return whether a denial also gives a new value; in `legacy`, not if a value is "dontcare"."""
     if number != 2 or slot_of(items[0]) != slot_of(items[1]):
         return False
     lost = value_of(items[0]) == c.DONTCARE or value_of(items[1]) == c.DONTCARE
@@ -267,7 +267,7 @@ def _corrects(t: Shared, items: Items, number: int) -> bool:
 
 
 def _ask(t: Shared, items: Items, number: int, score: float, bare: bool) -> bool:
-    """Add evidence for requests without (`bare`) or with a value; return whether any exist."""
+    """Add evidence for requests with or (if `bare`) without a value; return whether any exist."""
     some = False
     for at in range(number):
         slot = slot_of(items[at])

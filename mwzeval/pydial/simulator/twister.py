@@ -118,7 +118,7 @@ def choose(d: Any, number: int) -> int:
 
 
 def which(d: Any, first: float, second: float) -> int:
-    """Return `FIRST` and `SECOND` with these probabilities, `NEITHER` otherwise."""
+    """Return `FIRST` or `SECOND` with the given probabilities, otherwise `NEITHER`."""
     drawn = random(d)
     if drawn < first:
         return c.FIRST
@@ -236,7 +236,7 @@ def _lowest(word: Any) -> int:
 
 
 def nth(rows: Any, number: int) -> int:
-    """Return the entity at an index of a set, -1 if the set is smaller."""
+    """Return the entity at an index of a set, or -1 if the set is smaller."""
     for word in range(len(rows)):
         bits = rows[word]
         inside = _bits(bits)
@@ -308,7 +308,7 @@ def summed(numbers: Any, count: int) -> float:
 def rounded(number: float) -> float:
     """Return `round(number, 4)` of a number between 0 and 1, exactly as in Python."""
     product = number * _SCALE
-    # The rounding error of the product (Dekker) decides numbers near the middle of two results.
+    # Near the middle between two results, the rounding error of the product (Dekker) decides.
     high = number * _SPLIT
     high = high - (high - number)
     lacking = (high * _SCALE - product) + (number - high) * _SCALE

@@ -56,7 +56,7 @@ def _satisfied(d: Dialogue, items: Items, number: int, slot: int) -> bool:
 
 
 def _unsaid(d: Dialogue, items: Items, number: int, which_one: int) -> int:
-    """Return the constraint at an index among those that the act omits, or for -1, their number."""
+    """Return a constraint that the act omits, by index. For index -1, return the number of them."""
     found = 0
     for index in range(d.constraints):
         constraint = d.constraint[index]
@@ -68,7 +68,7 @@ def _unsaid(d: Dialogue, items: Items, number: int, which_one: int) -> int:
 
 
 def _mentioned(d: Dialogue, items: Items, number: int, constraint: int) -> bool:
-    """Return whether an act has the constraint, or a value unlike one that the goal excludes."""
+    """Return whether an act has the constraint, or a value other than an excluded value."""
     slot, first = slot_of(constraint), c.NO_VALUE
     for at in range(number):
         if items[at] == constraint:
@@ -130,8 +130,8 @@ def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bo
     if checks_own:
         for at in range(number):
             if not is_negated(items[at]):
-                # In the original, any item becomes a request, which must be answered again after
-                # the user refuses an offer.
+                # In the original, any item becomes a request. The request must be answered again
+                # after the user refuses an offer.
                 set_request(d, slot_of(items[at]), value_of(items[at]), not t.legacy)
     return not checks_own
 
@@ -246,7 +246,7 @@ def _slot_to_change(t: Shared, d: Dialogue, items: Items, number: int) -> int:
 
 
 def _new_value(t: Shared, d: Dialogue, slot: int) -> int:
-    """Return a value that the slot has not had in the goal, "dontcare" if there is none."""
+    """Return a value that the slot has not had in the goal, or "dontcare" if there is none."""
     if not d.used_slot[slot]:
         return c.DONTCARE
     first, unused = t.first[slot] + c.FIRST_VALUE, 0
@@ -266,7 +266,7 @@ def _new_value(t: Shared, d: Dialogue, slot: int) -> int:
 def _change_goal(
     t: Items, d: Items, items: Items, number: int, offered: int, nothing_matches: bool
 ) -> None:
-    """Relax or change a constraint, preferably a mentioned one, and request alternatives."""
+    """Relax or change a constraint, preferably one in the system act, and request alternatives."""
     slot = _slot_to_change(t, d, items, number)
     forget(d, t.name, False)
     value = c.DONTCARE
@@ -572,7 +572,7 @@ def _combine(t: Shared, d: Dialogue) -> None:
 
 
 def _distort(t: Shared, d: Dialogue) -> None:
-    """Replace requests for the name with inform acts, and those about `near` with confirm acts."""
+    """Turn a request for the name into an inform act, and one about `near` into a confirm act."""
     items, kept, near, names = d.user_item, 0, False, 0
     for at in range(d.user_items):
         names += items[at] == coded(t.name, c.NO_VALUE, False)

@@ -1,6 +1,6 @@
 """Readable views of dialogues, which decode and encode acts, beliefs and goals on demand.
 
-Words outside the domain have temporary codes for one dialogue.
+Each word outside the domain gets a temporary code that is valid in one dialogue only.
 """
 
 from __future__ import annotations
@@ -239,8 +239,8 @@ class View:
         It contains, for each informable slot, the probability of no value and the sorted other
         probabilities; the probabilities of discourse acts (including "bye") and of methods; and
         pairs of p and 1 - p for each requested slot, each match count, an offer, and an offer since
-        nothing was found. In `legacy`, the method "none" has the probability with which the
-        published program chooses actions; for learning, that program uses the vector without it.
+        nothing was found. In `legacy`, the method "none" has another probability when actions are
+        chosen (`choosing`) than in the vectors for learning, as in the published program.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []
@@ -268,7 +268,7 @@ def _check_room(number: int, most: int, what: str) -> None:
 
 
 def _grow(number: int, *lists: list[int]) -> None:
-    """Extend lists for custom code whose acts have more items than the simulator's."""
+    """Extend lists, because acts of custom code may have more items than the simulator's acts."""
     for items in lists:
         items += [0] * (number - len(items))
 
@@ -370,6 +370,6 @@ class Belief:
         return self[slot].values.get(value, 0.0)
 
     def top_name(self) -> str | None:
-        """Return the most probable name, None if none exceeds the probability of no name."""
+        """Return the most probable name, or None if it is more probable that there is no name."""
         named = self[NAME]
         return named.best.value if named.best.probability > named.none else None
