@@ -276,6 +276,12 @@ class Rate(NamedTuple):
     of the table (`is_outcome`), its intervals are Wilson intervals. `cases` is the column with the
     number of units that the score is about (None: `whole`). The other fields are those of a
     `Measure`.
+
+    >>> rate = Rate("accuracy", "Accuracy", "right", "all")
+    >>> sums = {"right": 1, "all": 4, "right.easy": 1, "all.easy": 2, "all.hard": 0}
+    >>> signature = Signature("accuracy", ())
+    >>> [measure.key for measure in rate.measures(sums, signature, ("easy", "hard"))]
+    [('accuracy', 'easy')]
     """
 
     name: str

@@ -43,7 +43,7 @@ from mwzeval.crosswoz.scoring.success import (
     goal_facts,
     judge,
     outcome_columns,
-    outcome_rates,
+    outcome_rate,
     outcome_row,
     spelled,
 )
@@ -219,7 +219,7 @@ def _rows(
 def _measures(sums: Mapping[str, float], signature: Signature) -> Iterator[Measure]:
     types = [scope for scope in GOAL_TYPES if sums[f"e2e.dialogues@{scope}"]]
     for kind, label in OUTCOMES.items():
-        yield from outcome_rates(kind, label, signature, sums, SCOPES)
+        yield from outcome_rate(kind, label).measures(sums, signature, SCOPES, "@")
         macro = partial(_mean_rate, kind, types)
         yield Measure(f"e2e.{kind}", label, signature, macro, scope=MACRO)
 

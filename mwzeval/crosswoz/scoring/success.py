@@ -48,7 +48,7 @@ from mwzeval.crosswoz.scoring.scores import MEANINGS as MEANINGS_OF_TRACKS
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.metrics.measure import Measure, Rate
 from mwzeval.scores.explanation import Fact, Reason
-from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.score import WHOLE
 
 NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY = "no-venue", "venue-not-in-database", "not-nearby"
 WRONG_CONSTRAINT, NO_END, OTHER_END = "wrong-constraint", "end-not-named", "other-end"
@@ -391,7 +391,7 @@ class EndToEndScores(TrackScores):
         """Yield Inform, Success and BLEU-4, by goal type."""
         signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
         for kind, label in OUTCOMES.items():
-            yield from outcome_rates(kind, label, signature, sums, ALL_AND_TYPES)
+            yield from outcome_rate(kind, label).measures(sums, signature, ALL_AND_TYPES, "@")
         yield from self._texts.measures(sign, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
@@ -424,17 +424,10 @@ def outcome_row(scopes: Iterable[str], **outcomes: bool) -> dict[str, float]:
     return {f"e2e.{kind}@{scope}": float(v) for kind, v in values.items() for scope in scopes}
 
 
-def outcome_rates(
-    kind: str,
-    label: str,
-    signature: Signature,
-    sums: Mapping[str, float],
-    scopes: Iterable[str],
-) -> Iterator[Measure]:
-    """Yield the share of dialogues with an outcome in percent, by scope."""
+def outcome_rate(kind: str, label: str) -> Rate:
+    """Return the share of dialogues with an outcome, in percent."""
     name = f"e2e.{kind}"
-    rate = Rate(name, label, name, "e2e.dialogues", is_outcome=True, places=2)
-    return rate.measures(sums, signature, scopes, "@")
+    return Rate(name, label, name, "e2e.dialogues", is_outcome=True, places=2)
 
 
 ENDS = (DEPARTURE, DESTINATION)
