@@ -211,8 +211,8 @@ class Evaluator:
         checked = self._check(predictions, findings)
         if checked is None:
             return findings.problems
-        lexicalized = checked.scorer.delexicalizes(checked.sources)
-        return [*findings.problems, *check_each_turn(checked.dialogues, lexicalized, findings)]
+        more = check_each_turn(checked.dialogues, checked.sources.lexicalized, findings)
+        return [*findings.problems, *more]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
         """Return Inform and Success of one dialogue, regardless of the selected metrics.
@@ -480,12 +480,13 @@ class IncrementalEvaluator:
         """
         if self._sources is not None:
             return (self._sources,)
-        census, own = self.census, Sources.of_census(self.census)
-        both, kinds = (True, False), (own.lexicalized, not own.lexicalized)
+        census, responses = self.census, self._evaluator.responses
+        both, own = (True, False), Sources.of_census(census, responses)
+        other_kind = (not own.lexicalized,) if responses == AUTO else ()
         choices = product(
             both if own.predicted_states else (False,),
             both if own.predicted_domains else (False,),
-            kinds if self._evaluator.responses == AUTO else (False,),
+            (own.lexicalized, *other_kind),
         )
         possible = [
             sources

@@ -105,8 +105,7 @@ def evaluate_shards(
     evaluator.incremental()  # raises errors about the options before anything is read
     # The first readable batch determines the sources.
     first = (part for shard in shards for part in islice(_parts(evaluator, shard), 1))
-    census = next((part.census for part in first), None)
-    sources = Sources.of_census(census) if census else Sources(False, False)
+    sources = next((part.sources for part in first), Sources(False, False))
     bad: dict[str, list[Problem]] = {}
     while True:
         good = [shard for shard in shards if shard not in bad]
@@ -121,7 +120,8 @@ def evaluate_shards(
         if merged.repeated:
             raise InputError(_repeated_in(evaluator, good, merged.repeated))
         # A later turn lacks states or domains that the first batch has: score all shards again.
-        tried, sources = sources, Sources.of_census(merged.sums.census)
+        tried = sources
+        sources = Sources.of_census(merged.sums.census, evaluator.responses)
         if sources == tried:
             return _with_skipped(merged.sums.compute(file=file), shards, bad)
 

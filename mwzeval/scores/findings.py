@@ -187,11 +187,11 @@ class Coverage(dict[str, dict[str, int]]):
     ({'turns': {'scored': 1, 'of': 2}}, False)
     """
 
-    def count(self, units: str, is_scored: bool) -> None:
-        """Count a unit."""
+    def count(self, units: str, is_scored: bool, number: int = 1) -> None:
+        """Count a unit, or a number of units."""
         counts = self.setdefault(units, {"scored": 0, "of": 0})
-        counts["scored"] += is_scored
-        counts["of"] += 1
+        counts["scored"] += number * is_scored
+        counts["of"] += number
 
     @property
     def is_complete(self) -> bool:

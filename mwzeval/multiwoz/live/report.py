@@ -50,7 +50,7 @@ from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
 from mwzeval.output import followed
 from mwzeval.scores.explanation import Claim, Explanation, Fact
-from mwzeval.scores.findings import Findings
+from mwzeval.scores.findings import Coverage, Findings
 from mwzeval.scores.report import Report, score_records, summary
 from mwzeval.scores.score import WHOLE, Score, Signature, is_named
 from mwzeval.scores.sheets import Document
@@ -396,19 +396,14 @@ class ScoredRun:
         }
 
     def _coverage(self) -> dict[str, Any]:
-        dialogues, turns = Counter[str](), Counter[str]()
-        domains: dict[str, Counter[str]] = {}
+        units, domains = Coverage(), Coverage()
         for name, dialogue in self.run.dialogues.items():
-            is_scored = int(dialogue.end != INFRASTRUCTURE)
-            dialogues.update({"scored": is_scored, "of": 1})
-            turns.update({"scored": is_scored * dialogue.turns, "of": dialogue.turns})
+            is_scored = dialogue.end != INFRASTRUCTURE
+            units.count("dialogues", is_scored)
+            units.count("turns", is_scored, dialogue.turns)
             for domain in self.run.goals[name][ORDERING]:
-                domains.setdefault(domain, Counter()).update({"scored": is_scored, "of": 1})
-        return {
-            "dialogues": dict(dialogues),
-            "turns": dict(turns),
-            "domains": {domain: dict(counts) for domain, counts in domains.items()},
-        }
+                domains.count(domain, is_scored)
+        return {**units, "domains": domains}
 
     def _notes(self) -> Iterator[str]:
         header = self.run.header

@@ -23,7 +23,7 @@ from mwzeval.multiwoz.predictions.reading import Dialogues, bare, spelling, visi
 from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS, UNFILLED
 from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
 from mwzeval.multiwoz.words.numbers import has_identifier
-from mwzeval.scores.findings import Findings
+from mwzeval.scores.findings import Coverage, Findings
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The valid active domains; `general` and `booking` are domains of dialogue acts, not of goals."""
@@ -102,25 +102,19 @@ def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
 
     With rollouts, the total number of turns includes the turns of each rollout.
     """
-    domains: dict[str, list[int]] = {}
+    domains = Coverage()
     turns = rollouts = 0
     for name, annotated in gold.dialogues.items():
         times = census.seen.rollouts(name)
         rollouts += times
         turns += max(1, times) * len(annotated.states)
         for domain in annotated.goal:
-            counts = domains.setdefault(domain, [0, 0])
-            counts[0] += times > 0
-            counts[1] += 1
-
-    def share(scored: int, of: int) -> dict[str, int]:
-        return {"scored": scored, "of": of}
-
+            domains.count(domain, times > 0)
     return {
         **({"rollouts": {"scored": rollouts}} if gold.rollouts else {}),
-        "dialogues": share(len(census.seen), len(gold.dialogues)),
-        "turns": share(census.turns, turns),
-        "domains": {name: share(*counts) for name, counts in sorted(domains.items())},
+        "dialogues": {"scored": len(census.seen), "of": len(gold.dialogues)},
+        "turns": {"scored": census.turns, "of": turns},
+        "domains": dict(sorted(domains.items())),
     }
 
 
@@ -447,7 +441,7 @@ def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
     """Sort the previous warnings; add warnings that follow from the counts of a whole input."""
     gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
     metrics = scorer.metrics
-    lexicalized = scorer.delexicalizes(Sources.of_census(census))
+    lexicalized = Sources.of_census(census, stated).lexicalized
     no_state, placeholders = turns - census.with_state, wording.with_placeholder
     # An input without metrics is only validated, so the warnings of all metrics apply.
     judges_goals = metrics.success or metrics.grounded or metrics == Metrics()

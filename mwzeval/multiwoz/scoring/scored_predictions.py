@@ -112,7 +112,7 @@ class Rows:
             *(DST_COLUMNS if has_dst else ()),
             *(column for rule in rules for column in rule.columns),
             *(column for bleu in bleus for column in bleu.columns),
-            *(grounded_columns(scorer.delexicalizes(sources)) if metrics.grounded else ()),
+            *(grounded_columns(sources.lexicalized) if metrics.grounded else ()),
             *(RICHNESS_COLUMNS if metrics.richness else ()),
         )
         confusions = {rule.name: Counter[Confusion]() for rule in rules}
@@ -192,7 +192,7 @@ class ScoredPredictions:
     @cached_property
     def sources(self) -> Sources:
         """The sources of states and active domains."""
-        return Sources.of_census(self.census)
+        return Sources.of_census(self.census, self.scorer.responses)
 
     @cached_property
     def rows(self) -> Rows:
@@ -253,7 +253,7 @@ class ScoredPredictions:
                 "sources": gold.checksum,
                 "rules": scorer.rules,
                 "responses": {
-                    "taken_as": scorer.kind(self.rows.sources),
+                    "taken_as": self.rows.sources.kind,
                     "said": scorer.responses != AUTO,
                     **self.census.wording._asdict(),
                 },
@@ -293,7 +293,7 @@ class ScoredPredictions:
 
         Raises `UsageError` if responses were read as delexicalized.
         """
-        if not self.scorer.delexicalizes(self.sources):
+        if not self.sources.lexicalized:
             raise UsageError(
                 "claims need lexicalized responses, but these responses were read as "
                 "delexicalized (use --responses lexicalized to change this)"
@@ -313,7 +313,7 @@ class ScoredPredictions:
         sources = self.rows.sources
         return Computed.of(
             sums,
-            lexicalized=self.scorer.delexicalizes(sources),
+            lexicalized=sources.lexicalized,
             predicted_states=sources.predicted_states,
         )
 
@@ -384,8 +384,8 @@ class ScoredPredictions:
             choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}
             choices |= GROUNDED_CHOICES.get(metric, {})
         if metric not in ("dst", "booking"):
-            choices["responses"] = scorer.kind(sources)
-            if scorer.delexicalizes(sources):
+            choices["responses"] = sources.kind
+            if sources.lexicalized:
                 choices["rapidfuzz"] = library_version("rapidfuzz")
         if rule is not None:
             choices |= rule.choices(score)

@@ -81,8 +81,8 @@ class Metrics:
 class Sources:
     """The sources of states and active domains, the same for all dialogues of an input.
 
-    Predicted states or domains are used only if all turns of the input have them. `lexicalized` is
-    the kind of responses according to `Wording`.
+    Predicted states or domains are used only if all turns of the input have them. `lexicalized`
+    responses are delexicalized for scoring.
     """
 
     predicted_states: bool
@@ -90,13 +90,19 @@ class Sources:
     lexicalized: bool = False
 
     @classmethod
-    def of_census(cls, census: Census) -> Sources:
-        """Return the sources of an input from its counts."""
+    def of_census(cls, census: Census, responses: Responses = AUTO) -> Sources:
+        """Return the sources of an input from its counts and the stated kind of responses."""
+        is_auto = responses == AUTO
         return cls(
             predicted_states=census.with_state == census.turns,
             predicted_domains=census.with_domains == census.turns,
-            lexicalized=census.wording.lexicalized,
+            lexicalized=census.wording.lexicalized if is_auto else responses == LEXICALIZED,
         )
+
+    @property
+    def kind(self) -> Responses:
+        """The kind of responses."""
+        return LEXICALIZED if self.lexicalized else DELEXICALIZED
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +169,6 @@ class Scorer:
         """The delexicalizer for this fold's database."""
         return Delexicalizer(self.gold.tables)
 
-    def delexicalizes(self, sources: Sources) -> bool:
-        """Return whether responses of an input with these sources are delexicalized for scoring."""
-        return sources.lexicalized if self.responses == AUTO else self.responses == LEXICALIZED
-
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
         """Return the sources of a single checked dialogue.
 
@@ -176,6 +178,7 @@ class Scorer:
         sources = Sources(
             all(turn.state is not None for turn in turns),
             all(turn.active_domains is not None for turn in turns),
+            self.responses == LEXICALIZED,
         )
         if self.responses != AUTO:
             return sources
@@ -192,16 +195,12 @@ class Scorer:
                 return sources
         return replace(sources, lexicalized=True)
 
-    def kind(self, sources: Sources) -> Responses:
-        """Return the kind of responses that is assumed for an input with these sources."""
-        return LEXICALIZED if self.delexicalizes(sources) else DELEXICALIZED
-
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
         """Return a checked dialogue in normal form, with gold data according to `sources`."""
         states, domains = self._situation(name, turns, sources)
         words = responses = [turn.response or "" for turn in turns]
         mentions = None
-        if self.delexicalizes(sources) and any(responses):
+        if sources.lexicalized and any(responses):
             found = self.delexicalizer.dialogue(responses, states, domains)
             responses = [turn.response for turn in found]
             mentions = tuple(turn.mentions for turn in found)
@@ -341,7 +340,7 @@ class Scorer:
         `turns` are the predicted turns, which have the bookings.
         """
         row: dict[str, float] = {}
-        if self.delexicalizes(sources):
+        if sources.lexicalized:
             grounded = self.grounded(dialogue)
             log = compare_with_log(grounded, self.database, self.grounding.facts)
             row = grounded_row(grounded, log)
