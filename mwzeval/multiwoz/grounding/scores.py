@@ -144,10 +144,10 @@ def _by_slot(counted: Iterable[tuple[str, Sequence[bool | None], int]]) -> dict[
 
 def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[int, bool, bool, bool]]:
     """Return the counts of the whole goal and of each domain, in the order of `GOALS`."""
-    outcome, silent = grounded.outcome, judge(grounded.goal, ())
-    return {WHOLE: (1, outcome.inform, silent.inform, outcome.success)} | {
-        domain: (1, result.inform, silent.domains[domain].inform, bool(result.success))
-        for domain, result in outcome.domains.items()
+    silent = judge(grounded.goal, ()).scopes
+    return {
+        scope: (1, result.inform, silent[scope].inform, bool(result.success))
+        for scope, result in grounded.outcome.scopes.items()
     }
 
 
@@ -238,15 +238,6 @@ class Words:
         for claim in self.claims:
             if claim.turn == turn and claim.is_flagged:
                 yield Fact(claim.verdict, claim.line(), claim.domain)
-
-    def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
-        """Return the outcomes that passed or failed, by domain; None is the whole dialogue."""
-        outcome = self.grounded.outcome
-        whole: dict[str, bool | None] = {INFORM: outcome.inform, SUCCESS: outcome.success}
-        by_domain: dict[str | None, dict[str, bool | None]] = {None: whole}
-        for domain, result in outcome.domains.items():
-            by_domain[domain] = {INFORM: result.inform, SUCCESS: result.success}
-        return by_domain
 
     def _uninformed(self, domain: str) -> Reason:
         named = self.grounded.named.get(domain)

@@ -13,6 +13,7 @@ from functools import partial, reduce
 
 from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.grounding.scores import INFORM, SUCCESS
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import natural_spacing
 from mwzeval.multiwoz.predictions.reading import Turn
@@ -21,7 +22,6 @@ from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
     DomainGoal,
-    DomainOutcome,
     DomainTurn,
     NeedsOffer,
     NormalizedTurn,
@@ -32,7 +32,6 @@ from mwzeval.multiwoz.scoring.goal_success import (
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.scores.score import WHOLE
 
 IN_WORDS = {
     "NAME": "a name",
@@ -462,15 +461,13 @@ def explain(
     scored form of each response that was delexicalized.
     """
     case = Scenario.of(scorer, dialogue)
-    outcome = case.outcome()
-    results: dict[str, DialogueOutcome | DomainOutcome] = {WHOLE: outcome, **outcome.domains}
-    outcomes = {scope: {"inform": r.inform, "success": r.success} for scope, r in results.items()}
+    outcomes = case.outcome().named("inform", "success")
     views = list(_turn_views(case, scorer.gold.dialogues[dialogue.name], predicted))
     reasons = [failure.reason() for failure in failures(case)]
     if dialogue.mentions is not None:
         words = scorer.words(dialogue)
-        for scope, of_scope in words.outcomes().items():
-            outcomes[scope or WHOLE].update(of_scope)
+        for scope, of_scope in words.grounded.outcome.named(INFORM, SUCCESS).items():
+            outcomes[scope].update(of_scope)
         for index, view in enumerate(views):
             claims = tuple(claim for claim in words.claims if claim.turn == index)
             facts = (*view.facts, *words.turn_facts(index))

@@ -165,6 +165,15 @@ class DialogueOutcome:
     success: bool
     domains: Mapping[str, DomainOutcome]
 
+    @property
+    def scopes(self) -> dict[str, DialogueOutcome | DomainOutcome]:
+        """The outcome of the whole dialogue, and those of its domains."""
+        return {WHOLE: self, **self.domains}
+
+    def named(self, inform: str, success: str) -> dict[str, dict[str, bool | None]]:
+        """Return the outcomes of each scope under these names, for explanations."""
+        return {name: {inform: r.inform, success: r.success} for name, r in self.scopes.items()}
+
 
 class Progress:
     """The venues offered last and the slots provided so far, by domain of a goal."""
@@ -263,7 +272,6 @@ GOAL_SUCCESS = Rates(
 
 def goal_row(outcome: DialogueOutcome) -> dict[str, float]:
     """Return a dialogue's counts for `GOAL_SUCCESS`: has the domain, Inform, Success."""
-    counted: dict[str, tuple[float, ...]] = {WHOLE: (1, outcome.inform, outcome.success)}
-    for domain, result in outcome.domains.items():
-        counted[domain] = (1, result.inform, bool(result.success))
-    return GOAL_SUCCESS.row(counted)
+    return GOAL_SUCCESS.row(
+        {scope: (1, r.inform, bool(r.success)) for scope, r in outcome.scopes.items()}
+    )
