@@ -192,8 +192,7 @@ class Judge:
     """Judges live dialogues on one database; its only state is a cache.
 
     `tables` maps domains to the contents of the corpus files `<domain>_db.json` (see
-    `read_tables`). With `with_log`, rows also count how the agent's statements agree with the
-    results of tools, which takes almost 50 % more time. `tools` are the functions that agents call.
+    `read_tables`). `tools` are the functions that agents call.
     """
 
     def __init__(
@@ -201,7 +200,6 @@ class Judge:
         tables: Mapping[str, Sequence[Row]],
         rules: Rules = RULES[0],
         *,
-        with_log: bool = False,
         tools: Tools = OUR_TOOLS,
     ) -> None:
         venues = {domain: tables[domain] for domain in DATABASE_DOMAINS}
@@ -211,7 +209,6 @@ class Judge:
         self._tables = tables
         self._grounding = Grounding(self.database, self.facts)
         self._delexicalizer = Delexicalizer(venues)
-        self._with_log = with_log
         self._tools = tools
 
     def judge(
@@ -227,10 +224,9 @@ class Judge:
         exchanges = dialogue.transcript.exchanges
         answers = {domain: judged.answers for domain, judged in domains.items()}
         booked = {d: judged.booking for d, judged in domains.items() if judged.booking is not None}
-        log = self._log_of(dialogue) if self._with_log else ()
         row = {
             **inform_row(*inform_counts(goal, answers, dialogue.grounded.checked, exchanges)),
-            **grounded_row(dialogue.grounded, log),
+            **grounded_row(dialogue.grounded),
             **booking_row(booked, by_calls=True),
         }
         calls = sum(len(exchange.calls) for exchange in exchanges)
@@ -241,7 +237,8 @@ class Judge:
     ) -> tuple[Claim, ...]:
         """Return the agent's claims and whether they are true; arguments as in `judge`."""
         dialogue = self._read(goal, messages, bookings)
-        return claims_of(dialogue.grounded, self._log_of(dialogue), self.facts)
+        log = compare_with_log(dialogue.grounded, self.database, self.facts)
+        return claims_of(dialogue.grounded, log, self.facts)
 
     @cached_property
     def services(self) -> DatabaseTools:
@@ -261,9 +258,6 @@ class Judge:
         booked = booked_by_calls(made, self.database, self.facts)
         grounded = self._grounding.judge(domain_goals, transcript.exchanges)
         return _Dialogue(goal, goals, transcript, domain_goals, booked, grounded)
-
-    def _log_of(self, dialogue: _Dialogue) -> tuple[CheckedMention, ...]:
-        return compare_with_log(dialogue.grounded, self.database, self.facts)
 
 
 class _Dialogue(NamedTuple):

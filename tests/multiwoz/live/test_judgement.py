@@ -300,19 +300,6 @@ def test_any_messages_can_be_judged(messages: list[Any], domains: set[str], book
             assert one.inform
 
 
-def test_the_log_of_tools_counts_where_asked() -> None:
-    messages = [
-        {"role": "user", "content": "A table at a cheap Chinese restaurant."},
-        *booked(),
-        {"role": "assistant", "content": "I have booked the Blue Lantern: 7GAWK763."},
-    ]
-    with_log = Judge(TOWN, with_log=True).judge({"restaurant": TABLE}, read_messages(messages))
-    without = judged({"restaurant": TABLE}, messages)
-    assert with_log.row["logged.total"] == with_log.row["logged_right.total"] > 0
-    assert "logged.total" not in without.row
-    assert with_log.domains == without.domains
-
-
 PARTS_OF_TALK: dict[str, tuple[dict[str, Any], tuple[tuple[str, ...], ...]]] = {
     "restaurant": (
         LANTERN,
