@@ -92,6 +92,14 @@ def _pieces(word: str) -> Iterator[str]:
     yield piece
 
 
+def json_value(text: str | bytes) -> Any:
+    """Return the value of a JSON text; None if the text is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def to_json(value: object) -> str:
     """Return indented JSON text without control characters; equal values give equal text."""
     return escaped(json.dumps(value, indent=2, ensure_ascii=False), _escape, keep="\n") + "\n"

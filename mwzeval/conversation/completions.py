@@ -35,6 +35,7 @@ from mwzeval.conversation.trajectory import Planned
 from mwzeval.errors import InputError, MwzevalError, UsageError, shorten
 from mwzeval.files.reading import read_bytes
 from mwzeval.files.writing import named_where_unwritable, write_atomically
+from mwzeval.text import json_value
 from mwzeval.version import __version__
 
 PREFIX = "openai:"
@@ -429,10 +430,7 @@ class Client:
         may lack support for tools, the model or an argument.
         """
         text = answer.body.decode(errors="replace")
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            value = None
+        value = json_value(text)
         is_error = isinstance(value, dict) and not value.get("choices")
         error = value.get("error") if is_error else None
         if isinstance(error, dict):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.errors import Problem, did_you_mean, shorten
 from mwzeval.scores.findings import LIST, OBJECT, Findings, Place, check_repeated, expect
+from mwzeval.text import json_value
 
 Message = dict[str, Any]
 """A dictionary with `role` (user, assistant or tool) and `content`. An assistant message may have
@@ -269,7 +270,8 @@ def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
             call = next((call for call in calls if call.result is None), None)
             if call is None:
                 calls.append(call := ExecutedCall(None))
-            call.result, call.is_error = text, result.is_error or _is_error_text(text)
+            is_error_text = f'"{ERROR}"' in text and is_error(json_value(text))
+            call.result, call.is_error = text, result.is_error or is_error_text
         if message.is_user:
             if message.results:
                 turns.append(Turn())
@@ -295,15 +297,6 @@ def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
 def is_error(result: Any) -> bool:
     """Return whether the result of a call is an error."""
     return isinstance(result, Mapping) and ERROR in result
-
-
-def _is_error_text(result: str) -> bool:
-    if f'"{ERROR}"' not in result:
-        return False
-    try:
-        return is_error(json.loads(result))
-    except (ValueError, RecursionError):
-        return False
 
 
 def user_message(text: str) -> Message:

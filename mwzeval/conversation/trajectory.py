@@ -52,6 +52,7 @@ from mwzeval.files.reading import (
 from mwzeval.files.writing import named_where_unwritable, written_atomically
 from mwzeval.scores.findings import LIST, Findings, Place, found, repeated
 from mwzeval.statistics.trials import item_and_trial, trial_name
+from mwzeval.text import json_value
 
 fcntl: Any
 try:
@@ -571,14 +572,14 @@ class TrajectoryLog:
         is_line = first.endswith(b"\n")
         if not is_line and self._first_line.startswith(first):
             return 0
-        self._check_header(_value(first) if is_line else None)
+        self._check_header(json_value(first) if is_line else None)
         self._first_line = first
         place = len(first)
         for number, line in enumerate(stream, 2):
             if not line.endswith(b"\n"):
                 break
             if line.strip():
-                dialogue = self._dialogue(_value(line), number)
+                dialogue = self._dialogue(json_value(line), number)
                 self._places[dialogue.name] = place, len(line)
                 self.ends[dialogue.name] = dialogue.end
             place += len(line)
@@ -644,13 +645,6 @@ class TrajectoryLog:
                 size += len(line)
         self._lock_anew()
         self._places, self._size = places, size
-
-
-def _value(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:

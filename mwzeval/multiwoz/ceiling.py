@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.annotations import GoldDialogue
-from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, DELEXICALIZED, LEXICALIZED, OWN_FORMAT
+from mwzeval.multiwoz.choices import DELEXICALIZED, LEXICALIZED, OWN_FORMAT, corpus_named
 from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import CANONICAL
@@ -74,7 +74,7 @@ def ceiling_of(
     if system is None:
         like = scorer.evaluator(*scorer.metrics)
         metrics, dialogues = like.metrics, None
-        corpus = DEFAULT_CORPUS if like.corpus == AUTO else like.corpus
+        corpus = corpus_named(like.corpus)
     else:
         metrics, dialogues = system.scorer.metrics, system.dialogues
         corpus = system.scorer.gold.corpus

@@ -50,3 +50,8 @@ def known_name(what: str, name: str, known: Sequence[Name]) -> Name:
     # No suggestion for years: the most similar year is not the most likely intention.
     hint = "" if name.isdigit() else did_you_mean(name, known)
     raise UsageError(f'unknown {what} "{name}"{hint} (known: {", ".join(known)})')
+
+
+def corpus_named(name: str) -> str:
+    """Return the corpus that `name` refers to, by default MultiWOZ 2.2. Raises `UsageError`."""
+    return DEFAULT_CORPUS if name == AUTO else known_name("corpus", name, CORPUS_NAMES)

@@ -44,20 +44,19 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `UsageError` for an output that is neither .json nor .jsonl.
     """
     from mwzeval.files.reading import STANDARD_INPUT
-    from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
+    from mwzeval.multiwoz.choices import FOLDS, RULES, corpus_named, known_name
     from mwzeval.multiwoz.corpus import corpus_root, load_fold
-    from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 
     check_name(arguments.output)
-    # This checks the names and resolves their other spellings.
-    chosen = Evaluator(corpus=arguments.corpus, fold=arguments.fold, rules=arguments.rules)
-    corpus = DEFAULT_CORPUS if chosen.corpus == AUTO else chosen.corpus
+    corpus = corpus_named(arguments.corpus)
+    fold = known_name("fold", arguments.fold, FOLDS)
+    rules = known_name("rules", arguments.rules, RULES)
     root = corpus_root(corpus, arguments.data)
     predictions = baseline_predictions(
-        load_fold(corpus, chosen.fold, root),
-        chosen.rules,
+        load_fold(corpus, fold, root),
+        rules,
         states=arguments.states,
         services=known_services(root) if arguments.lexicalized else None,
     )
@@ -66,5 +65,5 @@ def run(arguments: argparse.Namespace) -> int:
         write_result(text, "json")
         return 0
     count = f"{len(predictions)} dialogues, {sum(map(len, predictions.values()))} turns"
-    write_output(arguments.output, text, f": {count} of the {chosen.fold} fold of {corpus}")
+    write_output(arguments.output, text, f": {count} of the {fold} fold of {corpus}")
     return 0

@@ -67,6 +67,7 @@ from mwzeval.scores.explanation import (
 )
 from mwzeval.scores.findings import LIST, OBJECT, Findings
 from mwzeval.scores.score import WHOLE
+from mwzeval.text import json_value
 
 COMPLETE = "complete"
 SIZES = tuple(f"{count}-domain" for count in range(1, len(ALL_DOMAINS) + 1))
@@ -393,7 +394,7 @@ def _text_view(number: int, turn: Turn, read: str, claims: Sequence[Claim]) -> T
 
 
 def _arguments(text: str) -> str:
-    value = _value(text)
+    value = json_value(text)
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={_plain(argument)}" for name, argument in value.items())
     return text
@@ -401,7 +402,7 @@ def _arguments(text: str) -> str:
 
 def _result(text: str | None) -> str:
     """Return a result as one line; a list of venues is preceded by its length and names."""
-    value = _value(text or "")
+    value = json_value(text or "")
     shown = " ".join((text or "").split())
     if isinstance(value, Mapping) and isinstance(rows := value.get("results"), list):
         count = value.get("count", len(rows))
@@ -413,13 +414,6 @@ def _row_name(row: Any) -> str:
     keys = ("name", "trainid", "trainID", "department")
     known = [row[key] for key in keys if key in row] if isinstance(row, Mapping) else []
     return str((*known, _plain(row))[0])
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _plain(value: Any) -> str:

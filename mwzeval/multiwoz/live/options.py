@@ -25,7 +25,7 @@ from mwzeval.conversation.models import (
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded
-from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
+from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, RULES, Rules, corpus_named
 from mwzeval.multiwoz.corpus import corpus_root, database_files
 from mwzeval.multiwoz.goals.goal import Records
 from mwzeval.multiwoz.goals.selection import RunGoals, parse_goal_source, select_goals
@@ -220,9 +220,7 @@ class LiveOptions:
     @property
     def corpus_name(self) -> str:
         """The corpus with the database and goals. Raises `UsageError` if it is unknown."""
-        if self.corpus == AUTO:
-            return DEFAULT_CORPUS
-        return known_name("corpus", self.corpus, CORPUS_NAMES)
+        return corpus_named(self.corpus)
 
     @property
     def root(self) -> DataRoot:

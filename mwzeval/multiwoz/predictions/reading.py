@@ -27,6 +27,7 @@ from mwzeval.files.reading import (
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.normalization import State
 from mwzeval.scores.findings import LIST, Findings, Place, expect, found, repeated
+from mwzeval.text import json_value
 
 TURN_KEYS = ("response", "state", "active_domains", "bookings", "calls")
 _PLAIN_KEYS = frozenset(TURN_KEYS) - {"calls"}
@@ -134,11 +135,8 @@ def is_line(text: str) -> bool:
     text = text.strip()
     if not (text.endswith("}") and ('"dialogue' in text or '"_meta"' in text)):
         return False
-    try:
-        line = json.loads(text)
-        return _keys_of(line) is not None or recognised(line, but=NAME) is not None
-    except (ValueError, RecursionError):
-        return False
+    line = json_value(text)
+    return _keys_of(line) is not None or recognised(line, but=NAME) is not None
 
 
 def _keys_of(line: Any) -> tuple[str, str] | None:
