@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import InputFile, add_data, files_of
@@ -24,6 +24,79 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
 
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "--tools": {
+        "type": InputFile,
+        "metavar": "FILE",
+        "help": "JSON file that maps your own functions and their arguments to those of "
+        "`mwzeval tools-schema` (docs/formats.md)",
+    },
+    "--responses": {
+        "default": AUTO,
+        "choices": RESPONSES,
+        "help": "kind of responses: lexicalized responses are delexicalized with the database "
+        "before they are scored; delexicalized responses have placeholders; auto "
+        "(default) takes the kind of most responses (docs/formats.md)",
+    },
+    "--unfilled": {
+        "default": (),
+        "metavar": "VALUE,…",
+        "help": "state values that mean \"not filled\", such as none,'not mentioned' ('' is the "
+        "empty value); by default they count as ordinary values",
+    },
+    "--corpus": {
+        "default": AUTO,
+        "metavar": "NAME",
+        "help": f"{', '.join(CORPUS_NAMES)}, or auto (default): sample for dialogues of the "
+        "sample, else multiwoz-2.2",
+    },
+    "--fold": {
+        "default": "test",
+        "metavar": "FOLD",
+        "help": f"{', '.join(FOLDS)} (default: test)",
+    },
+    "--rules": {
+        "default": "2021",
+        "metavar": "YEAR",
+        "help": f"normalization rules, {' or '.join(RULES)} (default: 2021, the rules of the "
+        "leaderboard)",
+    },
+    "--references": {
+        "metavar": "NAMES",
+        "help": "reference sets for BLEU, separated by commas (default: the corpus and every "
+        "references/*.json in the data folder)",
+    },
+    "--compat": {
+        "choices": (CONVLAB2,),
+        "help": "judge live dialogues by their acts, like the public evaluator of ConvLab-2 "
+        "(default: judge the text; dialogues without text are judged by their acts with "
+        "corrected rules)",
+    },
+    "--prices": {
+        "type": InputFile,
+        "metavar": "FILE",
+        "help": 'JSON file with the prices of models in live dialogues, {"MODEL": {"in": USD '
+        'per million tokens, "out": …, "cached_in": …}}',
+    },
+    "--exclude-user-faults": {
+        "action": "store_true",
+        "help": "also print the scores of live dialogues in which the user makes no mistake",
+    },
+}
+"""The options that several commands have."""
+ACCOUNTING = ("--prices", "--exclude-user-faults")
+_OF_EVALUATOR = (
+    *("corpus", "fold", "rules", "data", "input_format", "responses", "unfilled"),
+    *("references", "rollouts"),
+)
+
+
+def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Add some of the `OPTIONS`."""
+    for name in names:
+        parser.add_argument(name, **OPTIONS[name])
+
+
 def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:
     """Add the options `--input-format` and `--tools`.
 
@@ -36,66 +109,30 @@ def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] =
         choices=choices,
         help=f"input format: {', '.join(choices)} (default: auto, detected from the content)",
     )
-    add_tools(parser)
-
-
-def add_tools(parser: argparse.ArgumentParser) -> None:
-    """Add the option that describes an agent's own functions."""
-    parser.add_argument(
-        "--tools",
-        type=InputFile,
-        metavar="FILE",
-        help="JSON file that maps your own functions and their arguments to those of "
-        "`mwzeval tools-schema` (docs/formats.md)",
-    )
+    add_options(parser, "--tools")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add options for reading predictions, and for the data with which they are compared."""
     add_input_format(parser, others=(LIVE,))
-    parser.add_argument(
-        "--responses",
-        default=AUTO,
-        choices=RESPONSES,
-        help="kind of responses: lexicalized responses are delexicalized with the database "
-        "before they are scored; delexicalized responses have placeholders; auto "
-        "(default) takes the kind of most responses (docs/formats.md)",
-    )
-    add_unfilled(parser)
+    add_options(parser, "--responses", "--unfilled")
     add_corpus(parser)
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the values of the options of `add_reading` or `add_corpus` for an `Evaluator`.
+    """Return the values of the options of a command that are arguments of an `Evaluator`.
 
     Raises `InputError` if the file of tools cannot be read.
     """
     from mwzeval.multiwoz.formats.functions import read_tools
 
-    names = (*_OF_CORPUS, "input_format", "responses", "unfilled")
-    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given = {name: getattr(arguments, name) for name in _OF_EVALUATOR if name in arguments}
     return given | {"tools": read_tools(getattr(arguments, "tools", None))}
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:
     """Add options for corpus, rules, and location of the data."""
-    parser.add_argument(
-        "--corpus",
-        default=AUTO,
-        metavar="NAME",
-        help=f"{', '.join(CORPUS_NAMES)}, or auto (default): sample for dialogues of the "
-        "sample, else multiwoz-2.2",
-    )
-    parser.add_argument(
-        "--fold", default="test", metavar="FOLD", help=f"{', '.join(FOLDS)} (default: test)"
-    )
-    parser.add_argument(
-        "--rules",
-        default="2021",
-        metavar="YEAR",
-        help=f"normalization rules, {' or '.join(RULES)} (default: 2021, the rules of the "
-        "leaderboard)",
-    )
+    add_options(parser, "--corpus", "--fold", "--rules")
     add_data(parser)
 
 
@@ -123,59 +160,6 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
     )
 
 
-def add_unfilled(parser: argparse.ArgumentParser) -> None:
-    """Add the option that lists the state values that mean "not filled"."""
-    parser.add_argument(
-        "--unfilled",
-        default=(),
-        metavar="VALUE,…",
-        help="state values that mean \"not filled\", such as none,'not mentioned' ('' is the "
-        "empty value); by default they count as ordinary values",
-    )
-
-
-def add_compat(parser: argparse.ArgumentParser) -> None:
-    """Add the option that selects the rules for judging live dialogues."""
-    parser.add_argument(
-        "--compat",
-        choices=(CONVLAB2,),
-        help="judge live dialogues by their acts, like the public evaluator of ConvLab-2 "
-        "(default: judge the text; dialogues without text are judged by their acts with "
-        "corrected rules)",
-    )
-
-
-def add_prices(parser: argparse._ActionsContainer) -> None:
-    """Add the option for a file of prices."""
-    parser.add_argument(
-        "--prices",
-        type=InputFile,
-        metavar="FILE",
-        help='JSON file with the prices of models in live dialogues, {"MODEL": {"in": USD '
-        'per million tokens, "out": …, "cached_in": …}}',
-    )
-
-
-def add_accounting(parser: argparse.ArgumentParser) -> None:
-    """Add options for token prices of live dialogues, and for excluding user faults."""
-    add_prices(parser)
-    parser.add_argument(
-        "--exclude-user-faults",
-        action="store_true",
-        help="also print the scores of live dialogues in which the user makes no mistake",
-    )
-
-
-def add_references(parser: argparse.ArgumentParser) -> None:
-    """Add the option that selects reference sets for BLEU."""
-    parser.add_argument(
-        "--references",
-        metavar="NAMES",
-        help="reference sets for BLEU, separated by commas (default: the corpus and every "
-        "references/*.json in the data folder)",
-    )
-
-
 METRICS = (
     ("-b", "bleu", "BLEU against every available reference set"),
     ("-s", "success", "Inform and Success rates"),
@@ -191,8 +175,6 @@ SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
 """Commands that score the selected metrics."""
 WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
 """Metrics for which gold data do not always score 100 percent."""
-
-_OF_CORPUS = ("corpus", "fold", "rules", "data")
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
@@ -226,20 +208,20 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
             "the table that matches its states, predicted or gold)",
         )
     if verb in SCORING:
-        add_references(parser)
+        add_options(parser, "--references")
     if verb == "live":
         from mwzeval.multiwoz.live.options import add_live
 
         add_live(parser)
-        add_compat(parser)
+        add_options(parser, "--compat")
         add_data(parser)
-        add_accounting(parser)
+        add_options(parser, *ACCOUNTING)
     else:
         add_reading(parser)
         if verb not in ("evaluate", "validate", "leaderboard"):
-            add_compat(parser)
+            add_options(parser, "--compat")
         if verb in ("runs", "compare", "report"):
-            add_accounting(parser)
+            add_options(parser, *ACCOUNTING)
 
 
 def scorer_of(arguments: Namespace) -> MultiWozScorer:
@@ -263,12 +245,7 @@ def scorer_of(arguments: Namespace) -> MultiWozScorer:
         allowed = tuple(name for name in allowed if name != "grounded")
     prices = getattr(arguments, "prices", None)
     return MultiWozScorer(
-        arguments=reading(arguments)
-        | {
-            "dst_rules": rules,
-            "references": getattr(arguments, "references", None),
-            "rollouts": getattr(arguments, "rollouts", False),
-        },
+        arguments=reading(arguments) | {"dst_rules": rules},
         metrics=metrics,
         allowed=allowed,
         need_states=verb in ("compare", "explain") and bool(rules or "dst" in asked),

@@ -12,7 +12,7 @@ from typing import Any
 
 from mwzeval.arguments import add_files, add_format, add_intervals, files_of
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import add_metrics, add_reading, add_references, scorer_of
+from mwzeval.multiwoz.benchmark import add_metrics, add_options, add_reading, scorer_of
 from mwzeval.output import warnings_behind, write_output, write_result
 
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser, "a system's file (default: none)", several=False)
     parser.add_argument("-o", "--output", metavar="OUTPUT.json", help="also write a JSON report")
     add_metrics(parser, "all metrics that the input allows; of a fold, all")
-    add_references(parser)
+    add_options(parser, "--references")
     add_reading(parser)
     add_intervals(parser)
     add_format(parser)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import STANDARD_OUTPUT, add_files, add_format, file_of
 from mwzeval.errors import InputError
-from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled, reading
+from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_options, reading
 from mwzeval.multiwoz.placeholders import known_placeholders
 from mwzeval.multiwoz.words.text import Delexicalized
 from mwzeval.output import warnings_behind, write_output, write_result
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_format(parser)
     add_input_format(parser)
-    add_unfilled(parser)
+    add_options(parser, "--unfilled")
     add_corpus(parser)
     parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
 

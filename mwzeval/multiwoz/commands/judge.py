@@ -12,13 +12,7 @@ from pathlib import Path
 from mwzeval.arguments import add_files, add_format, add_intervals, file_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import (
-    add_accounting,
-    add_compat,
-    add_corpus,
-    add_tools,
-    scorer_of,
-)
+from mwzeval.multiwoz.benchmark import ACCOUNTING, add_corpus, add_options, scorer_of
 from mwzeval.multiwoz.choices import LIVE
 from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.outcome import add_outcome, finish_report
@@ -28,12 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME, input_format=LIVE)
     add_files(parser, "a file of live dialogues", several=False)
-    add_compat(parser)
-    add_accounting(parser)
+    add_options(parser, "--compat", *ACCOUNTING)
     parser.add_argument(
         "-g", "--grounded", action="store_true", help="print all scores of factual correctness"
     )
-    add_tools(parser)
+    add_options(parser, "--tools")
     add_corpus(parser)
     add_intervals(parser)
     add_format(parser)

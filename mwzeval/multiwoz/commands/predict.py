@@ -17,7 +17,7 @@ from mwzeval.conversation.models import add_model_options, add_request_options
 from mwzeval.conversation.pool import add_pool_options
 from mwzeval.conversation.trajectory import LiveFile, check_live, live_text
 from mwzeval.errors import UsageError, shorten
-from mwzeval.multiwoz.benchmark import add_prices
+from mwzeval.multiwoz.benchmark import add_options
 from mwzeval.multiwoz.choices import AUTO, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import notify, warnings_behind
 
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_model_options(parser)
     add_request_options(parser)
-    add_prices(parser)
+    add_options(parser, "--prices")
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="no progress bar; print only problems"
     )

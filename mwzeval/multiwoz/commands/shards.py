@@ -15,8 +15,8 @@ from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import (
     add_dst_rules,
     add_metrics,
+    add_options,
     add_reading,
-    add_references,
     scorer_of,
 )
 from mwzeval.multiwoz.plugin import MultiWoz
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(benchmark=NAME)
     add_files(parser, "the files, in order")
     add_dst_rules(add_metrics(parser, "-bsrd"))
-    add_references(parser)
+    add_options(parser, "--references")
     add_reading(parser)
     parser.add_argument(
         "--dask",

@@ -20,7 +20,7 @@ from mwzeval.arguments import (
 )
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import add_corpus, add_prices, add_tools, scorer_of
+from mwzeval.multiwoz.benchmark import add_corpus, add_options, scorer_of
 from mwzeval.multiwoz.choices import LIVE
 from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.outcome import add_outcome, finish, warned
@@ -30,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME, input_format=LIVE)
     add_files(parser, "a run without conditions, then runs of the same agent under conditions")
-    add_prices(parser)
-    add_tools(parser)
+    add_options(parser, "--prices", "--tools")
     add_corpus(parser)
     add_resampling(parser)
     add_format(parser)
