@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mwzeval.errors import DataError, InputError, UsageError, did_you_mean, shorten
+from mwzeval.errors import DataError, InputError, UsageError, shorten, unknown
 from mwzeval.files.cache import combined_fingerprint, derive, remembered_checksums
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, read_zip
@@ -131,10 +131,7 @@ SAMPLE_PREFIX = "smp"
 def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
     """Return the data root of a corpus. Raises `UsageError` for an unknown corpus, `DataError`."""
     if corpus not in CORPORA:
-        known = ", ".join(CORPORA)
-        raise UsageError(
-            f'unknown corpus "{corpus}"{did_you_mean(corpus, CORPORA)} (known: {known})'
-        )
+        raise UsageError(unknown("corpus", corpus, CORPORA))
     if corpus == SAMPLE:
         if data is not None:
             _warn_of_unread(str(data))

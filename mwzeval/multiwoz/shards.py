@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -71,15 +70,14 @@ def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedSha
 
     The shard is scored with these `sources`, even if other sources would fit its own turns.
     """
-    scored = IncrementalEvaluator(evaluator, sources=sources)
-    problems: list[Problem] = []
+    scored, findings = IncrementalEvaluator(evaluator, sources=sources), Findings(shard)
     with no_garbage_collection():
-        for batch in _batches(shard, problems):
-            with _collected(problems):
+        for batch in _batches(shard, findings):
+            with findings.collecting():
                 scored.update(batch, file=shard)
-            if len(problems) >= PROBLEMS_OF_A_SHARD:
+            if len(findings.errors) >= PROBLEMS_OF_A_SHARD:
                 break
-    return MergedShards(bad={shard: problems}) if problems else MergedShards(scored)
+    return MergedShards(bad={shard: findings.errors}) if findings.errors else MergedShards(scored)
 
 
 def evaluate_shards(
@@ -128,7 +126,7 @@ def evaluate_shards(
 
 def _parts(evaluator: Evaluator, shard: str) -> Iterator[ScoredPredictions]:
     """Yield the readable parts of a shard."""
-    parts = (evaluator.part(batch, Findings(shard)) for batch in _batches(shard, []))
+    parts = (evaluator.part(batch, Findings(shard)) for batch in _batches(shard, Findings()))
     return (part for part in parts if part is not None)
 
 
@@ -230,12 +228,12 @@ def _loaded(settings: bytes) -> Evaluator:
     return evaluator
 
 
-def _batches(shard: str, problems: list[Problem]) -> Iterator[Any]:
-    """Yield the predictions of a shard in batches, and append errors of reading to `problems`.
+def _batches(shard: str, findings: Findings) -> Iterator[Any]:
+    """Yield the predictions of a shard in batches; errors of reading are added to `findings`.
 
     Files with one dialogue per line are read in parts; any other file is a single batch.
     """
-    with _collected(problems):
+    with findings.collecting():
         if not (called_lines(shard) or is_line(first_line(shard).decode(errors="replace"))):
             yield parse_json(read_text(shard), shard)
             return
@@ -243,18 +241,10 @@ def _batches(shard: str, problems: list[Problem]) -> Iterator[Any]:
         while texts := list(islice(numbered, BATCH)):
             batch = []
             for number, text in texts:
-                with _collected(problems):
+                with findings.collecting():
                     batch.append((number, parse_json(text, shard, first_line=number)))
-            with _collected(problems):
+            with findings.collecting():
                 if batch:
                     yield predictions_of_lines(batch, shard)
-            if len(problems) >= PROBLEMS_OF_A_SHARD:
+            if len(findings.errors) >= PROBLEMS_OF_A_SHARD:
                 return
-
-
-@contextmanager
-def _collected(problems: list[Problem]) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        problems += error.problems

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import did_you_mean, shorten
+from mwzeval.errors import did_you_mean, shorten, unknown
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import read_json, table_rows
 from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
@@ -151,8 +151,7 @@ def _own_tool(raw: Any, place: Place) -> Tool:
     if "function" not in raw:
         place.error("shape", f"{expected}, {found(raw)}")
     for key in (key for key in raw if key not in TOOL_KEYS):
-        message = f'unknown key "{shorten(str(key))}"{did_you_mean(str(key), TOOL_KEYS)}'
-        place.error("unknown-key", f"{message} (known: {', '.join(TOOL_KEYS)})")
+        place.error("unknown-key", unknown("key", str(key), TOOL_KEYS))
     function = None
     at = place.at(f"{place.key}.function")
     if name := _known(raw.get("function"), BY_NAME, "function", at):

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mwzeval.errors import did_you_mean, shorten
+from mwzeval.errors import did_you_mean, shorten, unknown
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import (
     FUZZY_THRESHOLD,
@@ -230,15 +230,15 @@ def checked_call(
     """
     function = BY_NAME.get(name)
     if function is None:
-        raise CallError(f'unknown function "{shorten(name)}"{_known(name, BY_NAME)}')
+        raise CallError(unknown("function", name, BY_NAME))
     parameters = {parameter.name: parameter for parameter in function.parameters}
     values = {}
     for argument, value in arguments.items():
         parameter = parameters.get(argument)
         if parameter is None:
-            unknown = shorten(str(argument))
-            hint = _known(str(argument), parameters)
-            raise CallError(f'{function.name} has no argument "{unknown}"{hint}')
+            name = str(argument)
+            hint = f"{did_you_mean(name, parameters)} (known: {', '.join(parameters)})"
+            raise CallError(f'{function.name} has no argument "{shorten(name)}"{hint}')
         text = _text(parameter, value)
         if text and text.lower() not in NO_CONSTRAINT:
             values[argument] = _spelled(parameter, text, rules)
@@ -250,11 +250,6 @@ def checked_call(
     if missing:
         raise CallError(f"{function.name} needs {', '.join(missing)} as well")
     return function, values
-
-
-def _known(name: str, names: Iterable[str]) -> str:
-    names = tuple(names)
-    return f"{did_you_mean(name, names)} (known: {', '.join(names)})"
 
 
 def _text(parameter: Parameter, value: Any) -> str:

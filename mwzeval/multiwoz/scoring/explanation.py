@@ -13,7 +13,8 @@ from functools import partial, reduce
 
 from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.database import Database
-from mwzeval.multiwoz.grounding.scores import INFORM, SUCCESS
+from mwzeval.multiwoz.grounding.scores import INFORM as GROUNDED_INFORM
+from mwzeval.multiwoz.grounding.scores import SUCCESS as GROUNDED_SUCCESS
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import natural_spacing
 from mwzeval.multiwoz.predictions.reading import Turn
@@ -466,7 +467,8 @@ def explain(
     reasons = [failure.reason() for failure in failures(case)]
     if dialogue.mentions is not None:
         words = scorer.words(dialogue)
-        for scope, of_scope in words.grounded.outcome.named(INFORM, SUCCESS).items():
+        grounded = words.grounded.outcome.named(GROUNDED_INFORM, GROUNDED_SUCCESS)
+        for scope, of_scope in grounded.items():
             outcomes[scope].update(of_scope)
         for index, view in enumerate(views):
             claims = tuple(claim for claim in words.claims if claim.turn == index)
