@@ -6,7 +6,6 @@ This is for systems that write placeholders such as [restaurant_name] but predic
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 
@@ -41,7 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.formats.functions import read_tools
-    from mwzeval.multiwoz.predictions.reading import check_dialogues, read_predictions
+    from mwzeval.multiwoz.predictions.reading import (
+        check_dialogues,
+        predictions_text,
+        read_predictions,
+    )
     from mwzeval.scores.findings import Findings
 
     file = file_of(arguments)
@@ -72,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             "no placeholder names its domain (as [restaurant_name] does), so nothing was "
             "written; without active_domains, the domains are estimated from the states"
         )
-    text = json.dumps(completed, indent=1, ensure_ascii=False) + "\n"
+    text = predictions_text(completed, arguments.output)
     write_output(arguments.output, text, f": {named} of {len(turns)} turns have a domain")
     return 0
 

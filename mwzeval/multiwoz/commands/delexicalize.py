@@ -7,7 +7,6 @@ mentions that are not in the database, and the ambiguous mentions.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -65,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
-    from mwzeval.multiwoz.predictions.reading import read_predictions
+    from mwzeval.multiwoz.predictions.reading import predictions_text, read_predictions
     from mwzeval.scores.findings import Findings
     from mwzeval.scores.sheets import printed, render
     from mwzeval.text import json_line
@@ -97,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         for name, turns in delexicalized.items()
     }
-    written = json.dumps(filled, indent=1, ensure_ascii=False) + "\n"
+    written = predictions_text(filled, arguments.output)
     responses = [turn.response or "" for turns in checked.dialogues.values() for turn in turns]
     found = [turn for turns in delexicalized.values() for turn in turns]
     table = _document(responses, found)

@@ -11,6 +11,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.places import ROOT, read_json, sample_predictions
 
 IN_WORDS = str(ROOT / "predictions" / "sample-lexicalized.json")
@@ -62,6 +63,12 @@ def test_what_was_delexicalised_scores_as_it_does_in_words(
     assert first["success"]["inform"]["total"] > 90
     assert first["success"]["success"]["total"] > 85
     assert (kinds(first), kinds(second)) == (["lexicalized"], [])
+
+
+def test_an_output_that_is_called_json_lines_has_a_dialogue_per_line(tmp_path: Path) -> None:
+    for name in ("out.json", "out.jsonl"):
+        assert main(["delexicalize", IN_WORDS, "-o", str(tmp_path / name)]) == 0
+    assert read_predictions(tmp_path / "out.jsonl") == read_json(tmp_path / "out.json")
 
 
 def test_output_may_be_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
