@@ -173,8 +173,6 @@ METRICS = (
 )
 SCORING = ("evaluate", "rows", "runs", "compare", "power", "report", "plot")
 """Commands that score the selected metrics."""
-WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
-"""Metrics for which gold data do not always score 100 percent."""
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
@@ -230,7 +228,8 @@ def scorer_of(arguments: Namespace) -> MultiWozScorer:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
     verb, rules = arguments.verb, getattr(arguments, "dst_rule", [])
-    asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
+    everything = tuple(name for _, name, _ in METRICS)
+    asked = tuple(name for name in everything if getattr(arguments, name, False))
     of_verb = {
         "validate": asked,
         "explain": asked if rules else asked or ("success",),
@@ -238,9 +237,9 @@ def scorer_of(arguments: Namespace) -> MultiWozScorer:
         "claims": ("grounded",),
     }
     if verb == "ceiling" and not files_of(arguments, required=False):
-        of_verb["ceiling"] = asked or WITH_CEILING
+        of_verb["ceiling"] = asked or everything
     metrics = of_verb.get(verb, asked)
-    allowed = () if metrics or rules or verb in of_verb else tuple(name for _, name, _ in METRICS)
+    allowed = () if metrics or rules or verb in of_verb else everything
     if verb == "compare":
         allowed = tuple(name for name in allowed if name != "grounded")
     prices = getattr(arguments, "prices", None)
