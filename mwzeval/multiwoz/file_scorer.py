@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import FileScorer, recognised
+from mwzeval.benchmark import FileScorer
 from mwzeval.conversation.trajectory import is_live, live_text
-from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.files.reading import beginning_value, decoded, expand, first_line, read_bytes
+from mwzeval.errors import Problem, UsageError
+from mwzeval.files.reading import decoded, read_bytes
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.multiwoz import HEADLINE, NAME, TITLE
+from mwzeval.multiwoz import HEADLINE
 from mwzeval.multiwoz.choices import AUTO, LIVE, WITHOUT_FAULTS
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
@@ -82,7 +80,7 @@ class MultiWozScorer(FileScorer):
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return the scores of a file. Raises `InputError`, `DataError`, `UsageError`."""
         raw = read_bytes(file)
-        if self._is_live(raw):
+        if self.is_live(raw):
             return self.live.score(live_text(raw, file), file, progress=progress)
         for name in ("prices", "exclude_user_faults"):
             if self.live_options.get(name):
@@ -95,57 +93,10 @@ class MultiWozScorer(FileScorer):
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file. Raises `InputError` if the file cannot be read."""
         raw = read_bytes(file)
-        if self._is_live(raw):
+        if self.is_live(raw):
             return self.live.validate(live_text(raw, file), file)
         predictions = predictions_of_text(decoded(raw, file), file)
         return self.evaluator(*self.metrics).validate(predictions, file=file)
-
-    def score_shards(
-        self,
-        files: Sequence[str],
-        *,
-        dask: str | None = None,
-        workers: int | None = None,
-        skip_bad: bool = False,
-        progress: bool = False,
-    ) -> Report:
-        """Return the report of predictions in many files, which are scored as one input.
-
-        `files` may contain patterns. `dask` is the address of a Dask scheduler, or `local` for a
-        cluster of `workers` processes. Raises the errors of `evaluate_shards` and `cluster`, and
-        `UsageError` for live dialogues and files of other benchmarks.
-        """
-        from mwzeval.multiwoz.shards import evaluate_shards
-
-        shards = expand(files)
-        with suppress(InputError):  # the errors of a bad shard are listed later
-            if self._is_live(first_line(shards[0])):
-                raise UsageError(
-                    f"{shards[0]} contains live dialogues, but shards must contain predictions: "
-                    "join the files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate "
-                    "that file"
-                )
-            if other := recognised(beginning_value(shards[0]), but=NAME, external=True):
-                raise UsageError(
-                    f"{shards[0]} is a file of {other.info.title}, but shards must contain "
-                    f"predictions of {TITLE}: put the dialogues or examples into one file, and "
-                    "evaluate that file"
-                )
-        metrics = self.metrics
-        if not (metrics or self.arguments["dst_rules"]):
-            # Only the last shard shows whether all turns have the data that a metric needs.
-            metrics = tuple(metric for metric in self.allowed if metric != "grounded")
-        from mwzeval.cluster import cluster
-
-        with nullcontext() if dask is None else cluster(dask, workers) as client:
-            return evaluate_shards(
-                self.evaluator(*metrics),
-                shards,
-                client=client,
-                skip_bad=skip_bad,
-                file=" ".join(PurePath(file).name for file in files),
-                progress=progress,
-            )
 
     def evaluator(self, *metrics: str) -> Evaluator:
         """Return an evaluator for these metrics."""
@@ -170,7 +121,8 @@ class MultiWozScorer(FileScorer):
             )
         return scored
 
-    def _is_live(self, raw: bytes) -> bool:
+    def is_live(self, raw: bytes) -> bool:
+        """Return whether a file with this content, or first line, is read as live dialogues."""
         input_format = self.arguments.get("input_format", AUTO)
         return input_format == LIVE or (input_format == AUTO and is_live(raw))
 

@@ -8,10 +8,15 @@ memory does not grow with the number of dialogues (docs/training.md).
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext, suppress
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, files_of
-from mwzeval.files.reading import STANDARD_INPUT
-from mwzeval.multiwoz import NAME
+from mwzeval.benchmark import recognised
+from mwzeval.errors import InputError, UsageError
+from mwzeval.files.reading import STANDARD_INPUT, beginning_value, expand, first_line
+from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.benchmark import (
     add_dst_rules,
     add_metrics,
@@ -21,6 +26,9 @@ from mwzeval.multiwoz.benchmark import (
 )
 from mwzeval.multiwoz.plugin import MultiWoz
 from mwzeval.outcome import add_outcome, finish_report
+
+if TYPE_CHECKING:
+    from mwzeval.multiwoz.file_scorer import MultiWozScorer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,18 +65,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the scores and write a report if requested; return the exit code."""
+    """Print the scores and write a report if requested; return the exit code.
+
+    Raises the errors of `evaluate_shards` and `cluster`, and `UsageError` for live dialogues and
+    files of other benchmarks.
+    """
+    from mwzeval.cluster import cluster
+    from mwzeval.multiwoz.shards import evaluate_shards
+
     if arguments.workers is not None and (arguments.workers < 1 or arguments.dask != "local"):
         arguments.parser.error("--workers needs --dask local, and must be 1 or more")
     files = files_of(arguments)
     if STANDARD_INPUT in files:
         arguments.parser.error("shards cannot be read from standard input: use `mwzeval evaluate`")
-    scorer = scorer_of(arguments)
-    report = scorer.score_shards(
-        files,
-        dask=arguments.dask,
-        workers=arguments.workers,
-        skip_bad=arguments.skip_bad,
-        progress=not arguments.quiet,
-    )
+    scorer, shards = scorer_of(arguments), expand(files)
+    _check_kind(scorer, shards[0])
+    metrics = scorer.metrics
+    if not (metrics or arguments.dst_rule):
+        # Only the last shard shows whether all turns have the data that a metric needs.
+        metrics = tuple(metric for metric in scorer.allowed if metric != "grounded")
+    dask = arguments.dask
+    with nullcontext() if dask is None else cluster(dask, arguments.workers) as client:
+        report = evaluate_shards(
+            scorer.evaluator(*metrics),
+            shards,
+            client=client,
+            skip_bad=arguments.skip_bad,
+            file=" ".join(PurePath(file).name for file in files),
+            progress=not arguments.quiet,
+        )
     return finish_report(arguments, scorer, report)
+
+
+def _check_kind(scorer: MultiWozScorer, shard: str) -> None:
+    """Raise `UsageError` if a shard does not contain predictions of MultiWOZ."""
+    with suppress(InputError):  # the errors of a bad shard are listed later
+        if scorer.is_live(first_line(shard)):
+            raise UsageError(
+                f"{shard} contains live dialogues, but shards must contain predictions: "
+                "join the files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate "
+                "that file"
+            )
+        if other := recognised(beginning_value(shard), but=NAME, external=True):
+            raise UsageError(
+                f"{shard} is a file of {other.info.title}, but shards must contain "
+                f"predictions of {TITLE}: put the dialogues or examples into one file, and "
+                "evaluate that file"
+            )
