@@ -28,9 +28,9 @@ class Act(NamedTuple):
 
 GENERAL = "general"
 NONE = "none"
-"""Slot and value of an act that has no slot and no value."""
+"""The text that stands for the slot and the value in an act without slot and value."""
 INFORM, REQUEST = "inform", "request"
-"""Intents of acts in the user's agenda, in which slots have the names used in goals."""
+"""Intents of acts in the user's agenda. Slots in the agenda have the names used in goals."""
 INFORMING = frozenset({INFORM, "recommend", "offerbook", "offerbooked"})
 """Intents (in lower case) of system acts that state values."""
 BOOKING = frozenset({"book", "offerbooked"})
@@ -42,22 +42,22 @@ BYE = Act("bye", GENERAL, NONE, NONE)
 # User acts of live dialogues that the public simulator lacks. Their domain is `general`, so that
 # act-level systems can ignore them.
 REPEAT = Act("repeat", GENERAL, NONE, NONE)
-"""The acts after this one repeat earlier acts."""
+"""The acts after this act repeat earlier acts."""
 CORRECT = Act("correct", GENERAL, NONE, NONE)
-"""The acts after this one correct a misunderstanding."""
+"""The acts after this act correct a misunderstanding."""
 CHANGE = Act("change", GENERAL, NONE, NONE)
-"""The acts after this one replace constraints that no venue satisfies."""
+"""The acts after this act replace constraints that no venue satisfies."""
 CHANGE_OF_MIND = Act("mind", GENERAL, NONE, NONE)
-"""The acts after this one replace constraints that the user no longer has."""
+"""The acts after this act replace constraints that the user no longer has."""
 SLIP = Act("slip", GENERAL, NONE, NONE)
-"""The acts after this one replace a constraint that the user has stated by mistake."""
+"""The acts after this act replace a constraint that the user has stated by mistake."""
 THANK = Act("thank", GENERAL, NONE, NONE)
 GIVE_UP = "giveup"
 """The intent of the act with which a user gives up a domain; the act's value is the domain."""
 RETURN = "return"
 """The intent of returning to a domain; the act's value is the domain."""
 ASIDE = "aside"
-"""The intent of a request that no function can answer; slot and value are keyword and sentence."""
+"""The intent of a request that no function can answer. The slot is a keyword, the value a text."""
 
 
 def giving_up(domain: str) -> Act:
@@ -128,12 +128,12 @@ USER_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
 
 @lru_cache(maxsize=2**12)
 def goal_slot(domain: str, slot: str) -> str | None:
-    """Return the goal slot for a slot of a system act, ignoring case; None for unknown slots."""
+    """Return the goal slot for a slot of a system act, ignoring case, or None if it is unknown."""
     return SYSTEM_SLOTS.get(domain.lower(), {}).get(slot.lower())
 
 
 def user_act(act: Act) -> Act | None:
-    """Return the user act for an act of an agenda; None if users have no act for it.
+    """Return the user act for an act of an agenda, or None if there is no such user act.
 
     In an agenda, intents and domains are in lower case, and slots have their names in goals.
     """
@@ -150,7 +150,7 @@ def user_act(act: Act) -> Act | None:
 
 
 def checked_acts(said: Iterable[Any] | None) -> list[Act]:
-    """Return the acts of an answer of an agent; None means no acts.
+    """Return the acts in an agent's answer. The answer None means no acts.
 
     Raises `AnswerError` unless every act consists of four texts: intent, domain, slot, value.
     """

@@ -1,8 +1,9 @@
 """Goals, bookings, references and states from the annotation of the corpus.
 
-MultiWOZ 2.0, 2.1, 2.3 and 2.4 consist of a `data.json`, MultiWOZ 2.2 of `dialogues_*.json` and
-`dialog_acts.json`. A reference is an utterance whose annotated spans are replaced by placeholders;
-in versions whose system turns have no spans (2.0, 2.4), references are the original responses.
+MultiWOZ 2.0, 2.1, 2.3 and 2.4 consist of a `data.json`; MultiWOZ 2.2 consists of `dialogues_*.json`
+and `dialog_acts.json`. A reference is an utterance whose annotated spans are replaced by
+placeholders. In MultiWOZ 2.0 and 2.4, system turns have no spans, so references are the original
+responses.
 
 Sources: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020; Zang et al.,
 "MultiWOZ 2.2", NLP4ConvAI 2020; Han et al., "MultiWOZ 2.3", NLPCC 2021; Ye et al., "MultiWOZ 2.4",
@@ -43,8 +44,8 @@ class Goal:
 
 
 Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
-"""Domain → slot → all annotated values, for slots whose annotation and state differ. A state has
-only the first of several values, and it has no value for some annotations that mean "no value"."""
+"""All annotated values by domain and slot, only for slots with more annotated values than the state
+has. A state has only the first of several values, and it omits some values that mean "no value"."""
 
 
 class AnnotatedTurn(NamedTuple):
@@ -65,9 +66,9 @@ class GoldDialogue:
     """Gold data of one dialogue; all fields except `goal` have one item per system turn.
 
     `booked` are the domains that the turn books. `references` are the delexicalized responses with
-    natural spacing (and sacreBLEU's tokenization), `system_utterances` the original responses.
+    natural spacing (and sacreBLEU's tokenization); `system_utterances` are the original responses.
     `user_utterances` precede the system turns. `states` are the annotated states (not normalized)
-    after these utterances, and `alternatives` the annotated values that the states do not have.
+    after the user utterances; `alternatives` are annotated values that the states do not have.
     """
 
     goal: Mapping[str, Goal]
@@ -101,7 +102,7 @@ def dialogue_id(name: str) -> str:
 BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
 """Keys of a goal's `book` that are not slots: whether the first booking, or any, should fail.
 
-In the annotated dialogues such bookings succeed, because availability is not simulated.
+In the annotated dialogues, these bookings succeed, because availability is not simulated.
 """
 REQUESTS = {slot: name for name, slot in PROVIDABLE.items() if name != "TRAINID"}
 """Requested slots that are scored; other slots, such as the entrance fee, are not."""
@@ -147,14 +148,14 @@ def booked_domains_of(log: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 # Turns
 
 AnnotatedValues = Iterator[tuple[str, str, str | None, list[str]]]
-"""Domain, slot, the value in the state (or None), and all acceptable values."""
+"""Domain, slot, the value in the state or None, and all acceptable values."""
 VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are strings'
 
 
 def annotations_of_version_22(
     dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any], place: str
 ) -> Iterator[tuple[str, list[AnnotatedTurn]]]:
-    """Yield the annotations by dialogue id. Raises `DataError`, which names the file `place`."""
+    """Yield the annotations by dialogue id. Raises a `DataError` that names the file `place`."""
     acts_by_id = {dialogue_id(name): turns for name, turns in acts.items()}
     for number, dialogue in enumerate(dialogues):
         with expecting(VERSION_22, f"{place}: dialogue {number} (from 0)"):
@@ -206,7 +207,7 @@ def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
 
 
 def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
-    """Yield the values of all slots (several values are a list in 2.4, else separated by signs)."""
+    """Yield the values of all slots. Several values are a list in 2.4, otherwise separated text."""
     for domain, annotated in metadata.items():
         slots = {
             **annotated.get("semi", {}),
@@ -224,7 +225,7 @@ def _values(metadata: Mapping[str, Any]) -> AnnotatedValues:
 
 
 def _state(annotated: AnnotatedValues) -> tuple[State, Alternatives]:
-    """Return a state with one value per slot, and all values of slots with other values."""
+    """Return a state with one value per slot, and all values of the slots that have several."""
     state: dict[str, dict[str, str]] = {}
     alternatives: dict[str, dict[str, list[str]]] = {}
     for domain, slot, stated, values in annotated:

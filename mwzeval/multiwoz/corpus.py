@@ -1,11 +1,12 @@
 """The corpora: their files, the gold data of a fold, and reference sets.
 
-For a corpus with the folder `F` of `data.json`, the first existing form is read: fold files
-(`F/test.json` or `F/test.json.zip`); `F/data.json` or `F/data.json.zip` with the fold lists in the
-same folder; or the published archive `F.zip`, which contains the lists. MultiWOZ 2.3 was published
-without fold lists and uses the lists of 2.1. The files are large, so derived data are stored in the
-user's cache. For training, a dialogue may have several rollouts, that is, several conversations
-with its goal. The id of a rollout is the id of the dialogue and a number, `sng0073#12`.
+A corpus whose `data.json` is in the folder `F` may have three forms, of which the first that exists
+is read: fold files (`F/test.json` or `F/test.json.zip`); `F/data.json` or `F/data.json.zip` with
+the fold lists in the same folder; the published archive `F.zip`, which contains the lists. MultiWOZ
+2.3 was published without fold lists and uses the lists of 2.1. The files are large, so derived data
+are stored in the user's cache. For training, a dialogue may have several rollouts, that is, several
+conversations with its goal. The id of a rollout consists of the id of the dialogue and a number, as
+in `sng0073#12`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from mwzeval.version import library_version
 logger = logging.getLogger("mwzeval")
 
 ROLLOUT = re.compile(r"(?P<dialogue>.+)#(?P<number>0|[1-9][0-9]{0,5})", re.DOTALL)
-"""Matches the id of a rollout. Numbers have at most six digits, which limits the size of `Seen`."""
+"""Matches the id of a rollout. The limit of six digits for numbers limits the size of `Seen`."""
 
 
 def dialogue_of(name: str) -> str:
@@ -54,13 +55,13 @@ def dialogue_of(name: str) -> str:
 
 
 def _split(name: str) -> tuple[str, int]:
-    """Return the dialogue id and the index of the rollout: 0 without a number, else number + 1."""
+    """Return the dialogue id and the index of the rollout (number + 1, or 0 without a number)."""
     rollout = ROLLOUT.fullmatch(name)
     return (rollout["dialogue"], int(rollout["number"]) + 1) if rollout else (name, 0)
 
 
 class Seen(dict[str, int]):
-    """A set of ids: dialogue id → an integer whose bits are the rollouts of the dialogue."""
+    """A set of ids, as a map from dialogue ids to integers. Their bits represent the rollouts."""
 
     def add(self, name: str) -> None:
         """Add an id."""
@@ -86,7 +87,7 @@ class Seen(dict[str, int]):
         return self.get(dialogue, 0).bit_count()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Rollouts of a shard are a few high bits: without compression, most bytes would be zero.
+        # The rollouts of a shard are a few high bits, so most bytes are zero and compress well.
         return _unpacked, (zlib.compress(pickle.dumps(dict(self)), level=1),)
 
 
@@ -125,11 +126,11 @@ CORPORA = {
     SAMPLE: CorpusFormat("sample", ("data/MultiWOZ_2.1",), "data/MultiWOZ_2.2"),
 }
 SAMPLE_PREFIX = "smp"
-"""Prefix of the dialogue ids of the sample; no id of MultiWOZ has it."""
+"""Prefix of the dialogue ids of the sample; no id of MultiWOZ has this prefix."""
 
 
 def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
-    """Return the data root of a corpus. Raises `UsageError` for an unknown corpus, `DataError`."""
+    """Return the data root of a corpus. Raises `UsageError` or `DataError` if there is none."""
     if corpus not in CORPORA:
         raise UsageError(unknown("corpus", corpus, CORPORA))
     if corpus == SAMPLE:
@@ -164,7 +165,7 @@ _NAMES = {
 
 
 def database_files(root: DataRoot) -> dict[str, Path]:
-    """Return the file of each domain's database. Raises `DataError` that lists missing files."""
+    """Return the file of each domain's database. Raises a `DataError` that lists missing files."""
     files = all_there(
         *(partial(root.require, f"db/{domain}_db.json") for domain in DATABASE_DOMAINS)
     )
@@ -172,7 +173,7 @@ def database_files(root: DataRoot) -> dict[str, Path]:
 
 
 def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of all databases by domain; police and hospital only if their files exist.
+    """Return the rows of all databases by domain. Police and hospital are optional.
 
     Raises `DataError` if a file is missing or damaged.
     """
@@ -200,7 +201,7 @@ def _table(domain: str, path: Path) -> list[dict[str, Any]]:
 # Gold data
 
 DERIVED_REVISION = 5
-"""Increases when the same files yield different gold data."""
+"""This number is increased when a change of the code changes the gold data of the same files."""
 DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
 
 
@@ -210,8 +211,8 @@ class GoldFold:
 
     `checksum` has 8 hexadecimal digits and covers all files of gold data and database;
     `other_files` are the paths of files that differ from the published files. `tables` are the
-    unmodified rows of the database files. With `rollouts`, predicted ids may be rollouts of
-    dialogues of the fold.
+    unmodified rows of the database files. If `rollouts` is true, predicted ids may be ids of
+    rollouts.
     """
 
     corpus: str
@@ -257,13 +258,13 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
 
 def derived_revision() -> str:
     """Return a key that covers all inputs of derived gold data except the source files."""
-    # Stored references have the spacing of Moses and the tokenization of sacreBLEU.
+    # References are stored as detokenized by Moses and as tokenized by sacreBLEU.
     libraries = [f"{name} {library_version(name)}" for name in ("sacremoses", "sacrebleu")]
     return " ".join([str(DERIVED_REVISION), *libraries])
 
 
 def _sources(layout: CorpusFormat, fold: Fold, root: DataRoot) -> list[Sequence[Path]]:
-    """Return the files with dialogues, with acts (only for 2.2, else ()), and with goals."""
+    """Return the files with dialogues, files with acts (2.2, else ()), and files with goals."""
     folder = layout.annotations_22
     return all_there(
         lambda: root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else (),
@@ -329,7 +330,7 @@ FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
     "test": ("testListFile.txt", "testListFile.json", "testListFile"),
     "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
 }
-"""Names of the fold lists (one id per line, or JSON); dialogues in neither list are in train."""
+"""Names of fold lists (one id per line, or JSON). Dialogues in no list belong to the train fold."""
 LIST_NAMES = frozenset(chain(*FOLD_LISTS.values()))
 READ_NAMES = LIST_NAMES.union(["data.json"], *FOLD_FILES.values())
 Dialogues = dict[str, Mapping[str, Any]]
@@ -390,7 +391,7 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
 
 
 def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
-    """Return file name → content for the files with these names: `path` itself, or its members."""
+    """Return content by file name: of `path` or, in an archive, of the members with these names."""
     if path.suffix != ".zip":
         return {path.name: data_bytes(path)}
     try:
@@ -413,7 +414,7 @@ def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
 # Reference sets
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
-"""Matches a valid name of a reference set: the name is used in signatures and file names."""
+"""Matches valid names of reference sets, which are used in signatures and file names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,9 +432,9 @@ class References:
 def load_references(name: str, fold: Fold, root: DataRoot) -> References:
     """Return a reference set by its name.
 
-    The name refers to a file `references/NAME.json`, which holds a list of turns per dialogue
-    (each turn is a text or an object with a `response`), or to a corpus version (`mwz21`).
-    Raises `UsageError` for an invalid name, `DataError` if the file does not exist and cannot be
+    The name refers to a file `references/NAME.json`, which holds a list of turns per dialogue (each
+    turn is a text or an object with a `response`), or to a corpus version (`mwz21`). Raises
+    `UsageError` if the name is invalid, and `DataError` if the file does not exist and cannot be
     downloaded.
     """
     if not NAME.fullmatch(name):

@@ -1,10 +1,10 @@
-"""The database in memory: finds the venues that satisfy constraints, and the values of a venue.
+"""The database in memory, which finds venues that satisfy constraints, and the values of a venue.
 
-`Database` intersects one bit set per constraint; the bit sets are precomputed or cached, so no
-query reads rows. Bit i of a set is row i of the domain's table. Two texts match if their similarity
-ratio, computed as in the published evaluators, is high enough. `VenueFacts` returns the values,
-missing values and name of a venue. Reference numbers and taxis are not in any database; they are
-generated from a hash.
+`Database` intersects one bit set per constraint. The bit sets are precomputed or cached, so no
+query reads rows. Bit i of a set represents row i of the domain's table. Two texts match if their
+similarity ratio, computed as in the published evaluators, is high enough. `VenueFacts` returns the
+values, missing values and name of a venue. Reference numbers and taxis are not in any database;
+they are generated from a hash.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class FuzzyIndex:
 
         An upper bound of the ratio excludes most texts. The ratio is at most 2·m / (s + w), where m
         characters match in order between the shorter text (length s) and a window of the longer
-        text (length w ≥ m). As m is at most the number c of characters that both texts have in any
-        order, the bound is 2·c / (s + c).
+        text (length w ≥ m). The bound is 2·c / (s + c), where c ≥ m is the number of characters
+        that the two texts share in any order.
         """
         if not self._texts:
             return []
@@ -87,7 +87,7 @@ class FuzzyIndex:
         shorter = np.minimum(self._lengths, len(asked))
         # The ratio is rounded to whole percents; a margin covers floating-point errors.
         possible = 200 * common >= (threshold - 0.501) * (shorter + common)
-        # Two empty texts share no characters, but they are equal.
+        # Two empty texts are equal, although they share no characters.
         possible |= self._lengths == 0
         return [
             self._texts[index]
@@ -122,8 +122,8 @@ def chosen(rows: int, count: int) -> NDArray[np.bool_]:
 
 
 class _Column:
-    """The rows of a column that satisfy a normalized value: they have an equal or similar value, or
-    a time that is not later (`arrive`) or not earlier (`leave`)."""
+    """The rows of a column that satisfy a normalized value. The value of a row must be equal or
+    similar; in `arrive`, it may also be earlier, and in `leave`, it may also be later."""
 
     def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
         self._rows: dict[str, int] = {}
@@ -169,8 +169,8 @@ class Database:
             domain: np.array([str(row[id_column(domain)]) for row in tables[domain]], dtype=object)
             for domain in DATABASE_DOMAINS
         }
-        # (odd) Row values are not normalized: the alias "the junction" → "junction theatre"
-        # therefore hides the venue "the junction".
+        # (odd) Row values are not normalized. Therefore, the venue "the junction" is not found,
+        # because queries normalize its name to "junction theatre".
         self._columns = {
             (domain, slot): _Column(domain, slot, [str(row.get(name, UNKNOWN)) for row in rows])
             for domain, rows in tables.items()
@@ -192,8 +192,8 @@ class Database:
     def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order.
 
-        Slots that are not columns of the domain's table, and values that mean "anything", are
-        ignored; a domain without a table has no venues. Answers are cached.
+        A constraint is ignored if its slot is not a column of the domain's table or if its value
+        means "anything". A domain without a table has no venues. Answers are cached.
         """
         key = (domain, *constraints.items())
         ids = self._answers.get(key)
@@ -218,7 +218,7 @@ class Database:
 PER_TICKET = "price"
 OPENING = "openhours"
 NUMERIC = AMOUNTS | OTHER_END.keys() | {OPENING}
-"""Slots whose values are compared as numbers or times of day, so spelling is irrelevant."""
+"""Slots whose values are compared as numbers or times of day, regardless of their spelling."""
 
 _OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
 
@@ -239,7 +239,7 @@ class VenueFacts:
                 self._add(domain, str(row[id_column(domain)]), row)
 
     def _add(self, domain: str, venue: str, row: Row) -> None:
-        # Some trains share their id; such an id has the values of all these trains.
+        # If several trains have the same id, the id has the values of all these trains.
         slots = self._values.setdefault((domain, venue), {})
         for column, raw in row.items():
             slot = normalize_slot(column)
@@ -260,14 +260,14 @@ class VenueFacts:
             self._names[domain, venue] = str(row["name"])
 
     def has(self, domain: str, venue: str, slot: str, value: Value) -> bool:
-        """Return whether a venue has a (comparable) value, or a price for several tickets."""
+        """Return whether a venue has a comparable value, or this price for several tickets."""
         return _has(slot, value, self._values.get((domain, venue), {}).get(slot, ()))
 
     def exists(self, domain: str, slot: str, value: Value) -> bool:
-        """Return whether any venue of the domain has a (comparable) value.
+        """Return whether any venue of the domain has a comparable value.
 
-        A time matches both departures and arrivals of trains, because a response does not always
-        make clear which of the two it means.
+        A time is compared with departures and with arrivals of trains, because it is not always
+        clear to which of them a response refers.
         """
         slots: Iterable[str] = OTHER_END if slot in OTHER_END else (slot,)
         return any(_has(name, value, self._all.get((domain, name), ())) for name in slots)
@@ -293,7 +293,7 @@ class VenueFacts:
         return slot in self._values.get((domain, venue), ())
 
     def values(self, domain: str, venue: str, slot: str) -> tuple[str, ...]:
-        """Return the comparable values of a venue in a slot; usually one."""
+        """Return the comparable values of a venue in a slot; usually there is only one value."""
         return tuple(sorted(map(str, self._values.get((domain, venue), {}).get(slot, ()))))
 
     def called(self, domain: str, name: str) -> tuple[str, ...]:
@@ -306,7 +306,7 @@ class VenueFacts:
 
 
 def comparable(slot: str, text: str) -> Value | None:
-    """Return a value that equals all values with the same meaning; None if there is no value."""
+    """Return a value that is equal for all texts with the same meaning, or None without a value."""
     if slot in AMOUNTS:
         return amount(text)
     return clock(text) if slot in NUMERIC else text.lower()
@@ -326,7 +326,7 @@ _MAKES = ("audi", "bmw", "ford", "honda", "skoda", "tesla", "toyota", "volvo")
 
 
 def digest(seed: str) -> bytes:
-    """Return the bytes from which `reference`, `phone_number` and `car` generate values."""
+    """Return the hash from which `reference`, `phone_number` and `car` generate values."""
     return hashlib.sha256(seed.encode(errors="backslashreplace")).digest()
 
 

@@ -1,8 +1,8 @@
-"""Evaluate predictions; the command line and training loops use the same class.
+"""The class that evaluates predictions, for the command line as well as for training loops.
 
 An input can also be scored in parts, over time or in several processes: `IncrementalEvaluator` has
 `update`, `merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow
-with the number of dialogues. The result is bit-identical to that of `Evaluator.evaluate`.
+with the number of dialogues. Its scores are bit-identical to the scores from `Evaluator.evaluate`.
 """
 
 from __future__ import annotations
@@ -75,31 +75,30 @@ Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 class Evaluator:
     """Scores predictions of a MultiWOZ system.
 
-    `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` adds state tracking
-    with published rules: a preset such as `trade`, a modified preset, or several of these in a list
-    or separated by commas, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
+    `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` adds state tracking with
+    published rules. It is a preset such as `trade`, a modified preset, or several of these in a
+    list or separated by commas, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
     `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`, which selects the sample
     if all dialogues are in the sample, and MultiWOZ 2.2 otherwise. `rules` are the normalization
     rules. `data` is a folder with the public files (default: `MWZEVAL_DATA`, else the user's cache;
-    missing files are downloaded unless `offline` is true).
-    `references` names the reference sets for BLEU, in a list or separated by commas (default: the
-    corpus and every `references/*.json` in the data folder). With a `confidence` such as 0.95,
-    every score has an interval; resampled intervals use `samples` samples and `seed`. With
-    `rollouts`, a dialogue may be predicted more than once under numbered ids (`sng0073#12`).
-    `input_format` is the format of the predictions, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
-    (docs/formats.md); `auto` detects it. `tools` maps a system's own functions and arguments to
-    those of the schema: a JSON file or its content. `responses` is the kind of responses:
-    `lexicalized` responses are delexicalized with the database before they are scored;
-    `delexicalized` responses have placeholders; `auto` selects the kind of most responses.
-    `unfilled` lists state values that mean "not filled", such as `none,not mentioned`; by default
-    they count as ordinary values, and a warning is printed. `grounded` adds factual correctness and
-    bookings, compared with the database (docs/metrics.md).
+    missing files are downloaded unless `offline` is true). `references` names the reference sets
+    for BLEU, in a list or separated by commas (default: the corpus and every `references/*.json` in
+    the data folder). With a `confidence` such as 0.95, every score has an interval; resampled
+    intervals use `samples` samples and `seed`. With `rollouts`, a dialogue may be predicted more
+    than once under numbered ids (`sng0073#12`). `input_format` is the format of the predictions,
+    one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects it. `tools`, a
+    JSON file or its content, maps a system's own functions and arguments to those of the schema.
+    `responses` is the kind of responses: `lexicalized` responses are delexicalized with the
+    database before they are scored; `delexicalized` responses have placeholders; `auto` selects the
+    kind of most responses. `unfilled` lists state values that mean "not filled", such as `none,not
+    mentioned`; by default they count as ordinary values, and a warning is printed. `grounded` adds
+    factual correctness and bookings, compared with the database (docs/metrics.md).
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be reused and shared between threads, and can be pickled.
 
-    Raises `UsageError` for an unknown metric, corpus, fold or rule set, or an invalid `confidence`;
-    `DataError` if gold data are missing; `InputError` with every problem if predictions cannot
+    Raises `UsageError` if a metric, corpus, fold or rule set is unknown or `confidence` is invalid,
+    `DataError` if gold data are missing, and `InputError` with every problem if predictions cannot
     be scored.
 
     >>> evaluator = Evaluator(success=True, corpus="sample")
@@ -170,7 +169,8 @@ class Evaluator:
 
         `file` names the input in messages; `progress` shows a progress line on standard error.
         """
-        # A separate call releases the scored data before the garbage collector is enabled again.
+        # Because of the separate call, scored data are released before garbage collection is
+        # enabled again.
         with no_garbage_collection():
             return self.score(predictions, file=file, progress=progress).report()
 
@@ -192,7 +192,7 @@ class Evaluator:
             raise UsageError(f"no metric was selected: choose from {names}")
 
     def checked(self, predictions: Predictions, *, file: str | None = None) -> ScoredPredictions:
-        """Return predictions that can be scored; their scores are computed on request.
+        """Return checked predictions, whose scores are computed on request.
 
         Raises `InputError` with every problem if they cannot be scored.
         """
@@ -205,7 +205,8 @@ class Evaluator:
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising an error.
 
-        If an input has both kinds of responses, turns that are not of the assumed kind are listed.
+        If an input has both lexicalized and delexicalized responses, the turns that are not of the
+        assumed kind are listed.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -263,7 +264,7 @@ class Evaluator:
         return rewards
 
     def check_weights(self, weights: RewardWeights) -> None:
-        """Raise `UsageError` for weights of scores that this kind of responses does not have."""
+        """Raise `UsageError` if a weighted score is not defined for this kind of responses."""
         if weights.grounded and self.responses != LEXICALIZED:
             raise UsageError(
                 "weights of grounded_success, hallucination and consistency need lexicalized "
@@ -293,7 +294,7 @@ class Evaluator:
         return self._scorers[corpus]
 
     def unloaded(self) -> Evaluator:
-        """Return a copy without gold data, for sending to another machine, which reads its own."""
+        """Return a copy without gold data for another machine, which reads the gold data itself."""
         other = copy(self)
         other._scorers = {}
         return other
@@ -304,7 +305,7 @@ class Evaluator:
         """Return an evaluator for an input in parts, with `update`, `merge` and `compute`.
 
         `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") declare
-        the sources for the whole input, so that parts need not be scored with both sources.
+        the sources for the whole input, so that each part is scored with one source only.
         """
         declared = {}
         for name, what, source, other in (
@@ -317,7 +318,7 @@ class Evaluator:
         return IncrementalEvaluator(self, declared)
 
     def part(self, predictions: Any, findings: Findings) -> ScoredPredictions | None:
-        """Run the checks that apply to a part of an input; return None if it has no dialogue."""
+        """Run the checks that apply to a part of an input; return None if the part is empty."""
         raw = adapt(predictions, self.input_format, findings, self.tools)
         if raw is None and findings.errors:
             return None
@@ -352,7 +353,7 @@ class Evaluator:
         return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
 
     def _fitted(self, dialogues: Dialogues, findings: Findings) -> tuple[Scorer, Dialogues]:
-        """Return the scorer, and the dialogues with ids of the fold and without unfilled slots."""
+        """Return the scorer, and the dialogues with the fold's ids and without unfilled slots."""
         dialogues, corpus = filled(dialogues, self.unfilled), self.corpus
         if corpus == AUTO:
             # The majority of ids decides, so that a single wrong id is reported as an unknown id.
@@ -375,11 +376,12 @@ class IncrementalEvaluator:
     that occurs in two parts is an error. Pickles do not contain gold data.
 
     The source of states and domains, and the kind of responses, depend on all turns of an input.
-    Rows are therefore summed for every combination that is still possible: predicted or gold states
-    (a later turn may have no state), predicted or estimated domains, lexicalized or delexicalized
-    responses (unless `responses` is set). If all turns have states and domains, this takes up to
-    eight times as long. With declarations (see `Evaluator.incremental`), only the declared
-    combinations are scored. The argument `sources` selects a single combination for any input.
+    Therefore, rows are summed for every combination that is still possible: predicted or gold
+    states (a later turn may have no state), predicted or estimated domains, and (unless `responses`
+    is set) lexicalized or delexicalized responses. If all turns have states and domains, scoring
+    takes up to eight times as long. With declarations (see `Evaluator.incremental`), only the
+    declared combinations are scored. The argument `sources` selects a single combination for any
+    input.
     """
 
     def __init__(
@@ -413,9 +415,9 @@ class IncrementalEvaluator:
         return IncrementalEvaluator(self._evaluator, self._declared, sources=self._sources)
 
     def update(self, predictions: Predictions, *, file: str | None = None) -> None:
-        """Add a part: predictions in any form that `Evaluator.evaluate` accepts, in order.
+        """Add a part, which consists of predictions in any form that `Evaluator.evaluate` accepts.
 
-        Raises `InputError` with every problem of the part; the part is then not added.
+        Raises `InputError` with every problem of the part; an invalid part is not added.
         """
         with no_garbage_collection():
             later = self.blank()
@@ -441,19 +443,19 @@ class IncrementalEvaluator:
     def merge(self, later: IncrementalEvaluator) -> None:
         """Append the parts of another evaluator to the parts of this one.
 
-        Raises `InputError` for dialogues that are in both, `UsageError` if the two evaluators have
-        different settings (corpus, metrics, rules or versions).
+        Raises `InputError` if a dialogue is in both evaluators, and `UsageError` if their settings
+        (corpus, metrics, rules or versions) differ.
         """
         if later._corpus is not None:
             self._check(later, later._rows)
             self._add(later)
 
     def compute(self, *, file: str | None = None) -> Report:
-        """Return the scores of all parts, like `Evaluator.evaluate`; parts can be added afterwards.
+        """Return the scores of all parts, like `Evaluator.evaluate`. More parts can be added later.
 
         The table of the report is a single row of sums. `file` names the whole input in warnings
-        that do not concern a single part. Raises `InputError` if there is no dialogue, `UsageError`
-        if the input does not match the declarations.
+        that do not concern a single part. Raises `InputError` if there is no dialogue, and
+        `UsageError` if the input does not match the declarations.
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "the input has no dialogue")])
@@ -505,7 +507,7 @@ class IncrementalEvaluator:
         return possible
 
     def _check(self, later: IncrementalEvaluator, sources: Collection[Sources]) -> None:
-        """Raise an error if parts that can be scored with these sources cannot be added."""
+        """Raise an error if a part that can be scored with these sources cannot be added."""
         if self._corpus is None:
             return
         different = {}

@@ -35,7 +35,7 @@ from mwzeval.statistics.intervals import CONFIDENCE, wilson
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
 COVERAGE = {"n": "dialogues", "turns": "turns"}
-"""Conditions that a system need not meet; if it does not, it is shown with a warning."""
+"""Conditions that a system need not meet. If it does not meet them, a warning is printed."""
 COLUMNS = (
     Column("inform", "Inform", 1),
     Column("success", "Success", 1),
@@ -60,8 +60,8 @@ class OtherTable(NamedTuple):
 class Leaderboard:
     """Published tables by name, each sorted by the combined score in descending order.
 
-    `conditions` are keys of signatures and their values for the published scores; `states` states
-    for each table whether its systems predict states or use gold states.
+    `conditions` are keys of signatures and their values for the published scores; `states`
+    specifies for each table whether its systems predict states or use gold states.
     """
 
     source: str
@@ -75,7 +75,7 @@ class Leaderboard:
 def read_leaderboard(path: Path | None = None) -> Leaderboard:
     """Return the published tables of a file, by default the file in the package.
 
-    Combined scores are recomputed. Raises `DataError` if the file cannot be read or has another
+    Combined scores are recomputed. Raises `DataError` if the file cannot be read or has a wrong
     format.
     """
     return read_published(path or embedded("leaderboards", "multiwoz.json"), _leaderboard)
@@ -118,7 +118,7 @@ def _row(plain: Mapping[str, Any], names: Sequence[str]) -> LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The tables to show, in some of which the user's system was inserted, and warnings."""
+    """The tables to show, and warnings. Some of the tables contain the user's system."""
 
     tables: Mapping[str, LeaderboardTable]
     own: LeaderboardRow | None = None
@@ -129,10 +129,10 @@ class Standings:
 def standings(
     leaderboard: Leaderboard, entry: Report | None = None, table: str | None = None
 ) -> Standings:
-    """Return the tables (or one); those with the same source of states contain the system.
+    """Return all tables or one table. Tables with the system's source of states contain the system.
 
-    Raises `UsageError` for an unknown table, for a table that takes no systems, and for a system
-    that is not comparable with any table.
+    Raises `UsageError` if the table is unknown, if no system can be inserted into it, or if the
+    system is not comparable with any table.
     """
     tables, beside = leaderboard.tables, leaderboard.beside
     if table is not None:
@@ -178,7 +178,7 @@ def standings(
 
 
 def published_document(entry: Report | None, table: str | None = None) -> Document:
-    """Return a document of the tables (or one) with the unchanged published scores.
+    """Return a document of all tables or one table, with the unchanged published scores.
 
     Scores that do not differ significantly from the system's are marked. Raises `UsageError` for
     an unknown table or a system that was scored under other conditions.
@@ -263,7 +263,7 @@ def _plain(row: LeaderboardRow) -> Mapping[str, Any]:
 
 
 def combined(inform: float, success: float, bleu: float) -> Decimal:
-    """Return (Inform + Success) / 2 + BLEU of published scores, computed exactly.
+    """Return the exact combined score, (Inform + Success) / 2 + BLEU, of published scores.
 
     Source: Mehri et al., "Structured Fusion Networks for Dialog", SIGDIAL 2019.
     """
@@ -271,7 +271,7 @@ def combined(inform: float, success: float, bleu: float) -> Decimal:
 
 
 def own_row(entry: Report, conditions: Mapping[str, str]) -> tuple[LeaderboardRow, dict[str, str]]:
-    """Return the leaderboard row of a scored system, and the choices in its signatures.
+    """Return a scored system's leaderboard row, and the choices in the signatures of its scores.
 
     `conditions` are the conditions of the published scores, as keys of signatures. Rates without
     an interval get a Wilson interval. Raises `UsageError` if a required score is missing or was

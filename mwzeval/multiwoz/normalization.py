@@ -1,9 +1,9 @@
 """Normalize slots and values to the spelling of the databases, and estimate active domains.
 
-All published scores depend on these rules, including the rules marked (odd), so no rule may be
-corrected; a changed rule becomes a new rule set. `data/words/aliases.tsv` lists spellings with the
-same meaning. The list of known slots is used only for warnings: other slots are scored without
-changes.
+All published scores depend on these rules, including the unexpected rules marked (odd). Therefore,
+no rule may be corrected; a changed rule becomes a new rule set. `data/words/aliases.tsv` lists
+spellings with the same meaning. The list of known slots is used only for warnings: other slots are
+scored without changes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ NAME_ALIASES: Mapping[Rules, Mapping[str, str]] = {
 }
 ONTOLOGY = {
     domain: frozenset(slots).union(
-        # Booking slots, which many systems name without `book`; they are not scored in either form.
+        # Booking slots, which many systems name without `book`. They are not scored under either
+        # name.
         *({slot, slot.removeprefix("book")} for slot in STATE_BOOKING_SLOTS.get(domain, ()))
     )
     for domain, slots in SEARCH_SLOTS.items()
@@ -75,7 +76,7 @@ def normalize_time(time: str) -> str:
 
 
 def _after_noon(time: str) -> str | None:
-    """Return the time twelve hours later, with the same minutes; None if the text is not a time."""
+    """Return the time twelve hours later; None if the text is not a time."""
     # (odd) 12 pm becomes 24:00, and "5: 30 pm" becomes "17: 30".
     if time.count(":") == 1:
         hours, minutes = time.split(":")
@@ -124,7 +125,7 @@ def normalize_value(slot: str, value: str, rules: Rules) -> str:
 
 
 def normalize_name(name: str, rules: Rules) -> str:
-    """Return the name of a venue or place in the most likely spelling of the database."""
+    """Return the name of a venue or place in the spelling that the database most likely uses."""
     name = name.strip().lower()
     name = name.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
     if rules == "2023":
@@ -146,7 +147,8 @@ def _normal_pair(slot: str, value: str, rules: Rules) -> tuple[str, str]:
 def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     """Return the states of consecutive turns with slots and values normalized.
 
-    Domains are not changed. A turn without changes gets the same object as the turn before it.
+    Domains are not changed. If the state does not change in a turn, the turn gets the same object
+    as the previous turn.
     """
     normal: list[State] = []
     before: State = {}
@@ -157,8 +159,8 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
             after = {}
             for domain, slots in state.items():
                 known = normal_before.get(domain, {})
-                # If two slots get the same name, the later one counts, so the order of slots
-                # matters although the states are equal.
+                # If two slots get the same name, the later slot counts. Therefore, the order of
+                # slots matters even between equal states.
                 if slots == before.get(domain) and len(known) == len(slots):
                     after[domain] = known
                 else:
@@ -173,7 +175,7 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
     """Return the active domains of each turn of a dialogue: one domain, or none at the beginning.
 
     A domain stays active until the slots of another domain change. Source: the public MultiWOZ
-    evaluator, also for its behavior if several domains change at once.
+    evaluator, including its behavior if several domains change at once.
     """
     current: str | None = None
     previous: State = {}
@@ -191,7 +193,8 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
                 # (odd) Nothing is updated, not even the previous state.
                 continue
             if len(previously_changed) > 1:
-                # Two domains changed at once and one was chosen; now the other one becomes active.
+                # Two domains changed at once and one of them was chosen; now the other domain
+                # becomes active.
                 waiting = (d for d in previously_changed if d in state and d != current)
                 current = next(waiting, current)
         elif current not in changed:

@@ -82,14 +82,14 @@ PLACEHOLDER_OF_ACT = {"open": "openhours"} | {
 """Slot of an act → name of its placeholder, if they differ."""
 LONG_SLOTS = {short: slot for slot, short in SHORT_SLOTS.items()}
 OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
-"""Time slot of a train → the other possible slot of an ambiguous time."""
+"""Maps each time slot of a train to the other time slot, which an ambiguous time may mean."""
 NAME_SLOTS = frozenset({"name", "destination", "departure"})
 TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
 FLAG_SLOTS = frozenset({"parking", "internet"})
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-# The spellings of "no value" differ between sources, and scores depend on the lists below.
+# The spellings of "no value" differ between sources. Scores depend on the lists below.
 DONTCARE, NONE, NOT_MENTIONED = "dontcare", "none", "not mentioned"
 DONTCARE_SPELLINGS = frozenset({DONTCARE, "don't care", "dont care", "do n't care", "do not care"})
 NO_CONSTRAINT = DONTCARE_SPELLINGS | {NOT_MENTIONED}
@@ -118,13 +118,13 @@ UNINFORMATIVE = frozenset({"", "?", NONE, "unknown", DONTCARE, "not available", 
 """Values, in lower case, that give the user no information."""
 UNANSWERED = "?"
 UNANSWERED_VALUES = frozenset({UNANSWERED, DONTCARE, NONE, "no"})
-"""Values in `reqt` and `booked` of a goal for which the user still waits for an answer."""
+"""Values in `reqt` and `booked` of a goal that mean that the user still waits for an answer."""
 
 ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "police": {"postcode": "cb11jg"},
     "hospital": {"address": "hills rd , cambridge", "postcode": "cb20qq"},
 }
-"""Slots that goals request although the database records of the corpus do not have them."""
+"""Slots that goals request although the corpus' database has no values for them."""
 
 
 def id_column(domain: str) -> str:
@@ -139,7 +139,7 @@ def minutes(time: str) -> int:
 
 
 def time_fits(slot: str, value: object, wanted: str) -> bool | None:
-    """Return whether a time is early or late enough, or cannot be read; None for other slots.
+    """Return whether a time is early or late enough, or unreadable. Other slots give None.
 
     As in ConvLab-2, hours and minutes may have any number of digits and any characters after them.
     """

@@ -1,4 +1,4 @@
-"""Functions for training loops: `compute_metrics` for transformers' Trainer, a reward for TRL.
+"""Functions for training loops: `compute_metrics` for transformers' Trainer, and a reward for TRL.
 
 This module does not import either library; it only reads attributes of their objects.
 """
@@ -23,7 +23,7 @@ IGNORED_LABEL = -100
 
 
 def response_only(text: str) -> TurnDict:
-    """Return a turn whose response is the whole text; evaluation uses its gold state."""
+    """Return a turn whose response is the whole text. Without a state, the gold state is used."""
     return {"response": text.strip()}
 
 
@@ -40,7 +40,7 @@ def compute_metrics(
     The function decodes the predictions, assembles dialogues and returns the scores of
     `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has one item per row
     of the evaluation data set, in the same order: (dialogue id, index of the system turn from 0).
-    The turns of a dialogue may be in any rows, but none may be missing before its last one. `parse`
+    The turns of a dialogue may be in any rows, but no turn before the last may be missing. `parse`
     converts a decoded text to a turn; by default the whole text is the response.
 
     Predictions may be token ids (`predict_with_generate=True`) or logits, alone or as the first
@@ -67,7 +67,7 @@ def compute_metrics(
             f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
         )
     evaluator.check_metrics()
-    # Whether turns are in the corpus does not depend on responses, so empty responses are checked.
+    # The check with empty responses finds turns that are not in the corpus.
     evaluator.checked({name: [{"response": ""}] * len(of) for name, of in turns.items()})
 
     def metrics_of(prediction: Any) -> dict[str, float]:
@@ -91,8 +91,8 @@ def compute_metrics(
 def decoded_responses(tokenizer: Any, rows: Iterable[Iterable[int]]) -> list[str]:
     """Return the text of each row of token ids, without padding, -100 and special tokens.
 
-    Placeholders are often added as special tokens, which `skip_special_tokens` would remove; this
-    function retains special tokens that are known placeholders.
+    Placeholders are often added as special tokens. Unlike `skip_special_tokens`, this function
+    retains special tokens that are known placeholders.
     """
     dropped = {*tokenizer.all_special_ids, tokenizer.pad_token_id}
     for token in [*tokenizer.all_special_ids]:
@@ -168,8 +168,8 @@ def generated_ids(
 def best_tokens(logits: Any, labels: Any) -> Any:
     """Return the most likely token at each position with a label, and -100 at other positions.
 
-    Use it as `preprocess_logits_for_metrics` for seq2seq models; otherwise a Trainer stores the
-    logits of the whole data set, one per word of the vocabulary. It runs on the tensors' device.
+    Use it as `preprocess_logits_for_metrics` for seq2seq models; otherwise, a Trainer stores all
+    logits of the whole data set. The function runs on the tensors' device.
     """
     if isinstance(logits, tuple):
         logits = logits[0]
@@ -193,8 +193,8 @@ def reward_function(
     turn, or, with `credit_only`, the credit of this turn (see `mwzeval.multiwoz.scoring.reward`).
     Nulls in `previous_turns` are ignored, because tables such as those of `datasets` add missing
     keys to every turn. Raises `UsageError` for weights that the evaluator does not support (see
-    `Evaluator.reward`). The returned function raises `UsageError` for missing columns or unequal
-    lengths, `InputError` for turns that cannot be scored.
+    `Evaluator.reward`). The returned function raises `UsageError` if columns are missing or lengths
+    differ, and `InputError` if turns cannot be scored.
     """
     evaluator.check_weights(weights)
 

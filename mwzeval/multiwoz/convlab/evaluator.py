@@ -1,8 +1,9 @@
 """The outcome of an act-level dialogue by ConvLab-2's public evaluator, and by corrected rules.
 
 The public evaluator uses the goal and the acts of both sides. It judges values by their form, and a
-booking by the record of its first reference. Success also depends on the user's final goal.
-Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published evaluator.
+booking by the database record of the first reference that the system gives. Success also depends on
+the user's final goal. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its
+published evaluator.
 
 (odd) Superfluous slots are listed under act names but compared with goal names, so most of them
 never count. Only the first booking of a domain is scored, and only its venue, not its day, people,
@@ -48,10 +49,10 @@ from mwzeval.multiwoz.scoring.informed import (
 
 DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
 TAXI_BOOKED = "booked"
-"""The placeholder for the reference of a taxi, which has none."""
+"""The reference of a taxi booking, because taxis have no reference."""
 
 INFORMED: dict[str, dict[str, str]] = {domain: {} for domain in DOMAINS}
-"""Maps a domain and the lower-case slot of an act to the goal slot. Other slots do not count."""
+"""Maps a domain and an act's slot in lower case to the goal slot. Unlisted slots do not count."""
 SUPERFLUOUS = superfluous_slots("published")
 FORMS: dict[tuple[str, str], re.Pattern[str]] = {}
 """Maps (domain, slot) to a pattern for values; for other slots, every value is plausible."""
@@ -109,7 +110,7 @@ class Outcome:
 class PublicEvaluator:
     """Judges one dialogue; it receives the acts of each turn, first the system's, then the user's.
 
-    `goal` is the user's own copy: its final state with the answers is judged.
+    `goal` is the user's copy of the goal, which contains the answers at the end and is then judged.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -186,7 +187,7 @@ class PublicEvaluator:
         self._booked.setdefault(domain, record)
 
     def _inform_counts(self, domain: str) -> tuple[int, int, int]:
-        # Slots of a domain that is not in the goal can be superfluous, too.
+        # Slots of a domain that is not in the goal can also be superfluous.
         part = self.goal.get(domain, {})
         requested = part.get("reqt", {})
         found = sum(slot in self._informed[domain] for slot in requested)
@@ -239,8 +240,8 @@ class CorrectedEvaluator(PublicEvaluator):
 
     Distinct values of slots that were not requested are superfluous. The last booking of a domain
     is scored, with all slots of `info` and `book`. It is judged by the values in the system's
-    confirmation; for values that are not confirmed, by the user's values at that time. A domain
-    without requests and bookings cannot fail.
+    confirmation. A value that is missing there is replaced by the user's value at that time. A
+    domain without requests and bookings cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -328,7 +329,7 @@ def judged(
     try:
         evaluator = judge(begun(dialogue.goal) if final is None else final, database)
         heard: Sequence[Act] = ()
-        # The user does not receive the answer to its last turn.
+        # The user does not receive the system's answer to the user's last turn.
         for said, answer in dialogue.acts:
             evaluator.system(heard)
             evaluator.user(checked_acts(said))
@@ -357,7 +358,7 @@ RATES = (
     TURNS("turns", "Turns", "steps", "dialogues"),
     TURNS("turns_of_successes", "Turns of successes", "steps_of_successes", "success"),
 )
-"""As in published tables, turns of both sides count."""
+"""The turns of user and system are counted, as in published tables."""
 COLUMNS = (
     *dict.fromkeys(column for rate in RATES for column in (rate.whole, rate.part)),
     *(f"{column}.{domain}" for domain in ALL_DOMAINS for column in ("dialogues", "success")),
@@ -365,7 +366,7 @@ COLUMNS = (
 
 
 def row(outcome: Outcome) -> dict[str, float]:
-    """Return the additive numbers of one dialogue."""
+    """Return the numbers of one dialogue, which can be summed over dialogues."""
     met, unmet = outcome.final_goal
     numbers: dict[str, float] = {
         "dialogues": 1,

@@ -1,8 +1,8 @@
 """The database of ConvLab-2's rule policy and evaluator, and the value lists of user and system.
 
-The database differs from `mwzeval.multiwoz.database`: values are compared without normalization,
-and the reference of a booking is the number of the venue's record. The objects of this module cache
-answers and can be shared by any number of dialogues.
+Unlike in `mwzeval.multiwoz.database`, values are compared without normalization, and the reference
+of a booking is the number of the venue's record. The objects of this module cache answers and can
+be shared by any number of dialogues.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Spelling = Callable[[str, str, str], str]
 """A function that maps (domain, slot, value) to another spelling of the value."""
 
 REFERENCE = "Ref"
-"""The field with the number of a record in its table, in eight digits."""
+"""The field that contains the number of a record in its table, with eight digits."""
 SOFT_THRESHOLD = 60
 QUERIES_KEPT, VALUES_KEPT = 2**12, 2**16
-"""The sizes of caches, which limit the memory for arbitrary input."""
+"""The maximum sizes of caches, which limit memory for arbitrary input."""
 
 TABLES = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
 """Domains with a file of records."""
 FOLDERS = ("convlab2", "../live/convlab2")
-"""Folders of the published value lists: in the data root, or in a folder `live` next to it."""
+"""Folders of the published value lists, relative to the data root."""
 _TIME = re.compile(r"\d{1,2}:\d{1,2}")
 
 
@@ -69,7 +69,7 @@ class ActDatabase:
         self._found = lru_cache(QUERIES_KEPT)(self._find)
 
     def records(self, domain: str) -> tuple[Record, ...]:
-        """Return all records of a domain, each with its number as `Ref`; () without a table."""
+        """Return all records of a domain, each with its number as `Ref`, or () without a table."""
         return self._tables.get(domain, ())
 
     def has(self, domain: str, slot: str, value: str) -> bool:
@@ -82,8 +82,8 @@ class ActDatabase:
         """Return the records that satisfy all constraints, in table order.
 
         Each record has its number as `Ref`. For a soft constraint, a similar text is sufficient. A
-        constraint is ignored if the record lacks the slot or the values cannot be compared. A
-        domain without a table has no records.
+        constraint is ignored if the record does not have the slot or the values cannot be compared.
+        A domain without a table has no records.
         """
         return self._found(domain, tuple(constraints), tuple(soft))
 
@@ -97,7 +97,7 @@ class ActDatabase:
         if domain in ("police", "taxi"):
             return table
         if domain == "hospital":
-            # (odd) Only the department is compared; any department matches without a value.
+            # (odd) Only the department is compared; without a value, all departments match.
             departments = {value.lower() for slot, value in constraints if slot == "department"}
             return tuple(row for row in table if departments <= {row["department"].lower()})
         rows = (1 << len(table)) - 1
@@ -145,9 +145,10 @@ def _resemble(constraint: str, value: str) -> bool:
 def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
     """Return the function with which the agenda user interprets values in system acts.
 
-    The user compares values with its goal as texts. Before that, a value is replaced by the first
-    listed value of the slot that contains it or is contained in it: `4 stars` becomes `4`, and `""`
-    becomes the first value. `lists` is the content of `value_set.json`: domain → slot → values.
+    The user compares values with its goal as texts. Before the comparison, a value is replaced by
+    the first listed value of the slot that contains the value or is contained in it. For example,
+    `4 stars` becomes `4`, and `""` becomes the first listed value. `lists` is the content of
+    `value_set.json`: domain → slot → values.
     """
     listed = {
         (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
@@ -180,7 +181,7 @@ def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
 def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
     """Return the function with which the rule system's database spells values in user acts.
 
-    A value is replaced by the nearest listed value, if there is one. `lists` is the content of
+    A value is replaced by a similar listed value, if there is one. `lists` is the content of
     `value_dict.json`: domain → slot in lower case → values.
     """
 
@@ -194,7 +195,8 @@ def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
             found = _listed_value(listed, spelling)
             if found is not None:
                 return found
-        # Prices, train ids and durations would also be searched, but no slot here has them.
+        # The original also searches prices, train ids and durations, but no slot here has such
+        # values.
         time = _TIME.search(value)
         return time[0] if time else value
 
@@ -217,7 +219,7 @@ def _spellings(value: str) -> Iterator[str]:
 def _listed_value(listed: Sequence[str], value: str) -> str | None:
     if value in listed:
         return value
-    # (odd) The first match in the list is used, not the nearest: "17:1" is "17:17" or "17:15".
+    # (odd) Not the nearest but the first listed match is used: "17:1" is "17:17" or "17:15".
     for candidate in listed:
         if candidate in value or value in candidate:
             return candidate
@@ -231,7 +233,7 @@ def _listed_value(listed: Sequence[str], value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ActResources:
-    """The database and value lists; each process creates its own, because answers are cached."""
+    """The database and value lists. Each process creates a copy, because answers are cached."""
 
     database: ActDatabase
     system_values: Spelling
@@ -281,7 +283,7 @@ def _value_lists(root: DataRoot, name: str) -> dict[str, dict[str, list[str]]]:
 
 
 def _values(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return a mapping slot → values, sorted, for all text fields."""
+    """Return the sorted values of each text field."""
     values: dict[str, set[str]] = {}
     for record in records:
         for slot, value in record.items():

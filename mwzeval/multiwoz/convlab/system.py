@@ -1,6 +1,7 @@
 """ConvLab-2's rule system: a tracker for user acts, and a policy that answers them.
 
-This is a baseline. Its published scores depend on its errors, which are retained and marked (odd).
+The system is a baseline. Its published scores depend on its errors, which are retained and marked
+(odd).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ PHONE_DIGITS = 11
 WHOLE_NUMBERS = 1_000_000
 """The exclusive upper limit of the numbers that the policy draws."""
 TRAIN_CONSTRAINTS = 4
-"""The number of constraints that a train offer requires: a time, the day and both stations."""
+"""The number of constraints that a train offer requires: a time, the day and the two stations."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
 
 SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -73,8 +74,8 @@ class ActSystem(Protocol):
 class RuleSystem:
     """The rule tracker and the rule policy, for a single dialogue.
 
-    The belief state maps domain and slot to a value, which is "" if the user gave none: `semi` is
-    for the search, `book` for the booking.
+    The belief state maps domain and slot to a value, which is "" if the user gave no value. Its
+    part `semi` is for the search, and its part `book` is for the booking.
 
     (odd) "same area as the hotel" is treated as an ordinary value, which no record has.
     """
@@ -99,7 +100,7 @@ class RuleSystem:
             domain = raw_domain.lower()
             if intent.lower() != INFORM or domain not in self.semi:
                 continue
-            # The table is for system acts, which lack the slots of most bookings.
+            # The table is for system acts, which do not have most booking slots.
             slot = goal_slot(domain, raw_slot) or raw_slot.lower()
             if slot in self.semi[domain]:
                 self.semi[domain][slot] = self._normalized(domain, slot, value)
@@ -205,9 +206,9 @@ class RuleSystem:
 
     def _recommend(self, domain: str, names: Mapping[str, str], venues: Sequence[Record]) -> None:
         draws = self._draws
-        draws.random()  # The published policy makes a draw without effect here.
+        draws.random()  # The published policy draws a number without effect here.
         self._say(domain, "Inform", [("Choice", str(len(venues)))])
-        # (odd) The candidate is not stored: later questions are answered for the first venue.
+        # (odd) The candidate is not stored. Later questions are answered for the first venue.
         candidate = venues[self._number() % len(venues)]
         if domain in RECOMMENDED:
             number = self._number() % 3
@@ -222,9 +223,10 @@ class RuleSystem:
         if found and BOOKING not in self._answer and not booking_slots.isdisjoint(slots):
             self._say(*BOOKING, [("Ref", str(found[0][REFERENCE]))])
         if BOOKING in self._answer:
-            # The draw decides about the question "anything else?", which is also discarded.
+            # The number decides whether to ask "anything else?", but this question is also
+            # discarded.
             self._draws.random()
-            # (odd) The booking is the whole answer: requests of the same turn are discarded.
+            # (odd) The answer contains only the booking. Requests in the same turn are discarded.
             self._answer = {BOOKING: self._answer[BOOKING]}
 
 
@@ -237,7 +239,7 @@ def _value(record: Record, domain: str, slot: str, missing: str) -> str:
 
 
 class RefusedBookings:
-    """A system whose bookings are refused if the user's values match `fail_book` in the goal.
+    """Refuses a system's bookings if the user's values match `fail_book` in the goal.
 
     In such a turn, the user only receives the act that reports the failed booking.
     """

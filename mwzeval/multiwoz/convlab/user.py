@@ -1,7 +1,7 @@
-"""ConvLab-2's agenda user: it states its goal, answers questions, and gives up without an offer.
+"""ConvLab-2's agenda user, which states its goal, answers questions, and gives up without an offer.
 
-It follows the public simulator exactly, even in unexpected behavior, because published scores are
-only comparable with the same user.
+It follows the public simulator exactly, even in unexpected behavior, because scores are only
+comparable with published scores if the user is the same.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Pairs = list[tuple[str, str]]
 
 
 class Agenda:
-    """A stack of acts, with intents in lower case and slots as in goals; the top is used first.
+    """A stack of acts, with lower-case intents and the slots of goals. The top act is used first.
 
     `pushed` is the number of acts that were pushed since the last system turn.
     """
@@ -76,7 +76,7 @@ class Agenda:
         self.pushed = 0
 
     def add(self, act: Act) -> None:
-        """Put an act on top, for use before the others, in which equal values become "the same"."""
+        """Put an act on top. In other acts, the same value may become a reference ("the same")."""
         same = _SAME_VALUE.get(act.slot)
         if same is not None:
             for index, older in enumerate(self._items):
@@ -85,7 +85,7 @@ class Agenda:
         self._items.append(act)
 
     def push(self, intent: str, domain: str, slot: str, value: str) -> None:
-        """Put an act on top, and remove the previous one with the same slot."""
+        """Put an act on top, and remove the previous act with the same slot."""
         self.remove(intent, domain, slot)
         self.add(Act(intent, domain, slot, value))
         self.pushed += 1
@@ -98,7 +98,7 @@ class Agenda:
                 return
 
     def has(self, intent: str, domain: str, booking: bool | None = None) -> bool:
-        """Return whether there is such an act; `booking` selects booking slots or other slots."""
+        """Return whether an act matches; `booking` selects acts with or without booking slots."""
         return any(
             item[:2] == (intent, domain)
             and (booking is None or (item.slot in ALL_BOOKING_SLOTS) == booking)
@@ -106,7 +106,7 @@ class Agenda:
         )
 
     def pop(self) -> list[Act]:
-        """Remove and return the acts for one turn from the top: at least one, all of one kind."""
+        """Remove and return the top acts for one turn: one or more acts of the same kind."""
         items = self._items
         top = items[-1]
         booking = _is_booking(top)
@@ -203,7 +203,8 @@ class AgendaUser:
             if slot == "Choice" and value in _NO_VENUE:
                 intent, slot, value = "NoOffer", NONE, NONE
             domain, intent = domain.lower(), intent.lower()
-            # The position of a group is that of its first act, even if that act is not understood.
+            # A group has the position of its first act, even if the user does not understand this
+            # act.
             pairs = heard.setdefault((domain, intent), [])
             name = goal_slot(domain, slot)
             if domain == GENERAL:
@@ -224,7 +225,7 @@ class AgendaUser:
         for domain, intent in dict.fromkeys((*refusals, *heard)):
             self._follow(domain, intent, heard[domain, intent])
         for (domain, intent), pairs in heard.items():
-            # A name is accepted as the choice, and an unwanted booking is refused.
+            # The user accepts any name as the choice, and refuses an unwanted booking.
             if ("inform" in intent or "recommend" in intent) and "name" in dict(pairs):
                 self.agenda.remove(INFORM, domain, "choice")
             current = self.current_domain
@@ -341,7 +342,7 @@ def _timed(domain: str, pairs: Pairs) -> Iterator[tuple[str, str]]:
 
 
 class UserBookings:
-    """The user's booking values so far; references such as "the same day" are resolved.
+    """The user's booking values so far. References such as "the same day" are resolved to values.
 
     `by_domain` maps domain and slot to a value.
     """

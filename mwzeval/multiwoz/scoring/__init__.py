@@ -1,1 +1,1 @@
-"""Rows, measures, reports and explanations of checked dialogues."""
+"""Compute the rows, measures, reports and explanations of checked dialogues."""

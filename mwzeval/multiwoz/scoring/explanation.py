@@ -1,8 +1,8 @@
-"""Explain why Inform or Success failed: find the fewest repairs with which a domain passes.
+"""Explain why Inform or Success failed by the fewest repairs with which a domain passes.
 
 For each possible failure, a pure function repairs the scorer's input. The scorer is run on repaired
-input to determine which repairs are needed. If repairs in any of several turns suffice, the turn
-that needs the fewest repairs is reported (docs/explaining.md).
+input to determine which repairs are needed. If a domain can be repaired in any of several turns,
+the turn that needs the fewest repairs is reported (docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ IN_WORDS = {
     "POST": "a postcode",
     "REFERENCE": "a reference number",
 }
-"""Placeholder → its description for responses without placeholders."""
+"""The description of each placeholder, which is used for responses without placeholders."""
 
 Changes = Mapping[str, str | None]
-"""Slot → its new value, or None to remove it."""
+"""Maps slots to their new values; None removes the slot."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Scenario:
 
     `constraints` are the informable slots of each domain of the goal; `booked` are the domains that
     each turn books, and `annotated` are the gold states; `in_words` is true if the original
-    responses have no placeholders.
+    responses are lexicalized.
     """
 
     goal: Mapping[str, DomainGoal]
@@ -90,7 +90,7 @@ class Scenario:
     def offers_right(self, domain: str) -> bool:
         """Return whether the final offer has venues that all satisfy the goal.
 
-        Inform of a train also passes without any offer, but no offer is not a repair.
+        For a train, Inform also passes without any offer, but omitting the offer is not a repair.
         """
         result = self.outcome().domains[domain]
         return bool(result.offered) and result.inform
@@ -140,8 +140,8 @@ class Failure:
 
     With the repairs of all failures, the domain passes; if any repair is omitted, it fails. `slot`
     is the slot of the failure, if it has one; `words` fill the placeholders of its sentence. `then`
-    is the user's wish at that turn, if the state agrees with the annotation but not with the goal;
-    it is empty if the annotation does not explain the state.
+    is the user's wish at that turn if the state agrees with the annotation but not with the goal.
+    It is empty if the annotation does not explain the state.
     """
 
     kind: str
@@ -163,7 +163,7 @@ class Failure:
 
 
 def failures(case: Scenario) -> list[Failure]:
-    """Return why Inform failed in each domain, or else why Success failed; empty if both passed."""
+    """Return why Inform failed in each domain, or else why Success failed ([] if both passed)."""
     outcome = case.outcome()
     found: list[Failure] = []
     for domain, result in outcome.domains.items():
@@ -200,14 +200,14 @@ def _inform_failures(case: Scenario, domain: str) -> list[Failure]:
 
 
 Rank = tuple[int, int, int, int]
-"""Sort key of a turn: number of failures, number of failures that the annotation explains,
-remoteness of the turn from the domain, index of the turn."""
+"""Sort key of a turn: the number of failures, the number of failures that the annotation explains,
+the result of `_remoteness`, and the index of the turn."""
 
 
 def _offer_failures(
     case: Scenario, domain: str, index: int, since: int = 0
 ) -> tuple[Rank, list[Failure]]:
-    """Return why a turn makes no offer that satisfies the goal, if no turn `since` then does."""
+    """Return why a turn makes no right offer. Turns before `since` are not mentioned."""
     turn, placeholder = case.turns[index], OFFERED_BY[domain]
     others = {other for other, by in OFFERED_BY.items() if by == placeholder} - {domain}
     found = []
@@ -223,15 +223,16 @@ def _offer_failures(
         found += _state_failures(offering, domain, index)
     lacking = len(found)
     if not is_active and found[-1].kind == "no-state" and not found[-1].then:
-        lacking -= 1  # Both failures have the same cause: the system did not notice the domain.
+        lacking -= 1  # The two failures have one cause: the system did not notice the domain.
     return (lacking, _excused(found), _remoteness(placeholder, turn, others), index), found
 
 
 def _later_failures(case: Scenario, domain: str, found: list[Failure]) -> list[Failure]:
-    """Return the failures after the turn in which the user's wish became the goal, if it is known.
+    """Return the failures after the turn in which the user's wish became the goal, if known.
 
-    `found` are the failures of the last offer. The annotation explains some of them if the user
-    wanted the offered venue at that time. A later turn with fewer such failures is preferred.
+    `found` are the failures of the last offer. The annotation explains some of these failures if
+    the user wanted the offered venue at that time. A later turn with fewer such failures is
+    preferred.
     """
     last = max(
         index
@@ -267,7 +268,7 @@ FOR_OTHERS = 2
 
 
 def _remoteness(placeholder: str, turn: NormalizedTurn, others: Iterable[str]) -> int:
-    """Return 0 for a placeholder of no other domain, 1 for no placeholder, 2 otherwise."""
+    """Return 0 if the turn has the placeholder, 1 if not, and 2 if it may be about `others`."""
     if placeholder not in turn.response:
         return 1
     return 0 if set(others).isdisjoint(turn.active_domains) else FOR_OTHERS
@@ -276,7 +277,7 @@ def _remoteness(placeholder: str, turn: NormalizedTurn, others: Iterable[str]) -
 def _unsaid(
     case: Scenario, placeholder: str, others: Iterable[str], since: int = 0
 ) -> dict[str, object]:
-    """Return sentence parts: the missing placeholder, and the turns that have it elsewhere.
+    """Return parts of a sentence: the missing placeholder, and the other turns that have it.
 
     Turns about any of `others` are omitted, because the placeholder may be about these domains.
     """
@@ -445,7 +446,7 @@ def _slot_failures(case: Scenario, domain: str, slot: str) -> list[Failure]:
 
 
 def spelled(slots: Mapping[str, str]) -> str:
-    """Return slots and values as one line."""
+    """Return slots and values as a single line."""
     return ", ".join(f"{slot}={value}" for slot, value in slots.items()) or "anything"
 
 
@@ -458,8 +459,8 @@ def explain(
 ) -> Explanation:
     """Return the outcomes of a dialogue, the acts of its turns, and why Inform or Success failed.
 
-    If `predicted` has the turns, original responses, calls and bookings are shown; a fact shows the
-    scored form of each response that was delexicalized.
+    If `predicted` has the turns, original responses, calls and bookings are shown. For each
+    response that was delexicalized, a fact shows the form that was scored.
     """
     case = Scenario.of(scorer, dialogue)
     outcomes = case.outcome().named("inform", "success")

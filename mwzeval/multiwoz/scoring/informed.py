@@ -1,6 +1,7 @@
-"""Superfluous slots of a system, and precision, recall and F1 of informed slots.
+"""Slots that a system informs superfluously, and precision, recall and F1 of informed slots.
 
-Act-level and text-level dialogues use the same rules. Source: the published evaluator of ConvLab-2.
+The same rules apply to act-level and text-level dialogues. Source: the published evaluator of
+ConvLab-2.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from mwzeval.metrics.measure import Rate
 from mwzeval.multiwoz.schema import ALL_DOMAINS
 
 SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
-"""Domain, slot in acts, slot in goals, rules under which it may be superfluous, value pattern."""
+"""Domain, slot in acts, slot in goals, rules that count it as superfluous, value pattern."""
 
 
 def superfluous_slots(rules: str) -> dict[str, set[str]]:

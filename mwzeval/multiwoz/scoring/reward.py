@@ -1,8 +1,8 @@
 """A reward for reinforcement learning from Inform, Success and the contribution of each turn.
 
-A goal is a list of *needs*: one for each requested slot, and one for each domain whose offer can
-be wrong. The *progress* of a dialogue is the proportion of needs that are met, so it is 1 exactly
-if the dialogue succeeds. A turn's *credit* is the change of progress in this turn. This is the
+A goal is a list of *needs*: one for each requested slot, and one for each domain whose offer can be
+wrong. The *progress* of a dialogue is the proportion of needs that are met. Progress is 1 if and
+only if the dialogue succeeds. A turn's *credit* is the change of progress in this turn. This is the
 potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted), which does not change
 the optimal policy.
 
@@ -48,7 +48,7 @@ class RewardWeights:
     def __post_init__(self) -> None:
         for field in fields(self):
             weight = getattr(self, field.name)
-            # Integers may be too large for multiplication.
+            # An integer may be too large to be multiplied by a float.
             if not isinstance(weight, int | float) or not abs(weight) <= float_info.max:
                 found = shorten(repr(weight))
                 raise UsageError(f"the weight of {field.name} must be a finite number, not {found}")
@@ -66,10 +66,10 @@ DEFAULT_WEIGHTS = RewardWeights()
 class TurnReward:
     """The changes in one turn, in the order of the goal's domains.
 
-    `offered` are domains whose offer became right in this turn, `lost` are domains whose offer was
-    right (or not needed) and became wrong, and `provided` are the requested (domain, slot) pairs
-    that are provided for the first time. `credit` is the number of `offered` and `provided` minus
-    the number of `lost`, divided by the number of needs: between -1 and 1.
+    `offered` are domains whose offer became right in this turn. `lost` are domains whose offer was
+    right (or not needed) and became wrong. `provided` are the requested (domain, slot) pairs that
+    are provided for the first time. `credit`, between -1 and 1, is the number of `offered` and
+    `provided` minus the number of `lost`, divided by the number of needs.
     """
 
     offered: tuple[str, ...]
@@ -124,7 +124,7 @@ class GroundedReward:
         return counts.consistent / counts.belonging if counts.belonging else None
 
     def shares(self, weights: RewardWeights) -> list[float]:
-        """Return the contribution of each turn to the value; Grounded Success is in the last turn.
+        """Return what each turn contributes to the value. Grounded Success counts in the last turn.
 
         Scores without cases contribute 0.
         """
@@ -167,8 +167,9 @@ class Reward:
 
     @property
     def per_turn(self) -> tuple[float, ...]:
-        """The value divided among the turns: weighted credits, hallucination and consistency; the
-        last turn also has Inform and both kinds of Success.
+        """The contribution of each turn to the value: its weighted credit, hallucination and
+        consistency. The contribution of the last turn includes Inform, Success and Grounded
+        Success.
         """
         values = [self.weights.progress * turn.credit for turn in self.turns]
         if self.grounded is not None:

@@ -1,9 +1,9 @@
 """Lexical richness of responses: distinct n-grams, entropies, lengths, MSTTR.
 
-A word that two dialogues share is counted once, so most scores are not additive. `Richness`
-counts the dialogues of an input in order. Parts are also merged in order, and the result equals
-that of a single pass. Memory does not grow with the number of dialogues. Intervals and comparisons
-select dialogues, so they need the words of each dialogue.
+Distinct words are counted over all dialogues, so most scores are not additive. `Richness` counts
+the dialogues of an input in order. Parts are also merged in order; the result then equals the
+result of a single pass. Memory does not grow with the number of dialogues. Intervals and
+comparisons need the words of each dialogue, because they select dialogues.
 
 MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
 depends on the number of preceding words. `WindowTypes` stores, for each possible offset, the sum
@@ -37,7 +37,7 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 
 class WindowTypes:
-    """The sums of distinct words in windows, by offset of the windows; memory is bounded."""
+    """The numbers of distinct words in windows, summed by the offset of the windows."""
 
     def __init__(self, window: int, words: Sequence[str] = ()) -> None:
         self.window = window
@@ -46,11 +46,11 @@ class WindowTypes:
         """For each offset, the distinct words summed over all full windows that start there."""
         self._start = [*words[: window - 1]]
         self._end = [*words[max(0, len(words) - window + 1) :]]
-        """The first and last words, at most window − 1 each."""
+        """The first and the last words of the text, at most window − 1 of each."""
 
     def merge(self, later: WindowTypes) -> None:
         """Add the words of `later` after the words of this object."""
-        # Windows across the border begin in this part and end in the first words of the later part.
+        # Windows across both parts begin in this part and end in the first words of the later part.
         border = self._counted([*self._end, *later._start], first=self.words - len(self._end))
         moved = np.roll(later._by_offset, self.words % self.window).tolist()
         self._by_offset = [*map(sum, zip(self._by_offset, border, moved, strict=True))]
@@ -68,7 +68,7 @@ class WindowTypes:
         return self.words // self.window
 
     def _counted(self, words: Sequence[str], first: int) -> list[int]:
-        """Return distinct words in windows by offset; `first` is the position of `words`."""
+        """Return sums of distinct words per window offset; `first` is the position of `words`."""
         types = types_of_windows(words, self.window)
         sums = np.zeros(self.window, dtype=np.int64)
         np.add.at(sums, (first + np.arange(len(types))) % self.window, types)
@@ -86,8 +86,8 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
     repeated = codes[order[1:]] == codes[order[:-1]]
     before = np.full(len(words), -1, dtype=np.int64)
     before[order[1:][repeated]] = order[:-1][repeated]
-    # A word is counted in the windows in which it is the first of its type: windows that begin
-    # after its previous occurrence and do not end before this one.
+    # A word is counted in the windows in which it occurs for the first time. These windows begin
+    # after its previous occurrence and do not end before this occurrence.
     earliest = np.maximum(before + 1, np.arange(len(words)) - window + 1)
     begun = np.cumsum(np.bincount(earliest, minlength=len(words)))[:windows]
     return np.asarray(begun - np.arange(windows), dtype=np.int64)
@@ -95,7 +95,7 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
 
 MSTTR_WINDOW = 50
 MSTTR_BLOCK = 10
-"""Number of dialogues resampled together for MSTTR, because windows span adjacent dialogues."""
+"""Number of adjacent dialogues resampled together for MSTTR, whose windows span dialogues."""
 TURNS_AT_A_TIME = 2**12
 RICHNESS_COLUMNS = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
 DialogueWords = Sequence[tuple[str, ...]]
@@ -103,7 +103,7 @@ DialogueWords = Sequence[tuple[str, ...]]
 
 
 def distinct(order: int, sums: Sums) -> NDArray[np.float64]:
-    """Return the number of distinct n-grams of an order."""
+    """Return the number of distinct n-grams for one n."""
     return sums[f"distinct_{order}"]
 
 
@@ -132,7 +132,7 @@ OF_TYPES: tuple[tuple[str, str, ScoreFunction, int, str], ...] = (
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
 _SPACE = re.compile(r"\s+")
 _UNUSUAL = re.compile("`|SYM")
-"""Matches other texts that the library removes before or after punctuation."""
+"""Matches texts other than punctuation that the library also removes."""
 _COLONS = str.maketrans("", "", ":;")
 
 
@@ -154,7 +154,7 @@ def tokenize(text: str) -> tuple[str, ...]:
 def _library() -> Callable[[str], list[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # caused by the regexes of the library
-        warnings.simplefilter("ignore", DeprecationWarning)  # the same, before Python 3.12
+        warnings.simplefilter("ignore", DeprecationWarning)  # the same effect before Python 3.12
         try:
             module = import_without_setuptools("lexical_diversity.lex_div")
         except ImportError as error:
@@ -221,7 +221,7 @@ class Richness:
         return dict(zip(RICHNESS_COLUMNS, map(float, numbers), strict=True))
 
     def scores(self) -> dict[str, float]:
-        """Return all scores; without any turn all are 0.
+        """Return all scores, which are 0 if there is no turn.
 
         Entropies are in bits, `avg_lengths` in tokens per turn, `msttr` is between 0 and 1.
         """
@@ -289,5 +289,5 @@ def _words_per_turn(sums: Sums) -> NDArray[np.float64]:
 
 
 def _msttr(sums: Sums) -> NDArray[np.float64]:
-    # Without a full window this is 0/0; the library then uses the ratio of the whole text.
+    # Without a full window, this ratio is 0/0; the library then uses the ratio of the whole text.
     return sums["richness.window_types"] / (MSTTR_WINDOW * sums["richness.windows"])

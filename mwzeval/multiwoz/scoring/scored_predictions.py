@@ -62,7 +62,7 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 from mwzeval.version import __version__, library_version
 
 FOLDED = "all"
-"""The unit of the single row that has the sums of several rows."""
+"""The name of the single row that contains the sums of several rows."""
 RICHNESS = (
     *("entropy", "cond_entropy", "avg_lengths", "msttr"),
     *("num_unigrams", "num_bigrams", "num_trigrams"),
@@ -78,7 +78,7 @@ SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not Multi
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """The rows of scored dialogues, and the data that are not additive: richness and confusions.
+    """The rows of scored dialogues, and data that cannot be summed: richness and confusions.
 
     `words` are the words of each dialogue; `confusions` maps each state tracking rule to the wrong
     values and the number of turns with each of them.
@@ -159,7 +159,7 @@ class Rows:
         return replace(self, table=table, richness=richness, confusions=confusions, words=())
 
     def merge(self, later: Rows) -> None:
-        """Add the sums of rows that follow these rows; the added rows are folded."""
+        """Add the sums of folded rows that follow these rows."""
         self.table = (self.table + later.table).folded_into(FOLDED)
         self.turns += later.turns
         self.richness.merge(later.richness)
@@ -167,7 +167,7 @@ class Rows:
             self.confusions[rule].update(counts)
 
     def with_windows(self) -> Rows:
-        """Return the folded rows of a whole input, with the MSTTR windows of the whole input."""
+        """Return the folded rows of an input, with MSTTR windows over the whole input."""
         values = self.table.values.copy()
         for column, total in self.richness.totals().items():
             if column in self.table.columns:
@@ -200,7 +200,7 @@ class ScoredPredictions:
         return Rows.of(self.scorer, self.dialogues, self.sources)
 
     def with_rows(self, rows: Rows) -> ScoredPredictions:
-        """Return a copy with rows that were scored separately."""
+        """Return a copy with the given rows, which were scored separately."""
         other = replace(self)
         other.rows = rows
         return other
@@ -284,7 +284,8 @@ class ScoredPredictions:
         """Yield the explanation of every dialogue.
 
         If state tracking is scored, turns show errors of their states. If only state tracking is
-        scored, for example without responses, outcomes and failure reasons are those of the states.
+        scored, for example because there are no responses, outcomes and failure reasons concern the
+        states.
         """
         return map(self.explain, self.units())
 
@@ -318,7 +319,7 @@ class ScoredPredictions:
         )
 
     def _plain(self, scores: Iterable[Score]) -> dict[str, Any]:
-        """Return the unrounded scores in the form of the JSON report; None if not computed."""
+        """Return the unrounded scores in the form of the JSON report; missing scores are None."""
         scorer, rows, metrics = self.scorer, self.rows, self.scorer.metrics
         sums = rows.table.sums()
         values: dict[str, dict[str, float]] = {}
@@ -358,9 +359,9 @@ class ScoredPredictions:
         rule: JointGoals | None = None,
         score: str = "",
     ) -> Signature:
-        """Return the signature of a metric: all choices that affect its scores.
+        """Return the signature of a metric, which contains all choices that affect its scores.
 
-        Each state tracking rule has separate signatures, which depend on the name of the score.
+        Scores of state tracking have separate signatures, which depend on `rule` and `score`.
         """
         scorer, rows, sources = self.scorer, self.rows, self.rows.sources
         choices: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Score dialogue state tracking as additive rows: joint goal accuracy and related scores.
+"""Score dialogue state tracking by joint goal accuracy and related scores, as additive rows.
 
 A slot of a turn is *correct* (predicted with an accepted value), *missing* (only in the gold
 state), *spurious* (only in the predicted state) or *wrong* (in both, with another value). Joint
@@ -55,7 +55,7 @@ States = Iterable[tuple[PredictedState, GoldState]]
 """The predicted and the gold state of each turn of a dialogue."""
 
 EPSILON = 1e-10
-"""Prevents division by zero; it is part of the published definition and affects the last digits."""
+"""Prevents division by zero. It is part of the published definition and affects the last digits."""
 DST_COLUMNS = ("dst.turns", "dst.joint", "dst.tp", "dst.fp", "dst.fn")
 
 
@@ -139,8 +139,8 @@ class JudgedDomain:
         """Return whether this turn has a new error; `before` is the domain in the previous turn.
 
         An error is new if a value that the annotation added or changed in this turn is not
-        predicted, or if a value that the prediction added or changed is not accepted. Other errors
-        existed before or result from removed slots.
+        predicted, or if a value that the prediction added or changed is not accepted. All other
+        errors existed before or result from removed slots.
         """
         if before is self or self.right:
             return False
@@ -156,7 +156,7 @@ class JudgedDomain:
         return " or ".join(value for value in (self.gold or {})[slot] if value != ABSENT)
 
     def errors(self) -> Iterator[tuple[str, str, str]]:
-        """Yield kind, slot, and the predicted or missing value as text."""
+        """Yield the kind of each error, the slot, and the predicted or missing value as text."""
         predicted = self.predicted or {}
         for slot in self.missing:
             yield MISSING, slot, f"{slot}={self.right_values(slot)}"
@@ -176,7 +176,7 @@ TOTALS = (
 )
 DOMAIN_COUNTS = ("active", "counted", "right", "dialogues", "only")
 DEPTHS = (*map(str, range(1, 10)), "10+")
-"""The number of a turn in its dialogue; turns from the tenth on are counted together."""
+"""The numbers of turns in a dialogue. Turns from the tenth on are counted together."""
 DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
 
 FLEXIBLE = "flexible_goal_accuracy"
@@ -190,9 +190,9 @@ Confusion = tuple[str, str, str]
 
 WHOLE_TURN = 720720
 """A turn's mean over slots is stored as an integer multiple of 1/720720, so that sums do not depend
-on order. The number is exact for up to 16 slots, and otherwise accurate to a millionth."""
+on their order. The multiple is exact for up to 16 slots and otherwise accurate to a millionth."""
 FINE_TURN = WHOLE_TURN * 2**10
-"""Other values of a turn are stored as multiples of 1 / this number, accurate to a billionth."""
+"""Other values of a turn are stored as integer multiples of 1 / this number (to a billionth)."""
 
 
 class JointGoals:
@@ -240,7 +240,7 @@ class JointGoals:
         """Return the counts of a dialogue.
 
         Wrong values are added to `confusions`, once per turn. A domain that has not changed since
-        the previous turn should be the same object; it is then judged only once.
+        the previous turn should be the same object, so that it is judged only once.
         """
         counts = defaultdict(int, dict.fromkeys(TOTALS, 0))
         latest: dict[str, JudgedDomain] = {}
@@ -337,7 +337,7 @@ class JointGoals:
                 counts[f"dialogues.{domain}"] = 1
 
     def choices(self, score: str) -> dict[str, object]:
-        """Return the choices in a score's signature that come from the convention."""
+        """Return the choices of the convention, for the signature of a score."""
         chosen: dict[str, object] = {"rule": self.name, **dict(self._convention.choices)}
         if score != FLEXIBLE:
             del chosen[LAMBDA]
@@ -405,8 +405,9 @@ class JointGoals:
     ) -> dict[str, Any]:
         """Return the scores in the form of JSON reports, with the errors of each slot.
 
-        `values` are all scores, name → scope → percentage; scores in `BY_SCOPE` are listed by
-        scope, other scores without a scope. Slots that occur in no state are omitted.
+        `values` maps the name and then the scope of each score to its percentage. Scores in
+        `BY_SCOPE` are listed by scope, other scores without a scope. Slots that occur in no state
+        are omitted.
         """
         prefix = f"{self.prefix}."
         own = {n.removeprefix(prefix): v for n, v in values.items() if n.startswith(prefix)}
@@ -433,7 +434,7 @@ def _mean(part: str, turns: str, whole: int, sums: Sums) -> NDArray[np.float64]:
 def _share(prefix: str, error: str, sums: Sums) -> NDArray[np.float64]:
     """Return the correct slots in percent of predicted (`spurious`) or gold (`missing`) slots.
 
-    Without such slots the result is 0, or 100 if the other state has no slots either.
+    If there are no such slots, the result is 0, or 100 if the other state has no slots either.
     """
     correct, missing, spurious, wrong = (sums[f"{prefix}.{kind}"] for kind in KINDS)
     perfect = correct + missing + spurious + wrong == 0
@@ -449,7 +450,7 @@ def _f1(prefix: str, sums: Sums) -> NDArray[np.float64]:
 def _over(
     part: NDArray[np.float64], whole: NDArray[np.float64], perfect: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return 100 × part / whole; if the whole is 0, 100 where `perfect`, else 0."""
+    """Return 100 × part / whole. If the whole is 0, return 100 where `perfect` is true, else 0."""
     empty = np.where(perfect, 100.0, 0.0)
     return np.where(whole > 0, 100 * part / np.where(whole > 0, whole, 1), empty)
 

@@ -1,9 +1,10 @@
 """The conventions of joint goal accuracy, and states in the spelling of each convention.
 
 Papers that report "joint goal accuracy on MultiWOZ" differ in all choices that `CHOICES` lists. A
-convention is a preset, or a preset with changed choices: `trade`, `exact+dontcare=absent`. The
-command line, Python, reports and signatures use this spelling. `docs/metrics.md` explains presets
-and choices, and lists parts of the published code that are not reproduced.
+convention is a preset, such as `trade`, or a preset with changed choices, such as
+`exact+dontcare=absent`. These spellings are used on the command line, in Python, in reports and in
+signatures. `docs/metrics.md` explains presets and choices, and lists parts of the published code
+that are not reproduced.
 
 All conventions share some rules: slot names are normalized; `book` is optional in the names of
 booking slots; values are compared in lower case with single spaces; an empty value and "not
@@ -37,7 +38,7 @@ from mwzeval.multiwoz.schema import (
 )
 
 FUZZY95 = "fuzzy95"
-"""The rule of `--dst`, which is not a convention, because it has no choices."""
+"""The rule of `--dst`. It is not a convention, because it has no choices."""
 
 CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -50,9 +51,9 @@ CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
         "domain-turns": ("active", "all", "dialogue"),
     }
 )
-"""Choice → possible values, in the order of signatures; `exact` uses the first value of each."""
+"""The possible values of each choice, in the order of signatures. `exact` uses the first values."""
 LAMBDA = "lambda"
-"""An additional choice, any number of at least 0: the rate λ of flexible goal accuracy."""
+"""An additional choice: the rate λ of flexible goal accuracy, any number of at least 0."""
 KNOWN_CHOICES = (*CHOICES, LAMBDA)
 
 _EXACT = {**{choice: values[0] for choice, values in CHOICES.items()}, LAMBDA: "0.5"}
@@ -97,7 +98,7 @@ class Convention:
 
 
 def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...]]:
-    """Return whether `fuzzy95` is named, and the conventions in order, without duplicates.
+    """Return whether `fuzzy95` is among the names, and the conventions without duplicates.
 
     `names` are spellings in a list or separated by commas. Raises `UsageError` with all problems:
     unknown names, choices or values, and contradictory choices.
@@ -112,7 +113,7 @@ def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...
 
 
 def _parse(text: str, problems: list[str]) -> Convention | None:
-    """Return the convention with a spelling; for an invalid one, add a problem and return None."""
+    """Return the convention with a spelling. If it is invalid, add a problem and return None."""
     preset, *changes = text.split("+")
     chosen: dict[str, str] = {}
     wrong = []
@@ -165,9 +166,9 @@ def trade_labels() -> Mapping[str, Mapping[str, str]]:
 
 
 ABSENT = ""
-"""The value of a slot that is not filled; it is an accepted value if a slot may be empty."""
+"""The value of a slot that is not filled. It is an accepted value if the slot may be empty."""
 DST_THRESHOLD = 95
-"""`--dst` and `values=fuzzy95`: two values agree if their `partial_ratio` is above this."""
+"""With `--dst` and `values=fuzzy95`, two values agree if their `partial_ratio` exceeds this."""
 BOOK = "book"
 
 Raw = TypeVar("Raw")
@@ -235,7 +236,7 @@ class StateReader:
         return _turn_by_turn(dialogue.slot_values(), read)
 
     def slot(self, domain: str, name: str) -> str | None:
-        """Return the slot's normalized name; None if the convention does not score it."""
+        """Return the slot's normalized name, or None if the convention does not score the slot."""
         slot = normalize_slot(name)
         if f"{BOOK}{slot}" in STATE_BOOKING_SLOTS.get(domain, ()):
             slot = f"{BOOK}{slot}"
@@ -285,7 +286,7 @@ def _turn_by_turn(
         now = {}
         for domain, slots in state.items():
             old = before.get(domain)
-            # The order of slots matters if two of them get the same name.
+            # The order of slots matters if two slots get the same name.
             same = old is not None and slots == old and list(slots) == list(old)
             now[domain] = known[domain] if same else read(domain, slots)
         before, known = state, now
