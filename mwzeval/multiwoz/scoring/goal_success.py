@@ -1,4 +1,4 @@
-"""Inform and Success: whether a system offers the right venues and provides all requested slots.
+"""Inform and Success, which measure whether a system offers the right venues and requested slots.
 
 A domain is matched if its last offer satisfies the goal. Inform is 1 if all domains of the goal
 are matched; Success is 1 if, in addition, all requested slots are provided.
@@ -81,7 +81,7 @@ class NormalizedTurn(NamedTuple):
 
 
 class DomainTurn(NamedTuple):
-    """The acts of one system turn in one domain.
+    """The acts of a system turn in a domain.
 
     `found` are the venues that the turn may offer, or None if it makes no offer.
     """
@@ -99,7 +99,7 @@ def dialogue_acts(
     """Yield the acts of each turn in the active domains of the goal.
 
     `booked` are the domains that each turn books in the gold annotation, because a reference number
-    before the booking does not count.
+    that is given before the booking does not count.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):
         found = placeholders_in(turn.response)
@@ -115,7 +115,8 @@ def dialogue_acts(
 class Placeholders(NamedTuple):
     """The placeholders in a canonical response that matter for Inform and Success.
 
-    `provided` are slots; `before_booking` are those slots that count without a booking.
+    `provided` are the slots that count if the venue has been booked; `before_booking` are those of
+    them that also count without a booking.
     """
 
     anything: bool
@@ -147,7 +148,7 @@ def found_by(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str
 class DomainOutcome:
     """The outcome of one domain of a goal.
 
-    `success` is None if Inform failed for the dialogue, because Success is then not judged.
+    If Inform failed for the dialogue, Success is not judged and `success` is None.
     """
 
     inform: bool
@@ -225,7 +226,7 @@ def judge(
 
 
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
-    """Return whether the venues `found` by a turn's offer replace the current offer.
+    """Return whether the venues of a turn's offer, `found`, replace the current offer.
 
     The current offer remains if all its venues are among the found venues, so that naming a venue
     again does not widen an earlier, narrower offer.
@@ -237,7 +238,7 @@ class Rates:
     """Rows and measures of percentages, in total and per scope (a domain or a slot).
 
     With `of_dialogues`, each count of a dialogue is 0 or 1, and intervals are Wilson intervals.
-    Without it, the cases of a dialogue are dependent, and intervals resample dialogues.
+    Otherwise, the cases of a dialogue are dependent, and intervals resample dialogues.
     """
 
     def __init__(self, rates: Sequence[Rate], scopes: Iterable[str], *, of_dialogues: bool) -> None:
@@ -250,7 +251,7 @@ class Rates:
         self._rates = [rate._replace(is_outcome=of_dialogues) for rate in rates]
 
     def row(self, counted: Mapping[str, Sequence[float]]) -> dict[str, float]:
-        """Return a dialogue's row; `counted` maps each scope to its counts, rate by rate."""
+        """Return a dialogue's row. `counted` maps each scope to one count per rate."""
         return {
             column: number
             for scope, numbers in counted.items()
@@ -271,7 +272,7 @@ GOAL_SUCCESS = Rates(
 
 
 def goal_row(outcome: DialogueOutcome) -> dict[str, float]:
-    """Return a dialogue's counts for `GOAL_SUCCESS`: has the domain, Inform, Success."""
+    """Return a dialogue's counts for `GOAL_SUCCESS`: whether the domain occurs, Inform, Success."""
     return GOAL_SUCCESS.row(
         {scope: (1, r.inform, bool(r.success)) for scope, r in outcome.scopes.items()}
     )

@@ -1,4 +1,4 @@
-"""Compute rows from checked predictions: the contribution of one dialogue to each score."""
+"""Compute rows from checked predictions. A row is the contribution of a dialogue to each score."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Metrics:
 
     @property
     def need_responses(self) -> bool:
-        """Whether responses are scored; state tracking alone does not need them."""
+        """Whether responses are scored; state tracking alone does not need responses."""
         return not self.tracking or replace(self, dst=False, dst_rules=()) != Metrics()
 
 
@@ -110,7 +110,7 @@ class NormalizedDialogue:
     """A predicted dialogue in the normal form that all scorers use.
 
     `mentions` are the mentions in each lexicalized response, with positions in the original
-    responses (`words`); it is None for delexicalized responses. `calls` are the tool calls of each
+    responses (`words`), or None if responses are delexicalized. `calls` are the tool calls of each
     turn and their results.
     """
 
@@ -130,8 +130,8 @@ class Scorer:
     """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
 
     `unfilled` are values that were removed from its dialogues, and `tools` is the checksum of the
-    table with which calls were read; both are part of signatures. Its caches do not affect results,
-    so threads may share it and it may be pickled.
+    table with which calls were read; both are part of signatures. Its caches do not affect results;
+    it can be shared by threads and pickled.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class Scorer:
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
         """Return the sources of a single checked dialogue.
 
-        In a few turns, one placeholder in a lexicalized dialogue could decide, so names in the
-        database are used, too.
+        Names in the database are also counted. Otherwise, a single placeholder could decide the
+        kind of a short lexicalized dialogue.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),
@@ -243,7 +243,7 @@ class Scorer:
         return self._gold_states[name]
 
     def tracked(self, name: str, turns: Sequence[Turn]) -> tuple[str, Agree, States]:
-        """Return the score name of joint accuracy, a function that compares values, and the states.
+        """Return joint accuracy's score name, a function that compares values, and the states.
 
         The first selected rule is used, by default the rule of `--dst`.
         """
@@ -299,7 +299,7 @@ class Scorer:
             SystemTurn(
                 words,
                 turn.state,
-                # These responses include names that are not in the database.
+                # These also include names that are not in the database.
                 with_unknown_names(words, mentions, turn.active_domains, gazetteer),
                 booked,
                 calls,
