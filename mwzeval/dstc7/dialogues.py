@@ -7,7 +7,7 @@ Targets list the correct candidates of examples whose dialogue file does not hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from mwzeval.dstc7.json_array import items_of
 from mwzeval.dstc7.tracks import NONE, candidate_id, example_id
 from mwzeval.errors import InputError, did_you_mean, shorten
-from mwzeval.files.reading import read_text
+from mwzeval.files.reading import lines
 from mwzeval.scores.findings import Findings, found
 
 POOL_SIZE = 120_000
@@ -215,8 +215,8 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     pool: dict[str, str] = {}
     raw_ids: dict[str, str] = {}
-    for number, line in lines_of(read_text(path)):
-        raw, tab, utterance = line.partition("\t")
+    for number, line in lines(str(path)):
+        raw, tab, utterance = line.removesuffix("\r").partition("\t")
         identity = candidate_id(raw)
         if not tab or identity is None:
             what = "no candidate-id" if tab else "fewer than two columns"
@@ -249,26 +249,28 @@ def read_targets(
     errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
+    targets: Targets = {}
     try:
-        text = read_text(path)
+        targets = parse_targets(lines(str(path)), notes, repeats=repeats)
     except InputError as error:
         if [problem.kind for problem in error.problems] != ["empty-file"]:
             raise
-        text = ""
-    targets = parse_targets(text, notes, repeats=repeats)
+        notes.error("no-targets", "the file has no targets")
     if findings is None:
         notes.check()
     return targets
 
 
-def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Targets:
-    """Return the targets in a text, and add problems to `findings`.
+def parse_targets(
+    numbered: Iterable[tuple[int, str]], findings: Findings, *, repeats: bool = False
+) -> Targets:
+    """Return the targets in numbered lines, and add problems to `findings`.
 
     If an example occurs twice, the last line counts.
     """
     targets: dict[str, tuple[str, ...]] = {}
-    for number, line in lines_of(text.removeprefix("\ufeff")):
-        raw_example, tab, rest = line.partition("\t")
+    for number, line in numbered:
+        raw_example, tab, rest = line.removesuffix("\r").partition("\t")
         identity = example_id(raw_example)
         ids = list(filter(None, map(candidate_id, rest.partition("\t")[0].split(","))))
         correct = tuple(ids if repeats else dict.fromkeys(ids))
@@ -288,22 +290,9 @@ def parse_targets(text: str, findings: Findings, *, repeats: bool = False) -> Ta
             message = f"line {number}: the example occurs twice"
             findings.error("duplicate-target-example", message, example=identity)
         targets[identity] = correct
-    if not text.strip():
-        findings.error("no-targets", "the file has no targets")
     return targets
 
 
 def write_targets(targets: Targets) -> str:
     """Return targets as the text of a targets file."""
     return "".join(f"{example}\t{','.join(correct)}\n" for example, correct in targets.items())
-
-
-def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number (from 1) and the text of each line that is not blank.
-
-    Only LF and CRLF end a line, because an utterance may contain U+2028 and other separators.
-    """
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.removesuffix("\r")
-        if line.strip():
-            yield number, line

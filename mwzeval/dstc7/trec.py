@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 
-from mwzeval.dstc7.dialogues import Targets, lines_of
+from mwzeval.dstc7.dialogues import Targets
 from mwzeval.dstc7.measures import ranked_ids
 from mwzeval.dstc7.submission import Ranked, Submission
 from mwzeval.dstc7.tracks import Options, candidate_id, example_id
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files.reading import read_text
+from mwzeval.files.reading import lines
 from mwzeval.scores.findings import Findings
 
 TAG = "mwzeval"
@@ -99,7 +99,7 @@ def _rows(
     path: str | Path, count: int, column: int, what: str, findings: Findings
 ) -> Iterator[tuple[int, str, str, float]]:
     """Yield line number, example, candidate and the number in `column` for each valid line."""
-    for line_number, line in lines_of(read_text(path)):
+    for line_number, line in lines(str(path)):
         columns = line.split()
         if len(columns) != count:
             message = f"line {line_number}: expected {count} columns, found {len(columns)}"

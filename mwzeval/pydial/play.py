@@ -33,6 +33,7 @@ from mwzeval.pydial.users import (
     typed_act,
     values_text,
 )
+from mwzeval.scores.sheets import plural
 
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
@@ -277,8 +278,7 @@ def _menu_text(options: tuple[Act, ...]) -> str:
 
 
 def _outcome_text(outcome: Outcome, goal: Goal) -> str:
-    many = "s" if outcome.exchanges != 1 else ""
-    said = f"{outcome.exchanges} turn{many}, reward {outcome.reward:g}"
+    said = f"{plural(outcome.exchanges, 'turn')}, reward {outcome.reward:g}"
     if outcome.success:
         return f"success: {goal.recommended} satisfies your goal; {said}"
     if goal.recommended is None:

@@ -195,21 +195,19 @@ def tests_of_seeds(
 
 
 def interval_over_seeds(
-    values: Sequence[float],
-    confidence: float = CONFIDENCE,
-    limits: tuple[float, float] = NO_LIMITS,
+    values: Sequence[float], limits: tuple[float, float] = NO_LIMITS
 ) -> Interval | None:
-    """Return the t interval of the mean over seeds, clipped to limits; None for too few seeds."""
+    """Return the 95 % t interval of the mean over seeds, clipped; None for too few seeds."""
     if len(values) < FEWEST_SEEDS:
         return None
     from scipy.stats import t
 
     array = np.asarray(values, dtype=np.float64)
     error = float(array.std(ddof=1)) / math.sqrt(len(array))
-    reach = float(t.ppf(0.5 + confidence / 2, len(array) - 1)) * error
+    reach = float(t.ppf(0.5 + CONFIDENCE / 2, len(array) - 1)) * error
     mean = float(array.mean())
     low, high = max(mean - reach, limits[0]), min(mean + reach, limits[1])
-    return Interval(low, high, confidence, "t-over-seeds")
+    return Interval(low, high, CONFIDENCE, "t-over-seeds")
 
 
 def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:
@@ -220,14 +218,9 @@ def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -
     seeds = sorted(set(mine) & set(theirs))
     if len(seeds) < FEWEST_SEEDS:
         return None
-    from scipy.stats import t
-
     differences = np.array([mine[seed] - theirs[seed] for seed in seeds])
-    mean = float(differences.mean())
     error = float(differences.std(ddof=1)) / math.sqrt(len(seeds))
-    if error == 0.0:
-        return 1.0 if mean == 0.0 else 0.0
-    return float(2 * t.sf(abs(mean / error), len(seeds) - 1))
+    return _p_value(float(differences.mean()), error, len(seeds) - 1)
 
 
 def p_value_to_published(
@@ -243,16 +236,21 @@ def p_value_to_published(
     """
     if len(values) < FEWEST_SEEDS:
         return None
-    from scipy.stats import t
-
     array = np.asarray(values, dtype=np.float64)
     own = float(array.var(ddof=1))
     theirs = max(own, least_deviation**2)
     error = math.sqrt(own / len(array) + theirs / PUBLISHED_SEEDS)
     difference = max(0.0, abs(float(array.mean()) - published) - ROUNDED)
+    return _p_value(difference, error, len(array) - 1)
+
+
+def _p_value(difference: float, error: float, freedom: int) -> float:
+    """Return the two-sided p value of a difference with a standard error."""
+    from scipy.stats import t
+
     if difference == 0.0:
         return 1.0
-    return float(2 * t.sf(difference / error, len(array) - 1)) if error else 0.0
+    return float(2 * t.sf(abs(difference) / error, freedom)) if error else 0.0
 
 
 def least_deviation(success_rates: Sequence[float]) -> float:

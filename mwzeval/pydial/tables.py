@@ -40,7 +40,7 @@ from mwzeval.pydial.results import (
 from mwzeval.pydial.retest import Retest
 from mwzeval.pydial.tasks import Goodbye, in_order, task_named
 from mwzeval.scores.score import Interval
-from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, sheet
+from mwzeval.scores.sheets import ALIKE, FEW, Cell, Document, Sheet, plural, sheet
 from mwzeval.statistics.intervals import CONFIDENCE
 
 MEAN, IQM = "mean", "iqm"
@@ -289,7 +289,7 @@ def _run_sheet(
         rows.append(cells)
     title = _title_of(dialogues, figure, bool(with_paper))
     if len(everywhere) == 1:
-        title += f", {(number := max(everywhere))} seed{'s' * (number != 1)}"
+        title += f", {plural(max(everywhere), 'seed')}"
     return sheet(title, header, rows)
 
 

@@ -72,11 +72,12 @@ def loaded(raw: Any, targets: str, track: Track = UBUNTU, options: Options | Non
     """Return a submission with its targets, without files and checks between them."""
     options = options or Options()
     findings = Findings(lenient=not options.strict)
+    numbered = ((n, line) for n, line in enumerate(targets.split("\n"), start=1) if line.strip())
     return Loaded(
         track,
         options,
         check_submission(raw, findings),
-        parse_targets(targets, findings, repeats=options.compat is not None),
+        parse_targets(numbered, findings, repeats=options.compat is not None),
     )
 
 
