@@ -2,17 +2,18 @@
 
 Custom code is named `package.module:Name` or `path/to/file.py:Name`. An agent is a function
 `respond(messages)` or `respond(messages, tools)` that returns text, a message or a list of
-messages. It can also be a class, which is instantiated for each dialogue; the object is either
-callable with the messages or has a method `respond(utterance)` that returns text. All of these may
-be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Agents and users
-receive the parameters that they declare: `tools` (the schema; agents only), `goal` (users only),
-`seed` (an integer of 31 bits) and `dialogue` (the name of the dialogue). If a tool server runs, an
-agent may also declare `tools_url`, the address of the server. Calls to the server are recorded as
-if the agent had requested them in a message.
+messages. An agent can also be a class, of which each dialogue gets a new object. This object is
+called like the function, or has a method `respond(utterance)` that returns text. Functions and
+methods may be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Agents
+and users receive those of the following parameters that they declare: `tools` (the schema; agents
+only), `goal` (users only), `seed` (an integer of 31 bits) and `dialogue` (the name of the
+dialogue). If a tool server runs, an agent may also declare `tools_url`, the address of the server.
+Calls to the server are recorded as if the agent had requested them in a message.
 
 Agents and users receive copies of messages, so they cannot change the record.
 
-If a person takes part, the dialogue is shown on standard error, the result on standard output.
+If a person takes part, the dialogue is shown on standard error, and the result is printed on
+standard output.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ if TYPE_CHECKING:
     from mwzeval.conversation.mcp import AgentServer
 
 MakeAgent = Callable[[Planned, Tools | None, Record], ToolSession]
-"""Returns the agent's side of a dialogue and writes the agent's messages to the record."""
+"""A function that returns the agent's side and writes the agent's messages to the record."""
 MakeUser = Callable[[Planned, Record], User]
-"""Returns the user of a dialogue; messages that the agent does not see go to the record."""
+"""A function that returns a user; messages that the agent does not see go to the record."""
 
 SUFFIX = ".py"
 NOTICE_SECONDS = 5.0
@@ -90,8 +91,8 @@ def is_own_code(name: str) -> bool:
 def imported(name: str) -> Callable[..., Any]:
     """Import and return the class or function with this name.
 
-    The import finds modules in the current folder, as with `python -m`, or next to a file, as with
-    `python file.py`. Raises `UsageError` if the import fails or the object is not callable.
+    The import searches the current folder, as `python -m` does, or the folder of a file, as `python
+    file.py` does. Raises `UsageError` if the import fails or the object is not callable.
     """
     place, _, attribute = name.rpartition(":")
     with _watched(place), failing_as_usage(name, "imported"):
@@ -132,7 +133,7 @@ def _watched(place: str) -> Iterator[None]:
     notice = threading.Timer(NOTICE_SECONDS, report)
     notice.daemon = True
     notice.start()
-    # SIGALRM also interrupts a program that was started with Ctrl-C ignored.
+    # SIGALRM also interrupts a program that was started in such a way that it ignores Ctrl-C.
     is_main = threading.current_thread() is threading.main_thread()
     can_end = limit is not None and is_main and hasattr(signal, "SIGALRM")
     if can_end:
@@ -180,7 +181,8 @@ def check_call(
 ) -> None:
     """Raise `UsageError` with the text `expected` if `called` does not accept its arguments.
 
-    The arguments are `positional` positional ones and the items of `offered` that it declares.
+    `positional` is the number of positional arguments. The other arguments are the items of
+    `offered` that `called` declares.
     """
     try:
         signed = signature(called)
@@ -216,7 +218,7 @@ def own_agent(
 ) -> MakeAgent:
     """Return a factory for a custom agent from `made`, a function or a class.
 
-    Error messages use `name`; `server` provides the tools for agents with their own client.
+    Error messages show `name`. `server` provides the tools for agents that have their own client.
     Raises `UsageError` if the agent cannot be called as described in this module.
     """
     is_class = isclass(made)
@@ -292,7 +294,7 @@ def _event_loop() -> asyncio.AbstractEventLoop:
 
 
 def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
-    """Return a factory for a custom user class; error messages use `name`.
+    """Return a factory for a custom user class; error messages show `name`.
 
     Raises `UsageError` if the class cannot be called as described in this module.
     """
@@ -310,7 +312,7 @@ def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
 
 
 class CheckedUser:
-    """A wrapper that checks that a user returns text, and gives it copies of the agent's turns."""
+    """A wrapper that passes copies of agent turns to a user and checks that it returns text."""
 
     def __init__(self, user: Any) -> None:
         self._user = user
@@ -329,7 +331,7 @@ class CheckedUser:
         return bool(self._user.is_done)
 
     def report(self) -> Any:
-        """Return the user's report at the end, None if the user has no method `report`.
+        """Return the user's final report; None if the user has no method `report`.
 
         Raises the exceptions of that method, and `AnswerError` if the report is not JSON.
         """
@@ -346,9 +348,9 @@ def _checked_text(said: Any) -> str:
 COMMAND, QUIT = "/", "/quit"
 PROMPT = "you> "
 MANY = 1_000
-"""The limits on tool rounds and tool errors for a person, which are never reached in practice."""
+"""A person's limit on tool rounds and on tool errors; it is too high to be reached in practice."""
 LONGEST_RESULT = 2_000
-"""The maximum number of characters shown of a tool's result."""
+"""The maximum number of characters of a tool's result that are shown."""
 USER_HELP = """\
 Type your messages to the agent. Commands:
   /goal        show the goal again
@@ -398,7 +400,7 @@ class Terminal:
 
 
 class HumanUser:
-    """A person who is shown a goal, with one line per wish, and writes to an agent."""
+    """A person who writes to an agent and sees the goal, a list of lines."""
 
     def __init__(self, goal: Sequence[str], terminal: Terminal) -> None:
         self._goal = "\n".join(["Your goal:", *(f"  {line}" for line in goal)])

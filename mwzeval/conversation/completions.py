@@ -50,7 +50,7 @@ CUT_OFF = "length"
 REQUEST_SECONDS = 60.0
 RETRIES = 5
 FIRST_RETRIES = 1
-"""Retries before the first answer: few, as a wrong URL is more likely than a server restart."""
+"""Retries before the first answer; few, because a wrong URL is likelier than a server restart."""
 SHORTEST, LONGEST = 1.0, 30.0
 """The shortest and longest delay before a retry, in seconds."""
 MOST_ASKED_FOR = 60.0
@@ -58,9 +58,9 @@ MOST_ASKED_FOR = 60.0
 CACHE_FORMAT = 1
 """The version of the cache, which increases when equal requests would get different answers."""
 SHORTEST_SECRET = 8
-"""Shorter keys are not hidden, because local servers use words such as EMPTY."""
+"""Keys shorter than this are not hidden, because local servers use keys such as EMPTY."""
 LONG_SECRET = 16
-"""Shorter keys can occur by chance if letter case and white space are ignored."""
+"""Keys shorter than this can occur by chance where letter case and white space are ignored."""
 HIDDEN = "[key]"
 _SECRETS = re.compile(r"\bsk-[\w-]{8,}|(?i:\bbearer\s+)[\w.~+/=-]{8,}")
 _ESCAPE = re.compile(
@@ -70,7 +70,7 @@ _BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 """Matches backslashes, white space and invisible characters."""
 _PASSING = frozenset((408, 409, 425, 429))
 _ACCESS = frozenset((401, 402, 403, 404, 405, 407))
-"""Status codes for a wrong key, model or URL, or missing credit; these are not agent errors."""
+"""Status codes of a wrong key, model or URL, or of missing credit, but not of agent errors."""
 _FULL = re.compile(
     r"context[_ ]?(length|window|size)|maximum context|max_model_len|n_ctx|"
     r"(prompt|input|messages?|request)\b.{0,40}\btoo (long|large)|too many (input )?tokens|"
@@ -91,7 +91,7 @@ class Secrets:
         self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets; hide all of it if a secret is escaped or split."""
+        """Return a text without the secrets; hide all of the text if one is escaped or split."""
         for form in self._forms:
             text = text.replace(form, HIDDEN)
         if self._plain:
@@ -235,7 +235,7 @@ class Completion:
     usage: Mapping[str, int]
 
     def charge(self, message: Message) -> Message:
-        """Return the message with the usage of this completion, and whether it was cut off."""
+        """Return the message with the usage of this completion, and a mark if it was cut off."""
         cut = {"finish_reason": CUT_OFF} if self.finish_reason == CUT_OFF else {}
         return {**message, "usage": dict(self.usage), **cut}
 
@@ -300,8 +300,8 @@ class Client:
     """Requests completions from a model; thread-safe, with one connection for each thread.
 
     Each calling thread has one request at a time. `seconds` limits the time of a request, and
-    `dialogue_seconds` that of a dialogue (None: no limit). With `sends_seed`, each request has a
-    seed that depends on the seed of the run. `close` ends all requests.
+    `dialogue_seconds` limits the time of a dialogue (None: no limit). With `sends_seed`, each
+    request has a seed that depends on the seed of the run. `close` ends all requests.
     """
 
     def __init__(
@@ -363,9 +363,10 @@ class Client:
         `tools` is the schema as text (see `tools_text`). `rng` draws the delays before retries,
         `deadline` is a time of the clock, and `more` has arguments for this request only.
 
-        Raises `ContextError` and `AnswerError` for errors of the agent, and `InfrastructureError`
-        for other errors, including a deadline that passes while the server fails or is silent.
-        Raises `LimitError` if the deadline has already passed. No error text contains the key.
+        Raises `ContextError` or `AnswerError` if the agent caused the error. Raises
+        `InfrastructureError` for other errors, also if the deadline passes while the server fails
+        or is silent. Raises `LimitError` if the deadline has already passed. No error text contains
+        the key.
         """
         arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
         request = request_of(self.endpoint.model, messages, tools, arguments)
@@ -512,7 +513,7 @@ def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _sent(message: Message) -> Message:
-    """Return a message in the form for servers, without internal keys and without empty content."""
+    """Return a message as servers receive it, without internal keys and without empty content."""
     sent = {key: message[key] for key in _SENT_KEYS if key in message}
     if sent.get("tool_calls") and not sent.get("content"):
         sent["content"] = None
@@ -534,7 +535,8 @@ def _seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:
     """Return the delay in seconds before the `retry`-th retry, counted from 1.
 
     The delay doubles with each retry; a random factor of 1 to 2 lets parallel clients retry at
-    different times. If the server requests a delay, up to one second is added to this delay.
+    different times. If the server requests a delay, the result is this delay plus at most one
+    second.
     """
     headers: Mapping[str, str] = {} if answer is None else answer.headers
     text = headers.get("retry-after", "").strip()

@@ -1,8 +1,8 @@
-"""The turn loop: user and agent alternate until the user stops, a limit is reached, or one fails.
+"""The turn loop: user and agent alternate until the user stops, a limit is reached or a side fails.
 
 The loop does not inspect the content of turns. `converse` calls both sides. In an `Episode`, an
-external harness calls the agent. Both have the same limits, endings and record. A `ToolSession` is
-an agent that exchanges messages and may call tools.
+external harness calls the agent. `converse` and `Episode` have the same limits, endings and record.
+A `ToolSession` is an agent that exchanges messages and may call tools.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ goodbye after this number of calls."""
 TOOL_ROUNDS = 8
 """The number of tool rounds that an agent may use before it answers the user."""
 TOOL_ERRORS = 10
-"""The number of calls in a dialogue that may end in an error."""
+"""The number of calls in a dialogue that may return an error."""
 USER = "user"
 """The key of a trajectory line that contains the user's report."""
 
 Note = Callable[[Ending], object]
-"""A function called before each call of a side, with the ending if the call never returns."""
+"""Called before each call of a side, with the ending that applies if that call never returns."""
 Respond = Callable[[list[Message]], Any]
 """A function that returns an agent's answer to all messages so far, including those of tools."""
 
@@ -75,8 +75,8 @@ def user_turns_of(
 ) -> Generator[Any, Any, Ending]:
     """Yield None when the user has been created, then each user turn; return the ending.
 
-    The caller sends the agent's turns and throws the agent's errors. For parameters, see
-    `converse`.
+    The caller uses `send` for the agent's turns and `throw` for the agent's errors. For parameters,
+    see `converse`.
     """
     note = note if record is None else record.note
     user: User | None = None
@@ -151,7 +151,7 @@ def converse(
     agent also receives the user's last message, because it may act on this message, but errors of
     the agent are then ignored. If the user leaves without a message, no turn is counted. The user's
     report is written to the `record` at the end, and before each agent turn if another process may
-    kill this one. `note` is called before each call of a side.
+    kill this process. `note` is called before each call of a side.
     """
     user = user_turns_of(
         make_user, user_turns=user_turns, record=record, note=note, failures=failures
@@ -194,7 +194,7 @@ class ToolSession:
     """An agent that exchanges messages and may call tools, as a `Partner` for a single dialogue.
 
     `respond` is called, and the tools that it requests are executed, until it returns an answer for
-    the user. It is None if an external harness calls the agent (see `hear` and `take`). Each
+    the user. `respond` is None if an external harness calls the agent (see `hear` and `take`). Each
     message is passed to `record` immediately, even if its turn fails later. During its turn, an
     agent may also call tools directly with `execute`, from any thread.
     """
@@ -304,8 +304,8 @@ class ToolSession:
     def execute(self, name: str, arguments: str) -> Any:
         """Execute a call that the agent makes directly during its turn, and return the result.
 
-        `arguments` is JSON text. Call and result are recorded as messages of the turn. The result
-        is an error if the dialogue cannot continue, or if it is not the agent's turn.
+        `arguments` is JSON text. The call and its result are recorded as messages of the turn. The
+        result is an error if the dialogue cannot continue, or if it is not the agent's turn.
         """
         with self._lock:
             if not self._is_asked:
@@ -343,11 +343,12 @@ class Episode:
     `begin()` returns the user's first message. `answer(…)` takes an answer or tool calls of the
     agent, and returns the messages that the agent receives next: the results of its calls, or the
     user's next message. The list is empty if the dialogue `is_over`. A harness that executes calls
-    itself gets each result with `call(…)`, and passes the message with the calls and their results
-    to `answer`. Messages are OpenAI chat completions; the harness adds any system message.
+    itself gets each result from `call(…)`, and passes the agent's message and the results to
+    `answer`. Messages have the form of OpenAI chat completions; only the harness can add a system
+    message.
 
     `make_user` and `tools` are for this dialogue only; the limits are those of `mwzeval live`. The
-    dialogue is written to `record`; some users also write to it.
+    dialogue is written to `record`, to which some users also write.
     """
 
     def __init__(
@@ -404,8 +405,8 @@ class Episode:
 
         `answer` is text, a message, or a list of messages, in which the results of calls follow the
         message with the calls. Calls without a result are executed, and their results have the
-        agent's call ids. An invalid answer, or one that exceeds a limit, ends the dialogue. The
-        list is empty if the dialogue is over, or if the agent has to continue.
+        agent's call ids. An answer that is invalid or exceeds a limit ends the dialogue. The list
+        is empty if the dialogue is over, or if the agent has to continue.
         """
         self._check_begun()
         if self.is_over:
@@ -442,7 +443,7 @@ class Episode:
         return result
 
     def stop(self, problem: str, end: End = LIMIT) -> None:
-        """End a dialogue that is not over, for a harness that has reached a limit or failed."""
+        """End a dialogue that is not over, because the harness has reached a limit or failed."""
         if not self.is_over:
             self._check_begun()
             self._go_on(self._user.throw, _StoppedError(end, problem))

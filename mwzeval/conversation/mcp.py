@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_SESSIONS = 10_000
-"""The maximum number of stored sessions; the least recently used session is then removed."""
+"""The maximum number of sessions; if there are more, the least recently used one is removed."""
 FIRST_CHARACTERS = 10_000
 """The number of characters read to check that an existing file is a call log."""
 SESSION_KEY = "mwzeval/session"
-"""The key in `_meta` of a result that contains the session of the call."""
+"""The key for the session of a call, in the `_meta` of the call's result."""
 _TEXT = "mwzeval/arguments"
-"""The key that passes arguments that are not an object to the handler."""
+"""The key under which the handler receives arguments that are not an object."""
 _SESSION = "mwzeval.session"
 """The key for the session in the scope of an HTTP request."""
 PATH = "/mcp"
@@ -238,8 +238,8 @@ def _json(value: Any) -> str:
 def serve_stdio(server: ToolServer, leave: Callable[[], int]) -> None:
     """Serve on standard input and output until the input ends, for clients that start the server.
 
-    If the server is interrupted or stopped earlier, `leave` is called and the process exits with
-    its return value, because the thread that reads the input cannot be interrupted.
+    If the server is interrupted or stopped earlier, the process exits with the return value of
+    `leave()`, because the thread that reads the input cannot be interrupted.
     """
     import anyio
     from mcp.server.stdio import stdio_server
@@ -303,7 +303,8 @@ class HttpServer:
 
     The host in a request must be the server's own host, the loopback of this machine, or one of
     `allowed_hosts`; this check protects against DNS rebinding from web pages. `default` is the
-    session of requests that name none; if it is None, each connection gets its own session.
+    session of requests without a session name; if `default` is None, each connection gets its own
+    session.
 
     Raises `UsageError` if the server cannot listen at the address.
     """
@@ -405,7 +406,7 @@ def _named_sessions(app: ASGIApp, default: str | None) -> ASGIApp:
         given = headers.get(HEADER) or request.query_params.get("session") or default
         session = given or headers.get(MCP_SESSION)
         is_new = session is None and MCP_VERSION not in headers
-        if session is None:  # newer clients do not have connections
+        if session is None:  # newer versions of MCP have no connections
             session = made_up_name() if is_new else without_connection
         if len(session) > LONGEST_NAME or not session.isprintable():
             problem = f"the name of a session must have 1 to {LONGEST_NAME} printable characters\n"
@@ -438,7 +439,7 @@ class AgentServer(HttpServer):
         self.start()
 
     def hold(self, dialogue: str, execute: Callable[[str, str], Any]) -> None:
-        """Execute calls of this dialogue only, with `execute(name, JSON text)`."""
+        """From now on, execute only calls of this dialogue, with `execute(name, JSON text)`."""
         self._held = dialogue, execute
 
     def _call(self, session: str, name: str, arguments: str) -> Any:

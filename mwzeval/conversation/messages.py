@@ -21,7 +21,7 @@ Message = dict[str, Any]
 """A dictionary with `role` (user, assistant or tool) and `content`. An assistant message may have
 `tool_calls`; a tool message has the `tool_call_id` of its call."""
 Utterance = str | Message
-"""An utterance of the user: text, or a message, which may also have the token usage."""
+"""An utterance of the user: text, or a message that may also contain the token usage."""
 USER_ROLE, ASSISTANT_ROLE, TOOL_ROLE = "user", "assistant", "tool"
 RESULT_ROLES = (TOOL_ROLE, "function")
 INSTRUCTIONS = ("system", "developer")
@@ -33,14 +33,14 @@ CALL_PART, RESULT_PART = "tool_use", "tool_result"
 UNSAID = ("thinking", "redacted_thinking", "reasoning")
 """Types of content blocks that the user does not see."""
 MEANT = "meant"
-"""The key of a user message with the text that the user meant, where the agent read another one."""
+"""The key, in a user message, of the text that the user meant if the agent read another text."""
 ERROR = "error"
-"""The key of a result with the error message for a call."""
+"""The key of the error message in the result of a call."""
 MOST_CHARACTERS = 100_000
 """The maximum length of an agent's message; a longer message is an error of the agent."""
 
 KEPT = ("acts", "usage", "ms", "finish_reason")
-"""Other keys of an agent's message that are recorded in addition to its text and calls."""
+"""Keys of an agent's message that are recorded in addition to its text and calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ToolCall(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result of a call, usually text; `call_id` is None if the call is not named."""
+    """The result of a call, usually text; `call_id` is None if the call is not identified."""
 
     call_id: Any
     value: Any
@@ -108,7 +108,7 @@ NOWHERE = Place(_Unnoted(), "", 0)
 
 
 def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
-    """Report problems of role, content and calls; return whether the role is known."""
+    """Report problems with the role, content and calls; return whether the role is known."""
     role: Any = raw.get("role")
     content, calls = raw.get("content"), raw.get("tool_calls")
     if expect(role, str, "a role must be a string", place, f"{path}.role") and role not in ROLES:
@@ -241,7 +241,7 @@ class ExecutedCall:
 
 @dataclass(slots=True)
 class Turn:
-    """A message of the user and the actions of the agent; `agent` is None without an answer.
+    """A message of the user and the actions of the agent; `agent` is None if there is no answer.
 
     `remarks` are messages of the agent before its answer.
     """
@@ -384,7 +384,7 @@ def _called(call: Any) -> dict[str, str]:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a content: a string, None, or a list of blocks."""
+    """Return the text of a message's content, which is a string, None, or a list of blocks."""
     if content is None:
         return ""
     if isinstance(content, Iterable) and not isinstance(content, str | bytes | Mapping):

@@ -1,8 +1,8 @@
 """Models behind an endpoint with the API of OpenAI's chat completions, as agents and users.
 
-The system message of a model that plays a user contains the goal. The model then sees only the
-utterances, with exchanged roles: its own utterances have the role `assistant`, those of the agent
-the role `user`. The model does not see the agent's tool calls and their results.
+The system message of a model that plays a user contains the goal. After it, the model sees only the
+utterances, with exchanged roles: `assistant` for its own utterances, `user` for the agent's
+utterances. The model does not see the agent's tool calls and their results.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OPENING = "The assistant is listening. Write your first message."
 """Replaces the agent's message before the user's first turn, because the templates of many models
 require that roles alternate and start with a user."""
 DONE, GIVES_UP = "[DONE]", "[GIVE UP]"
-"""The tokens with which a model user ends a dialogue: its goal is met, or it gives up."""
+"""The tokens with which a simulated user ends a dialogue: the goal is met, or the user gives up."""
 _LINE = r"^[ \t*_`>#]*{}[ \t*_`]*$\n?"
 _TOKEN = re.compile(_LINE.format(r"(\[DONE\]|\[GIVE UP\])"), re.MULTILINE)
 _OTHER_SIDE = re.compile(
@@ -56,14 +56,14 @@ _OTHER_SIDE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _THOUGHT = re.compile(r"\A(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL)
-"""Matches thoughts, also without the opening tag (in a template) or the closing tag (cut off)."""
+"""Matches thoughts, even if the opening tag is in the template or the closing tag is cut off."""
 _OWN_LABEL = re.compile(
     r"\A[\s*_`>#]*(?:user|visitor|customer|human)[ \t*_`]*:[ \t*_`]*", re.IGNORECASE
 )
 
 Complete = Callable[[Sequence[Message]], Completion]
 Faults = Callable[[Sequence[Message], str | None], Sequence[Any]]
-"""A function that returns the user's errors as JSON, from its messages and its final token."""
+"""A function that returns a user's errors as JSON, given the user's messages and final token."""
 
 
 def is_endpoint(name: str) -> bool:
@@ -125,7 +125,7 @@ class ModelOptions:
         return Endpoint.of_side(self.side, model, self.base_url, self.arguments)
 
     def client(self, name: str) -> Client:
-        """Return a client. Raises `UsageError`, `MwzevalError` if the cache cannot be created."""
+        """Return a client. Raises `UsageError`; `MwzevalError` if the cache cannot be created."""
         endpoint = self.endpoint(name)
         cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
         return Client(
@@ -294,7 +294,8 @@ class ModelUser:
     def report(self) -> dict[str, Any]:
         """Return the `token` with which the user ended the dialogue (or None), and its `faults`.
 
-        `complete` is the user's own opinion, which does not affect scores; code finds the `faults`.
+        `complete` is the user's own opinion and does not affect scores; `faults` are found by
+        rules.
         """
         return {
             "complete": self._token == DONE,
@@ -335,7 +336,7 @@ class ModelUser:
 
 
 class Written(NamedTuple):
-    """A turn: the text for the agent, and the token that ends the dialogue (None without one)."""
+    """A turn: the text for the agent, and the token that ends the dialogue (or None)."""
 
     text: str
     token: str | None

@@ -52,7 +52,8 @@ class RunSetting(Protocol):
 
     Each process has its own copy, and loads its own data in `begin`. A setting that uses a server
     may have `waits` (True) and `stop()`, which ends all waiting. Calls that wait for a server have
-    no turn limit, because they end by themselves; `unhurried` lists the endings noted before them.
+    no turn limit, because they end by themselves; `unhurried` lists the endings that are noted
+    before such calls.
     """
 
     @property
@@ -146,10 +147,11 @@ def add_pool_options(parser: _ActionsContainer) -> None:
 class Threads:
     """A context manager that runs dialogues in threads, or in the main thread if `count` is 1.
 
-    Entering it raises the exceptions of `RunSetting.begin`. The number of dialogues that are
-    running or not yet returned never exceeds the number of threads. `on_event` receives the changes
-    of dialogues with custom code. `on_end` receives the dialogues of `start`, or an exception. On
-    exit, `RunSetting.stop` is called; threads that do not end are abandoned.
+    Entering the context raises the exceptions of `RunSetting.begin`. The number of dialogues that
+    are running or not yet returned never exceeds the number of threads. `on_event` receives the
+    changes of dialogues with custom code. `on_end` receives each dialogue of `start` when it has
+    ended, or an exception. On exit, `RunSetting.stop` is called; threads that do not end are
+    abandoned.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ class Threads:
             yield self._next()
 
     def start(self, planned: Planned) -> None:
-        """Run a dialogue in a thread as soon as one is free, or now in this one if `count` is 1."""
+        """Run a dialogue in the next free thread, or now in this thread if `count` is 1."""
         if self._count == 1:
             self._run(planned)
             return
@@ -251,7 +253,7 @@ class Threads:
 
 
 class Processes:
-    """A context manager that runs dialogues in processes, and kills these on exit.
+    """A context manager that runs dialogues in processes, and kills the processes on exit.
 
     `threads` is the total for all processes. With fork, the setting can be any object; otherwise it
     is pickled. Output of agents goes to standard error. Entering the context waits until one
@@ -502,7 +504,7 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
                 send("ended", held)
             elif isinstance(held, MwzevalError):
                 send("refused", held)
-            else:  # errors of user and agent are already recorded; this is one of the setting
+            else:  # an error of the setting; errors of user and agent are recorded
                 send("raised", "".join(traceback.format_exception(held)))
 
     on_event = None if setting.trusts else partial(send, "event")

@@ -26,7 +26,7 @@ Dialogues with an infrastructure error (such as an unreachable server) are not s
 FAILURES = (Exception, SystemExit)
 """Exceptions of a user or agent that end only one dialogue; other exceptions stop the run."""
 MOST_CHARACTERS_OF_PROBLEM = 500
-"""The limit for an error message, because a server may answer with a whole web page."""
+"""The maximum length of an error message, because a server may answer with a whole web page."""
 
 
 class ConversationError(Exception):
@@ -87,7 +87,7 @@ class User(Protocol):
 
     @property
     def is_done(self) -> bool:
-        """Whether the last utterance was the final one."""
+        """Whether the user has ended the dialogue with the last utterance."""
 
 
 class Partner(Protocol):

@@ -44,9 +44,9 @@ CONCURRENCY = 4
 class RunSummary:
     """The endings of the dialogues in a run.
 
-    `problems` maps an ending to (message, number of dialogues, name of the first dialogue), most
-    frequent first. `earlier` is the number of dialogues that were already in the file. `is_stopped`
-    is true if the run stopped early because of consecutive infrastructure errors.
+    `problems` maps an ending to tuples (message, number of dialogues, name of the first dialogue),
+    most frequent message first. `earlier` is the number of dialogues that were already in the file.
+    `is_stopped` is true if the run stopped early because of consecutive infrastructure errors.
     """
 
     ends: Mapping[End, int]
@@ -86,7 +86,7 @@ class RunSummary:
         counts = (f"{self.ends[end]:,} {end}" for end in ENDS if self.ends.get(end))
         lines = [f"{self.dialogues:,} dialogues: {', '.join(counts)}"]
         if self.earlier:
-            # A user who changed an agent but not its name must see that it was not called.
+            # A user who changed an agent but not its name must see that the agent was not called.
             held = self.dialogues - self.earlier
             lines.append(f"  {self.earlier:,} were already in the file, {held:,} are new")
         for end, problems in self.problems.items():
@@ -122,8 +122,8 @@ def run(
     They run in this process if `limits` is unlimited and `jobs` is 1. `progress` shows a progress
     bar on standard error; None shows it only on a terminal.
 
-    Raises `UsageError` for invalid numbers, if `output` is the file of another run, or if an agent
-    cannot be imported; `MwzevalError` if `output` cannot be written.
+    Raises `UsageError` if a number is invalid, `output` is the file of another run, or an agent
+    cannot be imported. Raises `MwzevalError` if `output` cannot be written.
     """
     for name, value in (("trials", trials), ("jobs", jobs)):
         if value < 1:

@@ -1,12 +1,13 @@
 """Trajectories: a file with one dialogue per line, as JSON, after a header line.
 
 Trajectories can be scored, explained and compared without the agent. Unknown keys are ignored. A
-file contains no timestamps, and its order is fixed: a run always produces the same bytes,
+file contains no timestamps, and its order is fixed. A run therefore always produces the same bytes,
 regardless of how many dialogues run in parallel. In files of other programs, the header may be
 missing, and a line only needs the dialogue name and its messages or acts. Each problem is reported
 with its location in the file.
 
-A `Record` collects the turns of a running dialogue, a `TrajectoryLog` the dialogues of a run.
+A `Record` collects the turns of a running dialogue, and a `TrajectoryLog` collects the dialogues of
+a run.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ _SHAPES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (ACTS, lambda value: isinstance(value, LIST), "a list of turns"),
     (MESSAGES, _is_messages, "a list of objects"),
 )
-"""The checked keys of a line: key, check of the value, and expected value for error messages."""
+"""A row for each checked key: the key, its check, and the expected value for error messages."""
 
 
 @dataclass(frozen=True)
@@ -355,7 +356,7 @@ class Planned(NamedTuple):
         return _number(self.key)
 
     def number_of(self, side: str) -> int:
-        """Return a different seed for each side, so that their random choices differ."""
+        """Return the seed of a side; both sides have different seeds for their random choices."""
         return _number(f"{self.key}/{side}")
 
 
@@ -369,7 +370,7 @@ MOST_CHARACTERS = 10_000_000
 """The maximum number of characters in all messages of a dialogue."""
 _TALK = frozenset(("role", "content", "tool_call_id", MEANT))
 Event = tuple[str, Any]
-"""The name of a method of `Record`, and the argument of the call."""
+"""A change of a `Record`: the name of the method, and its argument."""
 
 
 class Record:
@@ -454,7 +455,7 @@ class Record:
 
 ENDING = ".jsonl"
 NOT_COMPARED = frozenset({"comment"})
-"""Keys of a header that do not affect the dialogues, because people add them by hand."""
+"""Keys of a header that people add by hand, and that therefore do not affect the dialogues."""
 
 
 class TrajectoryLog:
@@ -469,8 +470,8 @@ class TrajectoryLog:
     same header. Dialogues that ended with an infrastructure error are repeated. Nothing is written
     before `begin`.
 
-    Raises `UsageError` if the file has other content or another run writes it, `MwzevalError` if it
-    cannot be written, `InputError` if it is too large.
+    Raises `UsageError` if the file has other content or another run writes it. Raises
+    `MwzevalError` if it cannot be written. Raises `InputError` if it is too large.
     """
 
     def __init__(self, path: str | Path, header: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -648,7 +649,7 @@ class TrajectoryLog:
 
 
 def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield the differences of two values as (dotted key, value there, value now), in JSON."""
+    """Yield differences as (dotted key, value in `there`, value in `now`); values are JSON text."""
     if isinstance(there, Mapping) and isinstance(now, Mapping):
         for name in {**there, **now}:
             inner = f"{key}.{name}" if key else str(name)

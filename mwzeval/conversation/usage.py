@@ -1,9 +1,9 @@
 """Token usage and cost of the models in a run, per dialogue: scores, tables and totals.
 
 Assistant messages come from the agent's model, user messages from the user's model. A message with
-`usage` is an answered request: `{"in", "out", "ms", "cached"?, "retries"?}`. The names of servers
-are also accepted: `prompt_tokens` and `completion_tokens`, or `input_tokens` and `output_tokens`.
-Tokens that a server does not count are unknown, never 0.
+`usage`, `{"in", "out", "ms", "cached"?, "retries"?}`, is an answered request. The key names of
+servers are also accepted: `prompt_tokens` and `completion_tokens`, or `input_tokens` and
+`output_tokens`. Tokens that a server does not count are unknown, never 0.
 
 Prices are US dollars per million tokens: `{"MODEL": {"in": 0.15, "out": 0.6, "cached_in": 0.075}}`.
 Without `cached_in`, tokens from the server's cache have the normal price.
@@ -84,7 +84,8 @@ class Usage(NamedTuple):
 def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]]:
     """Return a mapping side → dialogue name → usage, for the sides that have any usage.
 
-    If a side has usage in only some dialogues, its messages in the others are uncounted requests.
+    If a side has usage in only some dialogues, its messages in the other dialogues count as
+    requests with unknown tokens.
     """
 
     def uncounted(dialogue: Trajectory, side: str) -> Usage:
@@ -102,7 +103,8 @@ def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]
 def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
     """Return a mapping side → usage for one dialogue, for the sides that have any usage.
 
-    Usage is read from the messages, else from the key `usage` of the line (by default the agent's).
+    Usage is read from the messages, or if they have none, from the key `usage` of the line, which
+    is the agent's usage or maps sides to usage.
     """
     usages: dict[str, Usage] = {}
     for side in SIDES:
@@ -234,7 +236,7 @@ def read_prices(path: str | Path) -> Prices:
 
 
 DIALOGUES, SUCCESSES = "accounted", "succeeded"
-"""Columns: 1 for each dialogue, and 1 for each dialogue in which the goal was reached."""
+"""Two columns: 1 in every dialogue, and 1 in every dialogue in which the goal was reached."""
 LABELS = {"requests": "requests", "tokens_in": "tokens in", "tokens_out": "tokens out"}
 TIMES = ("mean", "p50", "p95")
 
@@ -291,7 +293,7 @@ class Accounts:
 
     @property
     def is_priced(self) -> bool:
-        """Whether there are several sides and the cost of each is known."""
+        """Whether there are several sides, and the cost of every side is known."""
         return len(self.sides) > 1 and all(account.price is not None for account in self.sides)
 
     @property
@@ -368,7 +370,7 @@ class Accounts:
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
         """Return the tables of usage; empty without usage.
 
-        `scores` are the values of the measures of these accounts, `sums` the sums of their columns.
+        `scores` are the values of these accounts' measures, and `sums` are the sums of the columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:
