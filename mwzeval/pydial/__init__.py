@@ -8,4 +8,4 @@ NAME = "pydial"
 TITLE = "PyDial"
 
 SCORING_REVISION = 3
-"""The revision in every signature; it increases when the scores of unchanged input change."""
+"""The revision in every signature. It increases when the scores of the same input change."""

@@ -12,7 +12,7 @@ NONE = "none"
 """A special value: `inform(name=none,…)` means that no entity matches."""
 REMEMBERED = 2**14
 LONGEST_REMEMBERED = 2000
-"""Maximum length of a cached text; longer texts rarely occur twice and are not cached."""
+"""Maximum length of a cached text. Longer texts are not cached, because they rarely occur twice."""
 
 
 class Item(NamedTuple):

@@ -1,6 +1,6 @@
-"""Tests of agents that other libraries train, and a callback for stable-baselines3.
+"""Test agents that were trained with other libraries, and log training with stable-baselines3.
 
-The callback imports stable-baselines3 on first use.
+stable-baselines3 is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.tasks import Task, goodbye_of
 
 DIALOGUES = 500
-"""The number of dialogues in a test, as in runs."""
+"""The number of dialogues in a test, the same as in runs."""
 
 Agent = Callable[[Vector, Mask], Any]
 """Returns an action index for an observation, shape (size,), and a boolean mask, shape (actions,).
@@ -58,14 +58,16 @@ def play_tests(
 ) -> list[Episode]:
     """Play the test dialogues of a task ("CR-1") and a seed with a trained agent.
 
-    `mwzeval pydial run` tests its policies with the same dialogues, so `compare` can pair them. The
-    seed determines the confusion table, so train the agent with `confusion_seed=seed`. Chosen
-    actions are carried out even if they are masked. With `file`, the dialogues are written to an
-    episode file (missing folders are created) for `evaluate --benchmark pydial`; `policy` is the
-    agent's name in it. `domain`, `data`, `legacy` and `goodbye` are those of `make_environment`.
+    `mwzeval pydial run` plays the same test dialogues, so `compare` can pair the results. The seed
+    determines the confusion table, so train the agent with `confusion_seed=seed`. Chosen actions
+    are carried out even if they are masked. If `file` is given, the dialogues are written to this
+    episode file, which `evaluate --benchmark pydial` reads (missing folders are created). `policy`
+    is the agent's name in the file. `domain`, `data`, `legacy` and `goodbye` are those of
+    `make_environment`.
 
-    Raises `UsageError` for unknown names and invalid numbers or actions, `DataError` and
-    `InputError` for a domain, `MwzevalError` if the file cannot be written, and agent errors.
+    Raises `UsageError` if a name is unknown or a number or action is invalid, `DataError` or
+    `InputError` if a domain cannot be read, `MwzevalError` if the file cannot be written, and all
+    errors of the agent.
     """
     if not is_whole(seed, 0) or not is_whole(dialogues, 1):
         raise UsageError(
@@ -102,12 +104,12 @@ def _dialogue_callback() -> Any:
         """Logs statistics of the training dialogues in the logger of stable-baselines3.
 
         `train/success` (percent), `train/reward` and `train/exchanges` (turns) are means over the
-        last `window` finished dialogues, `train/dialogues` is the number of finished dialogues.
+        last `window` finished dialogues, and `train/dialogues` is the number of finished dialogues.
         With `progress`, a bar shows the steps and these means if standard error is a terminal.
-        The summed rewards are those that the learner receives.
+        Rewards are summed as the learner receives them.
 
-        Raises `UsageError` for a window below 1, and during training if the environments are not
-        dialogue environments.
+        Raises `UsageError` if the window is below 1 or, during training, if the environments are
+        not dialogue environments.
         """
 
         def __init__(self, *, window: int = EVERY, progress: bool = False) -> None:

@@ -1,9 +1,9 @@
 """Aggregates over tasks and runs, with intervals that resample runs within each task.
 
-The input is a score per run and task, an array of shape (runs, tasks). The intervals are about
-other runs on these tasks, not about other tasks. Source: Agarwal et al., "Deep Reinforcement
-Learning at the Edge of the Statistical Precipice", NeurIPS 2021; the stratified bootstrap and both
-aggregates are those of its library `rliable`.
+The input is a score per run and task, an array of shape (runs, tasks). The intervals describe the
+variation between runs on these tasks, not between tasks. Source: Agarwal et al., "Deep
+Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021; the stratified
+bootstrap and both aggregates are those of its library `rliable`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from mwzeval.statistics.runs import generator
 
 STRATIFIED = "stratified-bootstrap"
 RESAMPLES = 2000
-"""The default of `rliable` for profiles; ends of intervals vary by about 2 % of the length."""
+"""The default of `rliable` for profiles. Ends of an interval vary by about 2 % of its length."""
 
 Scores = NDArray[np.float64]
-"""Shape (runs, tasks)."""
+"""An array of scores, shape (runs, tasks)."""
 
 
 class Aggregate(NamedTuple):
@@ -34,7 +34,7 @@ class Aggregate(NamedTuple):
 
 
 def interquartile_mean(scores: Scores) -> Aggregate:
-    """Return the mean of the middle half of all n scores: n // 4 are dropped at each end."""
+    """Return the interquartile mean of all n scores, without n // 4 scores at each end."""
     value = float(_middle_means(scores.reshape(1, -1))[0])
     if len(scores) < 2:
         return Aggregate(value, None)
@@ -45,9 +45,10 @@ def interquartile_mean(scores: Scores) -> Aggregate:
 
 
 def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
-    """Return the probability that a run is better than one of the others, averaged over the tasks.
+    """Return the probability that a run is better than a run of `others`, averaged over the tasks.
 
-    Equal scores count half. Runs of both are resampled independently, even if the seeds are equal.
+    Equal scores count half. The two sets of runs are resampled independently, even if they have the
+    same seeds.
     """
     mine, theirs = scores[:, np.newaxis], others[np.newaxis]
     better = (mine > theirs) + 0.5 * (mine == theirs)

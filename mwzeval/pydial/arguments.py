@@ -10,9 +10,9 @@ from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
 MOST_SEEDS = 10_000
-"""Maximum number of seeds in a run or a range; a larger number is probably a typing error."""
+"""Maximum number of seeds in a run or a range. A larger number is probably a typing error."""
 LONGEST_NUMBER = 100
-"""Maximum number of digits; Python refuses to convert much longer numbers."""
+"""Maximum number of digits in a number. Python refuses to convert much longer numbers."""
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"
 
 
@@ -20,7 +20,7 @@ PLAN = (
     *("tasks", "policies", "dialogues", "seeds", "tests", "legacy", "goodbye"),
     *("data", "ontology", "entities", "compiled"),
 )
-"""Arguments of `run.planned`."""
+"""The names of the arguments of `run.planned`."""
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -129,6 +129,6 @@ def seeds_named(text: str) -> int | tuple[int, ...]:
 
 
 def plan_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given arguments of a command as arguments of `run.planned`."""
+    """Return the arguments of a command that are given, as arguments of `run.planned`."""
     given = {key: getattr(arguments, key, None) for key in PLAN}
     return {key: value for key, value in given.items() if value is not None}

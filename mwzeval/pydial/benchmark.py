@@ -100,7 +100,7 @@ class EpisodesScorer(FileScorer):
     @classmethod
     def of(cls, arguments: Namespace) -> EpisodesScorer:
         """Return a scorer for the arguments of a command."""
-        policy = getattr(arguments, "policy", None)  # `live` has no such options
+        policy = getattr(arguments, "policy", None)  # `live` does not have these options
         dialogues = getattr(arguments, "dialogues", None)
         return cls(
             Selection(policy, dialogues, task_of(arguments.benchmark)),
@@ -123,5 +123,5 @@ class EpisodesScorer(FileScorer):
 
 
 def task_of(name: str) -> str | None:
-    """Return the task at the end of a `--benchmark` name; None if the name covers all tasks."""
+    """Return the task at the end of a `--benchmark` name, or None if the name covers all tasks."""
     return name.removeprefix(NAME).removeprefix("-") or None

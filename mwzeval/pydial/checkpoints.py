@@ -1,7 +1,7 @@
 """Trained policies as safetensors files, with weights and training samples.
 
-A file names its policy, task and hyperparameters, so that files cannot be confused. Reading a file
-does not execute code.
+A file contains its policy, task and hyperparameters, so that files cannot be confused. Reading a
+file does not execute code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Origin:
 
 
 def checkpoint_content(origin: Origin, dialogues: int, weights: Arrays) -> bytes:
-    """Return the file content of a policy after a number of training dialogues.
+    """Return the content of the file for a policy after a number of training dialogues.
 
     Raises `DependencyError` without safetensors.
     """
@@ -42,8 +42,8 @@ def checkpoint_content(origin: Origin, dialogues: int, weights: Arrays) -> bytes
 def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[Origin, Arrays]:
     """Return the training settings and the weights of a policy.
 
-    Raises `InputError` for an invalid file and, with `expected`, for different training settings
-    (all differences are listed); `DependencyError` without safetensors.
+    Raises `InputError` if the file is invalid or its training settings differ from `expected` (all
+    differences are listed). Raises `DependencyError` without safetensors.
     """
     weights, about = read_arrays(path, KIND)
     try:
@@ -80,7 +80,7 @@ def load_weights(path: str | Path, policy: Learner, weights: Arrays) -> None:
 
 @contextmanager
 def diverging(path: str | Path) -> Iterator[None]:
-    """Raise `InputError` if the weights of a file are those of a diverged policy."""
+    """Raise `InputError` if the weights of a file come from a policy that has diverged."""
     try:
         yield
     except DivergedError as error:

@@ -27,8 +27,8 @@ ACTIONS = {
     "retest": "test trained policies under other conditions",
     "record": "write dialogues of a policy as a data set",
 }
-"""Maps each action to its summary. Its module in `commands` has its description, `add_arguments`
-and `run`."""
+"""Maps each action to its summary. The module of an action in `commands` has the description,
+`add_arguments` and `run`."""
 
 FORMER = {
     "cross": "now `pydial retest`",

@@ -38,7 +38,7 @@ from mwzeval.scores.findings import Findings
 
 MARKERS = "os^DvP*X"
 OPACITY = 0.2
-"""The opacity of bands, so that bands below others are visible."""
+"""The opacity of bands, so that a band below other bands is visible."""
 
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]
@@ -48,7 +48,7 @@ NOTE_ON_FEW = (
     "highest seed"
 )
 WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
-"""The number of training dialogues per point; short runs use fewer, for about `POINTS` points."""
+"""Number of training dialogues per point, but fewer in short runs, for about `POINTS` points."""
 AXIS: Mapping[Figure, str] = {"success": "success (%)", "reward": "reward (points)"}
 COLUMNS: Mapping[Panels, int] = {"tasks": 3, "means": 2}
 WIDTH, HEIGHT = 2.3, 1.7
@@ -83,14 +83,14 @@ def read_curves(
 ) -> tuple[Curve, ...]:
     """Return training curves up to the length that all seeds have reached, including exploration.
 
-    `results` has the tests of the run in the folder `output`; `figure` is the plotted score; each
+    `results` has the tests of the run in the folder `output`. `figure` is the plotted score. Each
     point is the mean of `window` dialogues.
 
-    With `panels` "means", curves are means over each domain and over all tasks, for seeds with all
-    tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval over seeds;
-    if there are too few seeds, it is the range from the lowest to the highest seed, with a warning.
-    Warnings are added to `findings`. Raises `InputError` with all errors in the files, and
-    `UsageError` without panels.
+    With `panels` "means", the curves are means over each domain and over all tasks, from the seeds
+    with all tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval
+    over seeds. If there are too few seeds, the band is the range from the lowest to the highest
+    seed, with a warning. Warnings are added to `findings`. Raises `InputError` with all errors in
+    the files, and `UsageError` without panels.
     """
     findings = Findings() if findings is None else findings
     settings = replace(run_settings(Path(output)), tests=None)
@@ -170,14 +170,14 @@ def plot_curves(
     window: int | None = None,
     findings: Findings | None = None,
 ) -> bytes:
-    """Return an image with a panel per task (or mean), with a curve and band per policy.
+    """Return an image with a panel per task (or mean) and, in it, a curve and band per policy.
 
-    Points are the tests, with intervals like those of the band; a dashed line is the handcrafted
-    policy (see `read_curves` for the other arguments). The legend explains all marks.
-    `format_name` is png, svg or pdf; the default for `window` gives about ten points. Warnings are
-    added to `findings`.
-    Raises `UsageError` for an unknown format, an interquartile mean of single tasks and a folder
-    without tests, `InputError` with all errors in the files, `DependencyError` without matplotlib.
+    Points are the tests, with intervals like those of the band. A dashed line is the handcrafted
+    policy. For the other arguments, see `read_curves`. The legend explains all marks. `format_name`
+    is png, svg or pdf; the default for `window` gives about ten points. Warnings are added to
+    `findings`. Raises `UsageError` if the format is unknown, the interquartile mean is of single
+    tasks or the folder has no tests, `InputError` with all errors in the files, and
+    `DependencyError` without matplotlib.
     """
     check_format(format_name)
     if aggregate == "iqm" and panels == "tasks":
@@ -191,7 +191,7 @@ def plot_curves(
     learning = [name for name, preset in PRESETS.items() if preset.learns]
 
     def tested(tasks: Sequence[str], policy: str, at: int) -> tuple[float, ...] | None:
-        """Return aggregate, low and high of tests; None without tests."""
+        """Return the aggregate of the tests and the ends of its interval, or None without tests."""
         scores = results.scores(tasks, policy, at, figure)
         if not scores:
             return None
@@ -251,10 +251,11 @@ def _picture(
 ) -> Iterator[tuple[list[Any], Callable[[Mapping[str, Any]], bytes]]]:
     """Yield the axes and a function that adds the legend and returns the image.
 
-    Panels share the axis of success or reward, which begins at 0 or below the lowest value.
+    All panels have the same vertical axis, which begins at 0 or below the lowest value.
     """
     lines = math.ceil(panels / columns)
-    # A legend key is nearly as wide as a panel, so the keys per line depend on the panels.
+    # A legend entry is nearly as wide as a panel, so the panels determine the number of entries per
+    # line.
     keys_in_line = min(3, columns)
     size = WIDTH * columns, HEIGHT * lines + ROOM[keys_in_line]
     with new_figure(*size, format_name) as (picture, save):
@@ -284,9 +285,10 @@ def plot_retests(
 ) -> bytes:
     """Return an image with a line per policy over error rates, from the records of a document.
 
-    There is a panel for each task and user. Bands are 95 % t intervals over seeds; a dotted line
+    There is a panel for each task and user. Bands are 95 % t intervals over seeds. A dotted line
     marks the error rate of training. `figure` is the plotted score, `format_name` png, svg or pdf.
-    Raises `UsageError` for an unknown format or without data, `DependencyError` without matplotlib.
+    Raises `UsageError` if the format is unknown or data are missing, and `DependencyError` without
+    matplotlib.
     """
     check_format(format_name)
     kept = [

@@ -25,7 +25,7 @@ from mwzeval.pydial.tasks import Goodbye, Task
 Vector = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 CARRIED_OVER = "offered_before", "alternative_awaited"
-"""The parts of the state that the next dialogue inherits with `legacy`."""
+"""With `legacy`, the next dialogue inherits these parts of the state."""
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(
@@ -36,7 +36,7 @@ Info = dict[str, Any]
 
 
 class Transition(NamedTuple):
-    """The result of an action; at the end of a dialogue, the observation is all zeros."""
+    """The result of an action. At the end of a dialogue, the observation is all zeros."""
 
     observation: Vector
     reward: float
@@ -51,15 +51,15 @@ class DecisionProcess:
     act or its text. With `strict_masks`, a masked action or a text that users do not understand
     raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
-    Masks depend on whether the user waits for an alternative, from the request until an offer. At
-    the start of a dialogue, the user does not wait; with `keep_alternatives`, as for the published
-    neural policies, this state is not reset. With `looks_again`, as in the published DQN program,
-    masks are computed again when a turn is recorded, so a new request for an alternative sets the
-    state again. With `goodbye` "user", "bye" is masked even in environments without other masks.
-    "repeat" and "restart" are always masked.
+    Masks depend on a state: the user waits for an alternative from the request until the next
+    offer. This state is reset at the start of a dialogue, but not with `keep_alternatives`, as for
+    the published neural policies. With `looks_again`, as in the published DQN program, masks are
+    computed again when a turn is recorded, so a new request for an alternative sets the state
+    again. With `goodbye` "user", "bye" is masked even in environments without other masks. "repeat"
+    and "restart" are always masked.
 
-    `actions` has the names of the summary actions, `names` those of the vector components. With
-    `kernel`, observations are those of GP-SARSA (`kernel_vector`).
+    `actions` are the names of the summary actions; `names` are the names of the vector components.
+    With `kernel`, observations are vectors for GP-SARSA (`kernel_vector`).
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class DecisionProcess:
         return Transition(self.observed(), result.reward, False, self._info())
 
     def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
-        """Return the GP-SARSA vector for choosing actions or learning; legacy vectors differ."""
+        """Return the GP-SARSA vector for choosing actions or learning (different in `legacy`)."""
         return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:

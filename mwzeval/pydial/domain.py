@@ -51,7 +51,7 @@ class Ontology:
 
     @cached_property
     def only_requestable(self) -> tuple[str, ...]:
-        """The slots that only the user requests: all requestable slots except the constraints."""
+        """The slots that only the user requests: all requestable slots but the constraint slots."""
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
 
     @cached_property
@@ -78,7 +78,7 @@ class Ontology:
 
 
 LONGEST_TEXT = 1000
-"""Maximum length of a slot or value in characters, because acts repeat them in every file."""
+"""Maximum length of a slot or value in characters. Longer texts would make every file large."""
 
 
 def has_controls(text: str) -> bool:
@@ -200,7 +200,7 @@ UNAVAILABLE = frozenset({"not available", ""})
 
 
 class EntityTable:
-    """The entities of a domain; their order decides which entity is offered first."""
+    """The entities of a domain. The order of the rows decides which entity is offered first."""
 
     def __init__(self, ontology: Ontology, rows: Sequence[Entity]) -> None:
         self.ontology = ontology
@@ -240,7 +240,7 @@ class Domain:
 
     @property
     def name(self) -> str:
-        """The name of the domain, as in its files ("CamRestaurants")."""
+        """The name of the domain, as in the names of its files ("CamRestaurants")."""
         return self.ontology.domain
 
 
@@ -251,8 +251,8 @@ KIND = "entities"
 def read_rows(file: Path, domain: str) -> list[Any]:
     """Return the rows of a file in their order, without checks.
 
-    The table of an SQLite file is named like the domain, or it is the only one; its rows are in
-    rowid order. Any other file is a JSON list of objects. Raises `InputError`.
+    An SQLite file has a single table or a table with the domain's name; rows are sorted by rowid.
+    Any other file is a JSON list of objects. Raises `InputError`.
     """
     rows = _sqlite_rows(file, domain) if file.suffix in SQLITE else read_json(file)
     if not isinstance(rows, list):
@@ -280,7 +280,7 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
             cursor = connection.execute(f'SELECT * FROM "{quoted}" ORDER BY rowid')
             columns = [column[0] for column in cursor.description]
             return [dict(zip(columns, row, strict=True)) for row in cursor]
-    except (sqlite3.Error, UnicodeError) as error:  # SQLite also decodes names of tables
+    except (sqlite3.Error, UnicodeError) as error:  # SQLite also decodes table names
         raise wrong(f"cannot be read as SQLite: {shorten(str(error), 200)}") from None
 
 
@@ -292,11 +292,11 @@ def checked_rows(
 ) -> list[Mapping[str, str]]:
     """Return the valid rows, and add all problems to `findings`.
 
-    Errors: no rows, rows that are not objects with string values, missing slots, empty values where
-    the ontology lists values (elsewhere an empty value means an unknown fact), reserved words as
-    names. Warnings: duplicate names, values that the ontology does not list. If `ontology` is None
-    because it is invalid, only the requestable slots are checked. Values of slots with listed
-    values are converted to lower case, like the values in the ontology.
+    These are errors: no rows, rows that are not objects with string values, missing slots, reserved
+    words as names, and empty values of slots with listed values (in other slots, an empty value
+    means an unknown fact). These are warnings: duplicate names, and values that the ontology does
+    not list. If `ontology` is None because it is invalid, only the requestable slots are checked.
+    Values of slots with listed values are converted to lower case, like the values in the ontology.
     """
     valued = ontology.informable if ontology is not None else ()
     good: list[Mapping[str, str]] = []
@@ -352,7 +352,7 @@ def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str
 def _note_unlisted(
     rows: Sequence[Mapping[str, str]], ontology: Ontology, findings: Findings
 ) -> None:
-    """Warn about values that users cannot request, because the ontology lacks them."""
+    """Warn about values that users cannot request because the ontology does not list them."""
     for slot, values in ontology.informable.items():
         if slot not in ontology.requestable:
             continue
@@ -371,7 +371,7 @@ DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")
 
 
 def data_root(data: str | Path | None = None, *, offline: bool | None = None) -> DataRoot:
-    """Return the folder with PyDial's files: `data`, otherwise `MWZEVAL_DATA`, otherwise the cache.
+    """Return the folder with PyDial's files: `data`, else `MWZEVAL_DATA`, else the user's cache.
 
     A named folder may contain the files or a folder `pydial` with the files. Raises `DataError` if
     the named folder does not exist. This function does not download anything.
@@ -397,7 +397,7 @@ class OwnFiles(NamedTuple):
 
     @classmethod
     def given(cls, ontology: str | Path | None, entities: str | Path | None) -> OwnFiles | None:
-        """Return both files, None without files. Raises `UsageError` if only one is given."""
+        """Return the two files, or None without files. Raises `UsageError` for a single file."""
         if ontology is None and entities is None:
             return None
         if ontology is None or entities is None:
@@ -415,7 +415,8 @@ def load_domain(
     """Return a domain by its code in task names ("CR", "Demo-LAP", "Own-museums").
 
     Published domains come from `data_root`, which downloads and verifies them if necessary; custom
-    domains come from `own`. Raises `UsageError` for an unknown code, `DataError` and `InputError`.
+    domains come from `own`. Raises `UsageError` for an unknown code, and `DataError` or
+    `InputError` for its files.
     """
     if code.startswith(OWN):
         if own is None or own.code != code:

@@ -1,4 +1,4 @@
-"""The tasks as Gymnasium environments; `vector_env.py` has the vector environments.
+"""The tasks as Gymnasium environments. Vector environments are in `vector_env.py`.
 
 Gymnasium is imported when an environment is created.
 """
@@ -58,8 +58,8 @@ def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | Non
 def as_numpy(info: Info) -> Info:
     """Return the info of a turn with all keys and with NumPy types.
 
-    TorchRL converts the values to tensors and accepts only NumPy types. Keys about the end of a
-    dialogue have the value False before the end.
+    TorchRL accepts only NumPy types, which it converts to tensors. Before the end of a dialogue,
+    keys about the end have the value False.
     """
     ends = ("success", "is_success", "out_of_time")
     return {
@@ -101,14 +101,14 @@ def make_environment(
 ) -> gymnasium.Env[Vector, Any]:
     """Return the environment of a task ("CR-1", "Demo-LAP-6").
 
-    Observations are vectors of probabilities (`docs/pydial_training.md`). Actions are the indices
-    of summary actions, or with level "act" texts such as "request(area)". `info["action_mask"]` and
+    Observations are vectors of probabilities (`docs/pydial_training.md`). Actions are indices of
+    summary actions or, at level "act", texts such as "request(area)". `info["action_mask"]` and
     `action_masks()` have the allowed actions. The reward is -1 per turn, plus 20 at the end of a
-    successful dialogue. `domain` is a custom domain; the default is to load the domain from `data`.
+    successful dialogue. `domain` is a custom domain; by default, the domain is loaded from `data`.
     All dialogues share one confusion table, which is drawn from `confusion_seed`. `legacy`
     reproduces the errors of the published program. `goodbye` selects who ends dialogues in
     environments 2 and 4, which have no other masks. With "user" (the default), "bye" is masked, as
-    for the learned policies of a run. With "policy" (the default with `legacy`), it is allowed.
+    for the learned policies of a run. With "policy" (the default with `legacy`), "bye" is allowed.
     With `strict_masks`, a masked action raises `UsageError`. `render_mode` is "ansi" (`render()`
     returns the turn as text), "human" (each turn is printed) or None.
 
@@ -144,7 +144,8 @@ def make_process(
 ) -> DecisionProcess:
     """Return the decision process of a task; `domain` replaces the domain of the task.
 
-    Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
+    Raises `UsageError` if a name is unknown, and `DataError` or `InputError` if the files of the
+    domain are missing or invalid.
     """
     if goodbye == "user" and options.get("level") == "act":
         raise UsageError('at level "act" there are no action masks: leave out goodbye="user"')
@@ -158,7 +159,8 @@ def domain_and_task(
 ) -> tuple[Domain, Task]:
     """Return the domain and the task; in a custom domain, the task is renamed after the domain.
 
-    Raises `UsageError` for an unknown name, `DataError` and `InputError` for the files of a domain.
+    Raises `UsageError` if a name is unknown, and `DataError` or `InputError` if the files of the
+    domain are missing or invalid.
     """
     if isinstance(task, str):
         task = task_named(task)
@@ -170,7 +172,7 @@ def domain_and_task(
     if domain is None:
         return load_domain(task.domain, data), task
     if domain.name != DOMAIN_FILES.get(task.domain):
-        # Dialogues in a custom domain are not those of the published task, so the task is renamed.
+        # The task is renamed, because dialogues in a custom domain differ from the published task.
         code = own_code(domain.name)
         task = replace(task, name=f"{code}-{task.environment}", domain=code)
     return domain, task
@@ -215,7 +217,7 @@ def environment_class() -> Any:
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[Vector, Info]:
-            """Start a dialogue; a seed starts a new sequence of dialogues.
+            """Start a dialogue. With a seed, a new sequence of dialogues starts.
 
             `options={"goal": …}` sets the goal of the user in JSON format (see `goal_from`). Raises
             `UsageError` for a goal that is invalid in the domain, and for unknown options.
@@ -236,7 +238,7 @@ def environment_class() -> Any:
             return observation, reward, ended, False, info
 
         def _shown(self, observation: Vector, info: Info) -> tuple[Vector, Info]:
-            """Return the observation and complete info; in render mode "human" print the turn."""
+            """Return the observation and complete info. In render mode "human", print the turn."""
             if self.render_mode == HUMAN:
                 print(self.process.simulation.view.text(), flush=True)
             return observation, as_numpy(info)
@@ -251,7 +253,7 @@ def environment_class() -> Any:
             return list(self.process.actions)
 
         def render(self) -> str | None:
-            """Return the current turn as text in render mode "ansi", None otherwise."""
+            """Return the current turn as text in render mode "ansi", otherwise None."""
             return self.process.simulation.view.text() if self.render_mode == ANSI else None
 
         def __reduce__(self) -> tuple[Any, ...]:
@@ -287,8 +289,8 @@ def _mask_in_observation() -> Any:
         """A wrapper that adds the action mask to observations, for RLlib and TorchRL.
 
         An observation is `{"observations", "action_mask"}`: the vector, shape (size,), and the
-        mask, shape (actions,), with 1 for allowed actions. After the end of a dialogue, the mask is
-        that of the last turn. Raises `UsageError` for an environment without masks.
+        mask, shape (actions,), with 1 for allowed actions. After the end of a dialogue, the mask of
+        the last turn remains. Raises `UsageError` for an environment without masks.
         """
 
         def __init__(self, env: Any) -> None:

@@ -84,7 +84,7 @@ class RunSettings:
 
 
 def run_settings(run: Path) -> RunSettings:
-    """Return the settings in a run folder, empty without a file. Raises `InputError`."""
+    """Return the settings in a run folder, which are empty without a file. Raises `InputError`."""
     file = run / SETTINGS
     plain = read_json(file) if file.is_file() else {}
     if not isinstance(plain, Mapping):
@@ -143,18 +143,18 @@ def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
     found = [(file, place) for file, place in found if place.policy == policy]
     after = sorted({place.dialogues for _, place in found})
     dialogues = after[-1] if chosen.dialogues is None else chosen.dialogues
-    if dialogues not in after and after != [0]:  # a policy that does not learn has one test
+    if dialogues not in after and after != [0]:  # a policy that does not learn is tested only once
         known = ", ".join(map(str, after))
         raise UsageError(f"{shorten(path, 300)}: no test after {dialogues} dialogues ({known})")
     return tuple(file for file, place in found if place.dialogues in (dialogues, 0))
 
 
 META = "_meta"
-FORMAT = 2  # of episode files; files of format 1 do not contain the number of episodes
+FORMAT = 2  # the format of episode files; files of format 1 do not contain the number of episodes
 ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
 FAILED_ENDS = (AGENT_ERROR, USER_ERROR)
 LARGEST_REWARD = 1e6
-"""The largest absolute reward of a dialogue; a larger one would dominate any mean."""
+"""The largest absolute reward of a dialogue. A larger reward would dominate any mean."""
 TURN = '{"system": "hello()", "user": "bye()", "heard": [["bye()", 0.9]]}'
 SURROGATE = "\\ud"
 """The first characters of an escaped surrogate in JSON."""
@@ -167,10 +167,11 @@ FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 class Record:
     """An episode in a file; `legacy` is None if the file does not specify it.
 
-    `constraints` are (slot, "=" or "!=", value); `requests` maps requested slots to the values that
-    the system gave. Both are None if the file has no goal. `turns` has the turns as plain values.
-    `failed` is the side that failed in a live dialogue (`agent_error`, `user_error`), `problem`
-    describes the failure; `user` names the user that replaced the simulated user, if any.
+    `constraints` are triples of slot, "=" or "!=", and value. `requests` maps requested slots to
+    the values that the system gave. The two fields are None if the file has no goal. `turns` has
+    the turns as plain values. `failed` is the side that failed in a live dialogue (`agent_error`,
+    `user_error`), and `problem` describes the failure. `user` names the user that replaced the
+    simulated user, if any.
     """
 
     episode: Episode
@@ -197,7 +198,7 @@ Texts = Mapping[str, str]
 def read_texts(path: str, chosen: Selection) -> Texts:
     """Return the content of a file or URL, or of the selected tests in a run folder.
 
-    Raises `InputError` for an unreadable file, `UsageError` if a folder has no such tests.
+    Raises `InputError` if a file is unreadable, and `UsageError` if a folder has no such tests.
     """
     files = [path] if is_url(path) else map(str, selected_files(path, chosen))
     contents = {file: read_bytes(file) for file in files}
@@ -244,7 +245,7 @@ def check_records(
 
 
 def _check_environments(records: Iterable[Record], findings: Findings) -> None:
-    """Add a warning if episodes from different environments are scored together."""
+    """Add a warning if episodes come from different environments but are scored together."""
     played = Counter(record.legacy for record in records)
     if len(played) > 1:
         found = ", ".join(
@@ -322,7 +323,7 @@ def _live_episodes(text: str, findings: Findings) -> Iterator[dict[str, Any]]:
 
 
 class _Reader:
-    """Reads one file; `said` applies to all its lines, and `seen` has the episodes of other files.
+    """Reads a file. `said` applies to all its lines; `seen` has the episodes of other files.
 
     `task` is the task that the command names.
     """
@@ -394,7 +395,7 @@ class _Reader:
         return record
 
     def _lines(self, text: str) -> Iterator[tuple[str, Any]]:
-        """Yield the location and content of each line; live dialogues are converted to episodes."""
+        """Yield the location and content of each line. Live dialogues are converted to episodes."""
         if _holds_trajectories(text):
             for line in _live_episodes(text, self._findings):
                 yield f"{line['task']}/{line['seed']}/{line['dialogue']}", line
@@ -439,7 +440,7 @@ class _Reader:
             self._findings.error("incomplete", message)
 
     def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:
-        """Add an error; of similar errors in several lines, only the first is added."""
+        """Add an error. If several lines have similar errors, only the first error is added."""
         self._errors += 1
         alike = kind, message, *place.items()
         first, count = self._alike.get(alike, (where, 0))
@@ -549,7 +550,7 @@ def _is_whole(value: Any, least: int) -> bool:
 def _is_number(value: Any, most: float = sys.float_info.max) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
-    return abs(value) <= most  # exact, because JSON integers may have any length
+    return abs(value) <= most  # compared exactly, because JSON integers may have any length
 
 
 def _is_turn(value: Any) -> bool:
@@ -607,9 +608,9 @@ def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
 
 
 def episodes_in(path: str | Path) -> tuple[Episode, ...]:
-    """Return the episodes of a file that will be extended, none if it does not exist.
+    """Return the episodes of a file that will be extended, or () if the file does not exist.
 
-    Raises `InputError` for a file with other content, `UsageError` if it cannot be extended.
+    Raises `InputError` if the file has other content, and `UsageError` if it cannot be extended.
     """
     file = Path(path)
     if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():
@@ -634,7 +635,7 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
 def added_to(path: str | Path, trajectory: Trajectory) -> None:
     """Append a dialogue to a trajectory file; on failure, the file does not change.
 
-    Raises `InputError` for an unreadable file, `MwzevalError` for an unwritable file.
+    Raises `InputError` if the file is unreadable, and `MwzevalError` if it is unwritable.
     """
     file = Path(path)
     before = read_text(path) if file.exists() and file.stat().st_size else ""

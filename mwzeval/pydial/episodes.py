@@ -1,8 +1,8 @@
 """Episodes: dialogues that a policy plays in a task, for training or as a test.
 
 Source: Casanueva et al. (2017), section 4. An episode depends on its seed, its number and the
-weights of the policy. Training and test dialogues have separate numbers, and a test has the same
-users for every policy and every checkpoint.
+weights of the policy. Training and test dialogues have separate random numbers. All policies and
+checkpoints are tested with the same users.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ LARGEST_SEED = 10**18 - 1
 class Episode:
     """A finished dialogue: number `index` of a task with a seed.
 
-    `trial` is the number of the dialogue among several with the same user, otherwise None. `talk`
-    contains the `goal` and the `turns` in the format of files, if they were recorded.
+    `trial` is the number of the dialogue if the same user has several dialogues, otherwise None.
+    `talk` contains the `goal` and the `turns` in the format of files, if they were recorded.
     """
 
     task: str
@@ -73,7 +73,7 @@ def item_name(task: str, seed: int, index: int) -> str:
 
 
 def check_seeds(*seeds: int) -> None:
-    """Raise `UsageError` for invalid seeds; a seed is a number from 0 with at most 18 digits."""
+    """Raise `UsageError` for invalid seeds. A seed is a nonnegative number of at most 18 digits."""
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"a seed must be from 0 to {LARGEST_SEED}, not {shorten(str(seed))}")
@@ -111,7 +111,7 @@ def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, inde
 
 
 def _talk(goal: Goal, record: Record | None) -> dict[str, Any]:
-    """Return the goal and the turns of a finished dialogue; empty without a record."""
+    """Return the goal and the turns of a finished dialogue, or {} without a record."""
     if record is None:
         return {}
     return {"goal": plain_goal(goal), "turns": turns_of(record.acts)}
@@ -128,9 +128,9 @@ def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
 class TaskRunner:
     """Plays a task with policies that observe the belief in the form named by `view`.
 
-    With `goodbye` "user", policies cannot end dialogues in environments without masks;
+    With `goodbye` "user", policies cannot end dialogues in environments without masks.
     `looks_again` is for legacy DQN (see `DecisionProcess`). With `compiled`, numba compiles the
-    simulation for the view "neural"; then its parts cannot be replaced.
+    simulation for the view "neural"; the parts of a compiled simulation cannot be replaced.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class TaskRunner:
         return other
 
     def train(self, policy: Learner, seed: int, index: int) -> Episode:
-        """Play a training dialogue; the policy learns from it."""
+        """Play a training dialogue, from which the policy learns."""
         return self._play(policy, policy, TRAINING, seed, index)
 
     def test(self, policy: ActionPolicy, seed: int, index: int) -> Episode:

@@ -19,7 +19,7 @@ class Goal:
     """A user's goal, which may change during the dialogue.
 
     A constraint is an item: `area="north"`, `name!="x"`. `requests` maps each requested slot to the
-    value that the system gave, or None before that.
+    value that the system gave, or to None before the system gave a value.
     """
 
     constraints: list[Item]
@@ -27,7 +27,7 @@ class Goal:
 
     @property
     def recommended(self) -> str | None:
-        """The last name that the system has recommended, None without a recommendation."""
+        """The last name that the system has recommended, or None without a recommendation."""
         return self.requests[NAME]
 
     def unfilled(self) -> list[str]:
@@ -35,7 +35,7 @@ class Goal:
         return [slot for slot, value in self.requests.items() if value is None]
 
     def wanted(self, slot: str) -> str | None:
-        """Return the value of the constraint on a slot, None without a constraint."""
+        """Return the value of the constraint on a slot, or None without a constraint."""
         for item in self.constraints:
             if item.slot == slot and not item.negated:
                 return item.value

@@ -36,7 +36,7 @@ from mwzeval.pydial.tasks import Goodbye, task_named, tasks_of
 
 @contextmanager
 def single_threaded(preset: Preset | None) -> Iterator[None]:
-    """Limit computation to one thread, because sums over threads may differ in their last bits.
+    """Limit computation to one thread, because sums from several threads may differ in last bits.
 
     Raises `DependencyError` for a neural policy without PyTorch.
     """
@@ -61,7 +61,7 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A policy to train and test; `checkpoints` are increasing numbers of training dialogues.
+    """A policy to train and test. `checkpoints` are increasing numbers of training dialogues.
 
     With `compiled`, numba compiles the simulation for neural policies. The results are the same.
     """
@@ -79,7 +79,7 @@ class Job:
 
     @property
     def preset(self) -> Preset:
-        """The policy. Raises `UsageError` for an unknown one."""
+        """The policy. Raises `UsageError` if the policy is unknown."""
         return preset_named(self.policy)
 
     @property
@@ -170,7 +170,7 @@ class Job:
                 _, weights = read_checkpoint(file, self.origin)
                 first = tasks_of(task_named(self.task).domain)[0]
                 alike = replace(self, task=first, seed=0, checkpoints=(), compiled=False)
-                # The client of a cluster, which may run this, may have neither data nor PyTorch.
+                # This may run on the client of a cluster, which may have neither data nor PyTorch.
                 with suppress(DataError, DependencyError):
                     load_weights(file, _receiver(alike), weights)
         except InputError as error:
@@ -180,15 +180,15 @@ class Job:
 
 @cache
 def _receiver(job: Job) -> Learner:
-    """Return a policy to check weights; in all tasks of a domain, they have the same shapes."""
+    """Return a policy to check weights, whose shapes are the same in all tasks of a domain."""
     return job.learner(runner_of(job))
 
 
 def runner_of(job: Job) -> TaskRunner:
-    """Return the runner of a job's dialogues; the seed determines its confusion table.
+    """Return the runner of a job's dialogues. The seed determines the confusion table.
 
-    Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain,
-    and `DependencyError` if the job is compiled and numba is not installed.
+    Raises `UsageError` if a name is unknown, `DataError` or `InputError` if the files of the domain
+    are missing or invalid, and `DependencyError` if the job is compiled but numba is not installed.
     """
     task = task_named(job.task)
     domain = load_domain(task.domain, job.data, own=job.own)
@@ -250,7 +250,7 @@ def files_of(
 
 
 def tests_of(job: Job, runner: TaskRunner, learned: ActionPolicy | None) -> Iterator[Episode]:
-    """Yield the test dialogues of a policy; `learned` is None if the policy does not learn."""
+    """Yield the test dialogues of a policy. `learned` is None if the policy does not learn."""
     numbers = range(job.tests)
     if job.policy == HANDCRAFTED:
         handcrafted = HandcraftedPolicy()
@@ -308,7 +308,7 @@ def _times_text(*seconds: Mapping[int, float]) -> str:
 
 
 def read_times(folder: Path) -> JobTimes:
-    """Return the CPU seconds of a job, empty without a file. Raises `InputError`."""
+    """Return the CPU seconds of a job, which are empty without a file. Raises `InputError`."""
     file = folder / TIMES
     if not file.is_file():
         return JobTimes()

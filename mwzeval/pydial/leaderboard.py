@@ -1,7 +1,7 @@
 """The results of the paper, and its tables with additional results.
 
-Source: Casanueva et al. (2017), Tables 4, 6, 7 (after 4,000, 1,000 and 10,000 training dialogues)
-and 8 (other environments).
+Source: Casanueva et al. (2017). Tables 4, 6 and 7 have results after 4,000, 1,000 and 10,000
+training dialogues; Table 8 has results in other environments.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class PublishedResults:
     def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
         """Return a result of the paper, or None if the paper does not report it.
 
-        `policy` is its name in the paper, `dialogues` the number of training dialogues, `of`
-        "success" (percent) or "reward" (per dialogue).
+        `policy` is the name of the policy in the paper, `dialogues` is the number of training
+        dialogues, and `of` is "success" (percent) or "reward" (per dialogue).
         """
         pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
         return None if pair is None else pair[of == "reward"]
 
     def mean(self, tasks: Sequence[str], policy: str, dialogues: int, of: str) -> float | None:
-        """Return the mean result over tasks (see `figure`), or None if any is missing."""
+        """Return the mean result over tasks (see `figure`), or None if any result is missing."""
         found = [self.figure(task, policy, dialogues, of) for task in tasks]
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(tasks) else None
@@ -84,7 +84,8 @@ NOTE = (
 def published_document(task: str | None, entry: Report | None) -> Document:
     """Return the published results of a task, or of the tasks of an entry (default: all tasks).
 
-    Raises `UsageError` for embedded domains, which have no published results.
+    Raises `UsageError` if the domain is embedded, because embedded domains have no published
+    results.
     """
     own = _own(entry) if entry else {}
     scored = {name for row in own.values() for name in row.figures if name != MEAN}
@@ -137,7 +138,7 @@ def _table(
 
 
 def _own(entry: Report) -> dict[str, LeaderboardRow]:
-    """Return the rows of an entry by score; each has the results per task and their mean."""
+    """Return the rows of an entry by score. Each row has the results per task and their mean."""
     rows = {figure: LeaderboardRow(entry.name, {}, "own") for figure in FIGURES}
     only_whole = {score.scope for score in entry.scores} == {WHOLE}
     for score in entry.scores:

@@ -1,4 +1,4 @@
-"""Live runs between a policy (custom, or from a run) and a user (simulated or custom).
+"""Live runs between a policy, custom or from a run, and a user, simulated or custom.
 
 Each dialogue has the same user as the corresponding test of `mwzeval pydial run`. Users that
 replace the simulated user have the same goals.
@@ -77,7 +77,7 @@ def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
 
 
 class _Stage:
-    """A simulation for one dialogue at a time; parallel threads need one each.
+    """A simulation for one dialogue at a time. Each of several threads needs a simulation.
 
     `adapter` contains the policy unless the policy is custom code.
     """
@@ -98,7 +98,8 @@ def _goal(simulation: Simulation, seed: int, index: int) -> dict[str, Any]:
 class LiveSetting:
     """Act-level dialogues between a policy and the user of a task.
 
-    Raises `UsageError` for unknown names, `DataError` and `InputError` for files.
+    Raises `UsageError` if a name is unknown, and `DataError` or `InputError` if a file is missing
+    or invalid.
     """
 
     benchmark = NAME
@@ -202,7 +203,7 @@ class LiveSetting:
             def answer(belief: Belief) -> Act:
                 try:
                     return adapter.answer(belief)
-                except InputError as error:  # a damaged file is not the fault of the policy
+                except InputError as error:  # the policy is not responsible for a damaged file
                     raise InfrastructureError(str(error)) from None
 
             return answer

@@ -1,9 +1,9 @@
-"""A CSV log of training metrics: means of training dialogues, losses, and means of tests.
+"""A CSV log of training metrics: means over training dialogues, losses, and means over tests.
 
 A log has a row for each value and may contain several runs. The step is the number of training
 dialogues. Names are `train/success`, `train/reward`, `train/exchanges`, `train/LOSS` and `test/…`;
-success is in percent, as in tables. Existing rows are not added again, so continued training is
-logged only once.
+success is in percent, as in tables. Rows that exist are not added again, so that training that
+continues is logged only once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Row = tuple[str, str, str, str]
 
 
 def means_of(phase: Literal["train", "test"], outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """Return the means over dialogues, by name in the log."""
+    """Return the means over dialogues, by their names in the log."""
     sums = (float(sum(column)) for column in zip(*outcomes, strict=True))
     success, exchanges, reward = (total / len(outcomes) for total in sums)
     numbers = {"success": 100 * success, "reward": reward, "exchanges": exchanges}
@@ -59,7 +59,7 @@ def read_rows(raw: bytes, file: str | Path, advice: str = "") -> list[Row]:
 class LogFile:
     """A log file, which is created if it does not exist.
 
-    Raises `UsageError` for names that do not end in ".csv", `InputError` for a file with other
+    Raises `UsageError` if the name does not end in ".csv", `InputError` if the file has other
     content, and `MwzevalError` if it cannot be written.
     """
 
@@ -74,7 +74,7 @@ class LogFile:
             with self._path.open("ab+") as stream:
                 stream.seek(0)
                 raw = stream.read()
-                whole = raw[: raw.rfind(b"\n") + 1]  # drops the incomplete row of a killed process
+                whole = raw[: raw.rfind(b"\n") + 1]  # removes a killed process's incomplete row
                 if raw:
                     rows = read_rows(whole, file, ": name another file")
                     self._written = {row[:3] for row in rows}
@@ -86,7 +86,7 @@ class LogFile:
             raise MwzevalError(f"cannot write {place}: {error.strerror}") from None
 
     def check_new(self, *runs: str) -> None:
-        """Raise `InputError` if the file has rows of these runs, which are about to start."""
+        """Raise `InputError` if the file already has rows of these runs, which will now start."""
         known = {row[0] for row in self._written}
         for run in runs:
             if run in known:
@@ -113,15 +113,15 @@ class LogFile:
 
 
 class TrainingLog:
-    """Logs training metrics in a CSV file; without a `file`, only in the attribute `rows`.
+    """Logs training metrics in a CSV file or, without a `file`, only in the attribute `rows`.
 
-    After every `every` dialogues, their means and the means of the given losses are written; the
-    step is the number of dialogues. `name` is the name of the run. Training that continues after
-    `dialogues` dialogues of an earlier process appends to the rows of the same run. If writing
-    fails later, a message is printed on standard error and writing ends.
+    After every `every` dialogues, the means over these dialogues and the means of the given losses
+    are written. The step is the number of dialogues. `name` is the name of the run. Training that
+    continues after `dialogues` dialogues of an earlier process appends to the rows of the same run.
+    If writing fails later, a message is printed on standard error and writing ends.
 
-    Raises `UsageError` for invalid numbers, `InputError` if the file has other content, or rows of
-    this run when training does not continue, and the errors of `LogFile`.
+    Raises `UsageError` if a number is invalid, `InputError` if the file has other content or (when
+    training does not continue) rows of this run, and the errors of `LogFile`.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class TrainingLog:
             self._outcomes, self._losses = [], {}
 
     def losses(self, **numbers: SupportsFloat) -> None:
-        """Add the losses of an update, by name in the log.
+        """Add the losses of an update, by their names in the log.
 
         Values are floats or tensors with one element.
         """

@@ -39,7 +39,7 @@ BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
 class PolicyAdapter:
-    """A policy in a simulation; `preset` describes a learned policy, None for other policies.
+    """A policy in a simulation. `preset` describes a learned policy; it is None for other policies.
 
     `act` is the method of `ActPolicy`.
     """
@@ -97,8 +97,8 @@ def adapter_for(
     """Return "handcrafted", "random" or the policy in a checkpoint file, with its simulation.
 
     A checkpoint may come from another environment of the same domain. `legacy` reproduces the
-    published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError` for
-    an unknown name, `InputError` for a file that is not a checkpoint for this domain.
+    published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError` if
+    the name is unknown, and `InputError` if the file is not a checkpoint for this domain.
     """
 
     def runner_with(view: View, said: str | None, *, looks_again: bool = False) -> TaskRunner:
@@ -168,10 +168,11 @@ def play_with_human(
 ) -> Trajectory | None:
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
-    Lines are read from `said`; the end of the input, or Ctrl-C, leaves the dialogue. All output
-    goes to `shown`: the understood acts and, with `beliefs`, the N-best list and the belief.
-    Invalid input is explained and requested again. The goal is the initial goal of the simulated
-    user with the same number. `about` describes the policy and is added to the trajectory.
+    Lines are read from `said`. At the end of the input, or with Ctrl-C, the person leaves the
+    dialogue. The understood acts and, with `beliefs`, the N-best list and the belief are written to
+    `shown`. After invalid input, an explanation is written, and the input is requested again. The
+    goal is the initial goal of the simulated user with the same number. `about` describes the
+    policy and is added to the trajectory.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology

@@ -81,7 +81,7 @@ class PyDial(Benchmark):
         return live_setting(arguments)
 
     def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
-        """Return the paper's tables; `entry` adds a system to them.
+        """Return the paper's tables, to which `entry` adds a system.
 
         Raises `UsageError` for embedded domains, which have no published results.
         """

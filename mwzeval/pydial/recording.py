@@ -1,9 +1,9 @@
-"""Recording of dialogues as data sets in Minari's format: BEHAVIOUR/TASK-v0 with HDF5 and JSON.
+"""Record dialogues as data sets in Minari's format: BEHAVIOUR/TASK-v0 with HDF5 and JSON files.
 
 A dialogue depends only on its number and the seed of the data set. The random choices of the user
 and the channel come from one generator, whose seed is recorded; the policy has another generator.
-An environment that is reset with the recorded seed therefore reproduces the observations if it
-receives the same actions.
+Therefore, an environment that is reset with the recorded seed and receives the same actions
+reproduces the observations.
 
 Source: Minari 0.5, "Dataset Standards". Data sets are written with Minari (extra `offline`).
 """
@@ -52,7 +52,7 @@ class HandcraftedActions(HandcraftedPolicy):
 
     def choose(self, belief: Belief, mask: Mask, rng: Rng) -> int:
         """Return the index of an action that `mask`, shape (actions,), allows."""
-        action = self.action(belief, Rng(0))  # random choices within the act have no effect
+        action = self.action(belief, Rng(0))  # random choices within the act are not used
         if action >= 0 and mask[action]:
             return action
         return int(rng.choose(np.flatnonzero(mask).tolist()))
@@ -66,7 +66,8 @@ class Behaviour:
     """A policy, or several alternating policies, in a task.
 
     `policies` are pairs of a name and a function that chooses an action in the `process`. Dialogue
-    i uses policy i modulo their number. `model` is a digest of the checkpoint file, if any.
+    i uses policy i modulo the number of policies. `model` is a digest of the checkpoint file, if
+    any.
     """
 
     name: str
@@ -85,9 +86,9 @@ def behaviour_named(
 ) -> Behaviour:
     """Return "random", "handcrafted", "mixed" or the policy in a checkpoint file, in a task.
 
-    "mixed" is handcrafted in dialogues with an even number, and random in the others. Raises
-    `UsageError` for an unknown name, `InputError` for a file that is not a checkpoint for this
-    domain.
+    "mixed" is handcrafted in dialogues with an even number and random in dialogues with an odd
+    number. Raises `UsageError` for an unknown name, `InputError` for a file that is not a
+    checkpoint for this domain.
     """
     name = str(policy)
     place = adapter_for(
@@ -170,7 +171,7 @@ AT_A_TIME = 200
 AROUND = 2**15
 """Maximum number of bytes that HDF5 adds to the arrays of a dialogue."""
 VERSION = 0
-"""Increases when the same call would record other dialogues."""
+"""This number is increased when the same call would record other dialogues."""
 NOT_IN_IDS = re.compile(r"[^\w-]")
 
 
@@ -184,7 +185,7 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
 
     With `MINARI_DATASETS_PATH=OUTPUT`, `minari.load_dataset("BEHAVIOUR/TASK-v0")` loads them. The
     data set is written completely or not at all. Raises `UsageError` if it exists,
-    `DependencyError` without Minari, `MwzevalError` if it cannot be written.
+    `DependencyError` without Minari, and `MwzevalError` if it cannot be written.
     """
     if dialogues < 1:
         raise UsageError(f"the number of dialogues must be 1 or more, not {dialogues}")
@@ -222,7 +223,7 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
 def _reserve(file: Path, size: int) -> None:
     """Raise `OSError` if the disk has no space for `file` to grow by `size` bytes.
 
-    This check is for libraries that do not recover from a full disk.
+    The check is needed for libraries that do not recover from a full disk.
     """
     if not hasattr(os, "posix_fallocate"):
         return

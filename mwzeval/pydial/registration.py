@@ -1,8 +1,8 @@
 """The ids of the environments and their registration with Gymnasium.
 
-Since version 1.0, Gymnasium does not load plug-ins through entry points: packages register their
-environments on import. `import mwzeval` registers them if Gymnasium has been imported before. It
-does not import Gymnasium itself, because this takes longer than the rest of the import.
+Since version 1.0, Gymnasium does not load plug-ins through entry points. Instead, packages register
+their environments on import. `import mwzeval` registers them if Gymnasium has been imported before.
+It does not import Gymnasium itself, because this takes longer than the rest of the import.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import sys
 
 NAMESPACE = "mwzeval"
 VERSION = 0
-"""Increases when the behavior of an environment changes."""
+"""This number is increased when the behavior of an environment changes."""
 
 
 def environment_ids() -> dict[str, tuple[str, bool]]:
     """Return, for each id, its task and whether it reproduces the published program exactly.
 
-    `mwzeval/PyDial-CR-1-v0` is task CR-1, `mwzeval/Demo-CR-1-v0` is task Demo-CR-1. Ids with
+    `mwzeval/PyDial-CR-1-v0` is task CR-1, and `mwzeval/Demo-CR-1-v0` is task Demo-CR-1. Ids with
     `-legacy` before the version reproduce the published program exactly.
     """
     from mwzeval.pydial.tasks import DEMO, TASKS

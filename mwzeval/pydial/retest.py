@@ -1,7 +1,7 @@
-"""Tests of trained policies under other conditions than in their training.
+"""Test trained policies under other conditions than in training.
 
 Conditions are environments of the domain, error rates, simulated users, and users behind an
-endpoint or in custom code. Test files are saved in the run folder; existing files are reused.
+endpoint or in custom code. Test files are saved in the run folder; files that exist are reused.
 
 Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 """
@@ -70,7 +70,7 @@ class LiveUsers:
 class Retest:
     """The tests of a policy, trained in one task, under one condition.
 
-    `tested` is the name of the test task, including error rate and simulated users; `user` is a
+    `tested` is the name of the test task, including error rate and simulated users. `user` is a
     user behind an endpoint or in custom code, or None. `tests` has the results of each seed.
     """
 
@@ -98,12 +98,12 @@ def retest(
     the tasks `tested_in` of their domain, with each rate of `errors` (from 0 to 1) and each of
     `users`. Users are names in `USERS` or `own`; with `live`, also agenda, openai:MODEL,
     package.module:Name or file.py:Name. The defaults are the task, error rate and users of
-    training. Without any condition, policies trained in environment 1, 3 or 6 are tested in the
-    other two of these.
+    training. Without any condition, policies that were trained in environment 1, 3 or 6 are tested
+    in the other two of these environments.
 
-    Raises `UsageError` for unknown conditions, or if there is nothing to test; `InputError` for
-    damaged files, after all other tests; `DataError` for the files of a domain; `MwzevalError` if a
-    server does not answer or a file cannot be written.
+    Raises `UsageError` if a condition is unknown or there is nothing to test, `InputError` if files
+    are damaged (after all other tests), `DataError` if the files of a domain are missing, and
+    `MwzevalError` if a server does not answer or a file cannot be written.
     """
     own = own or {}
     lacking = [
@@ -178,8 +178,8 @@ def played_in(
 ) -> tuple[Episode, ...]:
     """Return the test dialogues of a job's policy, after its last checkpoint, in a task.
 
-    They are the first `tests` dialogues of the tests of that task. Tests of the run and existing
-    files are read; other tests are played. Raises the errors of `retest`.
+    These are the first `tests` dialogues in the tests of that task. Tests of the run and files that
+    exist are read; other tests are played. Raises the errors of `retest`.
     """
     at = job.tested_at[-1]
     place = job.test_file(output, at)

@@ -41,7 +41,7 @@ from mwzeval.scores.findings import Findings
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
 FORMAT = 4
-"""Version of the files in the folder; it increases if the same call would play other dialogues."""
+"""Version of the files in the folder, increased when the same call would play other dialogues."""
 NOTED = tuple(field.name for field in fields(RunSettings))
 ALL = "all"
 OnProgress = Callable[[int], object]
@@ -69,9 +69,9 @@ def run(
 
     Raises `UsageError` for unknown names and invalid numbers, and `InputError` if `output` contains
     a run with other settings, or if `log` is another file or a log of other runs. Errors in the
-    files of a job do not stop other jobs: they are raised together at the end. All other errors
-    stop the run: `DataError` for the files of a domain, `DependencyError`, and `MwzevalError` if a
-    job fails on the cluster or a file cannot be written.
+    files of a job do not stop other jobs; they are raised together at the end. The following errors
+    stop the run: `DataError` if the files of a domain are missing, `DependencyError`, and
+    `MwzevalError` if a job fails on the cluster or a file cannot be written.
     """
     jobs = planned(tasks, policies, **plan)
     if log_every < 1:
@@ -145,7 +145,7 @@ def _files(
     on_progress: OnProgress,
     findings: Findings,
 ) -> Iterator[tuple[Job, Files]]:
-    """Yield each finished job and its files; errors in input files are added to `findings`."""
+    """Yield each finished job and its files. Errors in input files are added to `findings`."""
     if client is None and processes == 0:
         for job in jobs:
             with findings.collecting():
@@ -202,7 +202,7 @@ def _executor(
 
 
 class _Worker:
-    """The counter of played dialogues, shared by worker processes; None on a cluster."""
+    """The counter of played dialogues, which worker processes share, or None on a cluster."""
 
     played: Any = None
 
@@ -236,14 +236,15 @@ def planned(
 ) -> tuple[Job, ...]:
     """Return the jobs of a run, ordered by seed.
 
-    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `tests`
-    dialogues are played after each number of training dialogues in `dialogues`. `seeds` is a
-    sequence of seeds, or their number, counted from 0. `legacy` reproduces the errors of the
-    published program. `goodbye` selects who ends dialogues in environments 2 and 4, which have no
-    masks: "policy" (as in the published program, default with `legacy`) or "user" (default without
-    `legacy`). `data` is the folder of the domains' files; `ontology` and `entities` are files of a
-    custom domain; its tasks (and "all") are "Own-NAME-1" to "Own-NAME-6". With `compiled`, numba
-    compiles the simulation for neural policies, which is faster and gives the same results.
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). A test of
+    `tests` dialogues is played after each number of training dialogues in `dialogues`. `seeds` is a
+    sequence of seeds, or the number of seeds, which then start at 0. `legacy` reproduces the errors
+    of the published program. `goodbye` selects who ends dialogues in environments 2 and 4, which
+    have no masks: "policy" (as in the published program, default with `legacy`) or "user" (default
+    without `legacy`). `data` is the folder of the domains' files. `ontology` and `entities` are the
+    files of a custom domain, whose tasks (also selected by "all") are "Own-NAME-1" to "Own-NAME-6".
+    With `compiled`, numba compiles the simulation for neural policies, which is faster and gives
+    the same results.
 
     Raises `UsageError` for unknown names and invalid numbers.
     """
@@ -283,7 +284,7 @@ def planned(
 
 
 def _plan_text(done: Sequence[Job], pending: Sequence[Job], folder: Path) -> str:
-    """Return the number of jobs in a run, how many are done, and the dialogues of the others."""
+    """Return the number of jobs in a run, of finished jobs, and of dialogues in unfinished jobs."""
     jobs = [*done, *pending]
     sizes = (len({getattr(job, key) for job in jobs}) for key in ("task", "policy", "seed"))
     text = f"{len(jobs):,} job{'s' * (len(jobs) != 1)} "

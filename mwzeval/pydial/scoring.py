@@ -41,7 +41,7 @@ from mwzeval.version import __version__, versions
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")
 FEW_SEEDS = 20
-"""Intervals from fewer resampled seeds are too narrow, so they cause a warning."""
+"""Intervals from fewer resampled seeds are too narrow, so a warning is printed."""
 SUCCESS = "success"
 OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
 NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
@@ -97,9 +97,9 @@ def measures(
     """Yield success rate (percent), mean reward and mean number of turns, also of each task.
 
     `sums` are the sums of the columns of `table_of`. `block` is the number of consecutive episodes
-    that are resampled together. They have the same seed, so they share a confusion table and, with
-    learned policies, the training. The interval of the success rate then also comes from resampled
-    seeds; otherwise, it assumes that episodes are independent.
+    that are resampled together. These episodes have the same seed, so they share a confusion table
+    and, with learned policies, the training. The interval of the success rate then also comes from
+    resampled seeds. With a `block` of 1, the interval assumes that episodes are independent.
     """
     for scopes in ((), *((task,) for task in tasks)):
         for rate in RATES:
@@ -158,16 +158,16 @@ def evaluate(
     """Return the scores of an episode file, or of the tests of one policy in a run folder.
 
     Episodes of one seed share a confusion table and a trained policy. With several seeds of equal
-    size, intervals and tests therefore resample seeds, unless `independent` is True.
-    `chosen` selects the tests of a folder; with `strict`, warnings are errors. Raises
-    `InputError` with all problems, `UsageError` for a folder without such tests.
+    size, intervals and tests therefore resample seeds, unless `independent` is True. `chosen`
+    selects the tests of a folder; with `strict`, warnings are errors. Raises `InputError` with all
+    problems, and `UsageError` if a folder has no such tests.
     """
     chosen = chosen or Selection()
     texts = read_texts(path, chosen)
     findings = Findings(strict=strict)
     records, checksum = check_records(texts, path, chosen, findings)
     findings.check()
-    notes = Findings()  # these notes are not about the input, so `strict` ignores them
+    notes = Findings()  # these warnings do not concern the input, so `strict` ignores them
     block = 1 if independent else _block(records, notes)
     tasks = in_order(record.episode.task for record in records)
     scopes = tasks if len(tasks) > 1 else ()
@@ -220,7 +220,7 @@ def evaluate(
 def validate(path: str, chosen: Selection | None = None, *, strict: bool = False) -> list[Problem]:
     """Return all problems of episodes, errors first.
 
-    Raises `InputError` for an unreadable file, `UsageError` for a folder without such tests.
+    Raises `InputError` if a file is unreadable, and `UsageError` if a folder has no such tests.
     """
     chosen, findings = chosen or Selection(), Findings(strict=strict)
     check_records(read_texts(path, chosen), path, chosen, findings)
@@ -228,7 +228,7 @@ def validate(path: str, chosen: Selection | None = None, *, strict: bool = False
 
 
 def _block(records: Sequence[Record], notes: Findings) -> int:
-    """Return the number of consecutive episodes per seed; 1 if dialogues are resampled."""
+    """Return the number of consecutive episodes per seed, or 1 if dialogues are resampled."""
     sizes: dict[int, Counter[str]] = {}
     items = {record.episode.item: record.episode for record in records}
     for episode in items.values():

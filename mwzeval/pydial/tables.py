@@ -1,11 +1,11 @@
 """Tables of runs with the paper's results: policies of one run, policies in several runs, retests.
 
-P values are corrected by Holm's method over a table, that is, one score after one number of
+P values are corrected by Holm's method over each table. A table has one score after one number of
 training dialogues. Comparisons with the paper and comparisons with the best learned policy of each
 row are corrected separately.
 
-Source: Casanueva et al. (2017): Table 6 is after 1,000 training dialogues, 4 after 4,000, 7 after
-10,000; Table 8 has other environments.
+Source: Casanueva et al. (2017). Tables 6, 4 and 7 have results after 1,000, 4,000 and 10,000
+training dialogues; Table 8 has results in other environments.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MEAN, IQM = "mean", "iqm"
 MISSING = "–"
 TRAINED = "*"
 REWARD_OF_A_PERCENT = 0.2
-"""The minimum increase of the mean reward for an increase of the success rate by one point."""
+"""The mean reward increases by at least this number if the success rate increases by one point."""
 NOTE_ON_SEEDS = (
     "±: half the width of the 95 % interval over seeds (Student's t; in rows of IQM, the "
     "interquartile mean over tasks and seeds, the larger half of the stratified bootstrap "
@@ -85,10 +85,10 @@ class Record:
     """The score of a policy in a row of a table.
 
     `row` is a task, or the name of several tasks; `of` is "mean" (over seeds and tasks) or "iqm".
-    `low` and `high` are the ends of the interval, None for too few seeds; `published` is the
-    paper's result. P values are two-sided and corrected over the table; None if there is no test.
-    `p_published` is for the difference from the paper, `p_best` for the difference from the best
-    learned policy of the row, for which `best` is True.
+    `low` and `high` are the ends of the interval, or None for too few seeds. `published` is the
+    paper's result. P values are two-sided and corrected over the table; they are None if there is
+    no test. `p_published` tests the difference from the paper, and `p_best` the difference from the
+    best learned policy of the row. For this policy, `best` is True.
     """
 
     row: str
@@ -183,7 +183,7 @@ def _published(tasks: Sequence[str], policy: str, dialogues: int, figure: str) -
 
 
 def improvements_of(results: Results, dialogues: int, figure: Figure) -> tuple[Improvement, ...]:
-    """Return the improvements of all pairs of policies that have all tasks, in both directions."""
+    """Return the probabilities of improvement for all ordered pairs of policies with all tasks."""
     _, tasks = results.groups()[-1]
     tables = {
         policy: np.array(list(scores.values()))
@@ -268,7 +268,8 @@ def _run_sheet(
     results: Results, records: Sequence[Record], dialogues: int, figure: Figure
 ) -> Sheet:
     by_place = {(r.row, r.of, r.policy): r for r in records}
-    # Seed counts are in the title if all are equal; otherwise, headings have the column's maximum.
+    # The title shows the number of seeds if all are equal; otherwise, headings show column
+    # maximums.
     numbers = {r.policy: max(o.seeds for o in records if o.policy == r.policy) for r in records}
     everywhere = {record.seeds for record in records}
     with_paper = {record.policy for record in records if record.published is not None}
@@ -323,7 +324,7 @@ def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool
 
 
 def _mean_text(value: float, low: float | None, high: float | None) -> str:
-    """Return a mean ± half the width of its interval; if this is clipped, ± the longer side."""
+    """Return a mean ± half the width of its interval or, if it is clipped, its longer side."""
     reach = "" if low is None or high is None else f" ±{max(high - value, value - low):.1f}"
     return f"{value:.1f}{reach}"
 
@@ -399,8 +400,8 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
     Each column is a run; its heading has the settings that differ. Runs are not ranked against each
     other, because runs with different environments have different tasks; the marks come from the
-    table of each run. Means over tasks that a run lacks are omitted. Raises `UsageError` for a
-    number of dialogues without tests.
+    table of each run. Means over tasks are omitted if the run lacks one of the tasks. Raises
+    `UsageError` for a number of dialogues without tests.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))
@@ -428,7 +429,7 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
 
 def labels_of(runs: Sequence[Results]) -> tuple[str, ...]:
-    """Return labels for the runs: their different settings, or else their seeds or folders."""
+    """Return labels for the runs: the settings that differ, or else seeds or folders."""
     settings = [
         (
             "legacy" if results.settings.legacy else "clean",
@@ -454,7 +455,7 @@ def labels_of(runs: Sequence[Results]) -> tuple[str, ...]:
 def _sheets_of_runs(
     groups: Groups, labels: Sequence[str], tables: Sequence[Sequence[Record]], title: str
 ) -> Iterator[Sheet]:
-    """Yield a table of means over all tasks by policy, and a table of tasks for each policy."""
+    """Yield a table of each policy's mean over all tasks, and a table of tasks per policy."""
     by_place = [{(r.row, r.of, r.policy): r for r in table} for table in tables]
     there = {record.policy for table in tables for record in table}
     policies = [name for name in PRESETS if name in there]

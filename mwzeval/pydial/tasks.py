@@ -34,7 +34,7 @@ class Task:
 
     `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` is the code before the number.
     `error_rate` is the probability that the best hypothesis is wrong; `error_set` names the
-    parameters of the error model (None: a channel without errors). `masks` contains the enabled
+    parameters of the error model; None means a channel without errors. `masks` contains the enabled
     groups of action masks: "inform", "request" and "bye". `inform_count_accepted` is the number of
     accepted slots that unmasks "inform". Rewards are given per turn and for success at the end.
     """
@@ -76,7 +76,7 @@ ENVIRONMENTS: Mapping[int, _Environment] = {
     6: _Environment(0.3, True, "standard", "set3"),
 }
 USERS = ("standard", "unfriendly", "impatient", "talkative", "fickle")
-"""Kinds of users; the benchmark contains the first two."""
+"""Kinds of users. The first two kinds belong to the benchmark."""
 OWN_USER = "own-"
 """Prefix of user names whose parameters come from a file."""
 DEFAULT_ERROR_SET = "set1"
@@ -115,8 +115,8 @@ GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
 def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
     """Return who ends dialogues in environments without masks; None selects the default.
 
-    The default is the policy with `legacy`, as in the program of 2018, and the user otherwise.
-    Raises `UsageError` for anything else, and if `legacy` is not a bool.
+    The default is the policy in `legacy`, as in the program of 2018, and otherwise the user. Raises
+    `UsageError` for any other value, and if `legacy` is not a bool.
     """
     if not isinstance(legacy, bool):
         raise UsageError(f"legacy must be True or False, not {shorten(repr(legacy))}")
@@ -139,7 +139,7 @@ _VARIATION = re.compile(
 
 
 def name_part(text: str) -> str:
-    """Return a text with hyphens instead of characters that names of tasks and files lack."""
+    """Return a text with hyphens for characters that names of tasks and files cannot have."""
     return re.sub(r"[^\w.+-]+", "-", text)
 
 
@@ -154,7 +154,7 @@ def tasks_of(code: str) -> tuple[str, ...]:
 
 
 def find_task(name: str) -> Task | None:
-    """Return a task by its name; None for an unknown name.
+    """Return a task by its name, or None for an unknown name.
 
     Tasks in custom domains and tasks with changed errors or users (see `varied`) are included.
     """
@@ -178,9 +178,9 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
     """Return a task with another error rate (from 0 to 1, for the best hypothesis) or other users.
 
     `user` is one of `USERS` or begins with `OWN_USER`. The new name contains the changes, with
-    errors in percent: "CR-3@errors=40@user=fickle". Confidences and the lengths of N-best lists do
-    not change; for a task without errors, they are those of the tasks with 15 % errors. Raises
-    `UsageError` for an invalid rate or unknown users.
+    errors in percent: "CR-3@errors=40@user=fickle". The confidences and lengths of N-best lists do
+    not change; a task without errors gets those of the tasks with 15 % errors. Raises `UsageError`
+    for an invalid rate or unknown users.
     """
     base = task_named(task.base)
     rate = task.error_rate if errors is None else round(errors, 4)
@@ -216,7 +216,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def task_named(name: str) -> Task:
-    """Return a task by its name. Raises `UsageError` for an unknown one."""
+    """Return a task by its name. Raises `UsageError` for an unknown name."""
     task = find_task(name)
     if task is None:
         first, *_, last = ENVIRONMENTS

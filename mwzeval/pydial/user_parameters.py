@@ -112,20 +112,20 @@ USER_MODELS: Mapping[str, Mapping[str, Range]] = {
     "talkative": TALKATIVE,
     "fickle": FICKLE,
 }
-"""The users of the benchmark, and users with ranges outside of the benchmark's ranges."""
+"""The users of the benchmark, and users whose ranges lie outside the benchmark's ranges."""
 PATIENCE = (4, 5, 6)
 """The possible numbers of fruitless turns before a user leaves, with equal probabilities."""
 LEGACY_PATIENCE = (4, 5)
-"""The same numbers in the published program, which omits the upper end of the range."""
+"""The corresponding numbers in the published program, which omits the upper end of the range."""
 OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
-"""The patience of users for whom it differs from the benchmark."""
+"""The patience of users whose patience differs from the benchmark."""
 
 
 class UserModel:
     """The ranges of the parameters, prepared for drawing.
 
-    `patience` has the possible numbers of fruitless turns, with equal probabilities; None selects
-    the values of the benchmark.
+    `patience` has the possible numbers of fruitless turns, which have equal probabilities; None
+    selects the values of the benchmark.
     """
 
     def __init__(self, ranges: Mapping[str, Range], patience: Sequence[int] | None = None) -> None:
@@ -162,7 +162,7 @@ ALTERNATIVES = tuple(
 
 
 def read_user(path: str | Path) -> tuple[str, UserModel]:
-    """Read users from a file; return their name, which contains the file's name and checksum.
+    """Read a user model from a file; return its name, which contains the file's name and checksum.
 
     The file is an object with ranges [least, most] by the names in `STANDARD`, and a range
     `patience` of fruitless turns. Missing keys have the values of standard users. Raises

@@ -1,6 +1,6 @@
 """Users that replace the simulated user: people, custom code and language models.
 
-A custom user is a class with `answer(act)`, instantiated for each dialogue, or a function
+A custom user is a class with a method `answer(act)`, instantiated for each dialogue, or a function
 `respond(acts)`. The user receives the acts of the system, starting with `hello()`, and returns an
 act or its text; `bye()` ends the dialogue. Input from people is parsed leniently. The answer of a
 model is the first act in its text, or `null()` if users of the domain cannot use this act. The
@@ -47,7 +47,7 @@ from mwzeval.pydial.tasks import Task
 
 
 def update_goal(goal: Goal, system: Act) -> None:
-    """Store the values in a system act; the offer of another entity clears all answers."""
+    """Store the values in a system act. If the act offers another entity, clear all answers."""
     if system.name != "inform":
         return
     informed = [item for item in system.items if not item.negated and item.value is not None]
@@ -63,7 +63,7 @@ def update_goal(goal: Goal, system: Act) -> None:
 
 
 MOST_ITEMS, LONGEST_VALUE = 100, 1000
-"""Limits for the items of an act and the characters of a value; they keep files small."""
+"""Limits for the items of an act and the characters of a value, which keep files small."""
 
 
 def checked_act(answer: Any, example: str = "request(area)") -> Act:
@@ -124,7 +124,7 @@ class AskedUser(User):
 
 
 def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
-    """Return the possible next acts, the most useful first; `said` has the slots mentioned so far.
+    """Return possible next acts, the most useful first. `said` has the slots mentioned so far.
 
     Answers to the system are first, then constraints not yet mentioned, then open requests.
     """
@@ -177,8 +177,8 @@ NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 def typed_act(text: str, ontology: Ontology) -> Act:
     """Return the act that a person typed: an act, an act name without brackets, "yes" or "no".
 
-    `inform(dontcare)` refers to the slot of the last system act. Raises `UsageError`, which lists
-    the allowed input, for acts that users of this domain cannot use.
+    `inform(dontcare)` refers to the slot of the last system act. If users of this domain cannot use
+    the act, raises a `UsageError` that lists the allowed input.
     """
     word = text.strip().lower()
     if word in WORDS:
@@ -196,7 +196,7 @@ def typed_act(text: str, ontology: Ontology) -> Act:
 def spoken_act(act: Act, ontology: Ontology) -> Act:
     """Return an act as the user simulator writes it, such as `inform(="dontcare")`.
 
-    Raises `UsageError`, which lists the allowed input, for acts that users cannot use.
+    If users cannot use the act, raises a `UsageError` that lists the allowed input.
     """
     _check_name(act.name)
     items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
@@ -297,8 +297,8 @@ def own_users(name: str) -> Make:
     """Return the function that creates users from `package.module:Name` or `file.py:Name`.
 
     Raises `UsageError` if the object cannot be called like a user. The function raises the errors
-    of the user's constructor; it raises `InfrastructureError` instead of `InputError` (a missing or
-    damaged file), so that the dialogue is not scored.
+    of the user's constructor. Instead of `InputError` (a missing or damaged file), it raises
+    `InfrastructureError`, so that the dialogue is not scored.
     """
     made = imported(name)
     is_class = isclass(made)
@@ -322,7 +322,7 @@ class OwnUser(User):
     """A custom user in one dialogue; the acts of the user are checked.
 
     Values from the system are stored in the goal of the dialogue and in `told`, the user's copy. If
-    the user has another object as its `goal`, success is judged by that goal.
+    the user's `goal` is another object, success is judged by that object.
     """
 
     __slots__ = ("_told", "_user")
@@ -356,7 +356,7 @@ class _Responding:
         self._acts: list[Act] = []
 
     def answer(self, system: Act) -> Act:
-        """Return the act from the function, which receives system and user acts alternately."""
+        """Return the act from the function, which receives all system and user acts in turn."""
         self._acts.append(system)
         act = checked_act(self._respond(list(self._acts), **self._more), EXAMPLE)
         self._acts.append(act)
@@ -389,7 +389,7 @@ _AN_ACT = re.compile(r"[A-Za-z]+ ?\((?:[^()\"]|\"[^\"]*\")*\)")
 
 
 class ModelUsers:
-    """Users played by a language model. Raises `UsageError`, `MwzevalError`."""
+    """Users that a language model plays. Raises `UsageError` and `MwzevalError`."""
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         self._name = name
@@ -457,7 +457,7 @@ def asked_model(
 
 
 def act_in(text: str, ontology: Ontology) -> Act:
-    """Return the first act in a text; `null()` without an act or if users cannot use the act."""
+    """Return the first act in a text, or `null()` without an act or if users cannot use the act."""
     found = _AN_ACT.search(text)
     if found is None:
         return NULL
@@ -484,8 +484,9 @@ KNOWN = f"{AGENDA}, openai:MODEL, package.module:Name or file.py:Name"
 class RunUsers:
     """The users of all dialogues of a run, selected by name.
 
-    `options` configure a model. `trusts` is True unless the users are custom code; `waits` is True
-    if a server is asked. Raises `UsageError` for an unknown name, `MwzevalError` for a prompt.
+    `options` configure a model. `trusts` is True unless the users are custom code. `waits` is True
+    if a server is asked. Raises `UsageError` for an unknown name, and `MwzevalError` for an invalid
+    prompt.
     """
 
     def __init__(self, name: str, options: ModelOptions) -> None:
@@ -530,7 +531,7 @@ class RunUsers:
     def maker(
         self, task: Task, planned: Planned, record: Record
     ) -> Callable[[UserState], User] | None:
-        """Return the function that creates the user of a dialogue, None for the simulated user."""
+        """Return the function that creates a dialogue's user, or None for the simulated user."""
         make = self._make
         if make is None:
             return None

@@ -50,10 +50,11 @@ def make_vector_environment(
     Compiled code simulates all dialogues together. The i-th environment plays the same dialogues as
     a single environment that is reset with the i-th seed (`seed + i` if `seed` is a number).
     `autoreset_mode` is a mode of Gymnasium. With NEXT_STEP, the step after the end of a dialogue
-    starts a new one and ignores its action. With SAME_STEP, the step that ends a dialogue also
-    starts a new one (`info["final_obs"]` and `info["final_info"]` describe the end). With DISABLED,
-    `reset` with `options["reset_mask"]` starts new dialogues. `info["action_mask"]` and
-    `action_masks()` have shape (environments, actions). For others, see `make_environment`.
+    starts a new dialogue and ignores the action. With SAME_STEP, the step that ends a dialogue also
+    starts a new dialogue (`info["final_obs"]` and `info["final_info"]` describe the end). With
+    DISABLED, `reset` with `options["reset_mask"]` starts new dialogues. `info["action_mask"]` and
+    `action_masks()` have shape (environments, actions). For the other arguments, see
+    `make_environment`.
 
     Raises `UsageError` if `num_envs` is below 1 or `autoreset_mode` is unknown, `DependencyError`
     without Gymnasium or numba, and the errors of `make_environment`: `RenderModeError`,
@@ -167,7 +168,7 @@ def vector_class() -> Any:
             return list(self.batch.process.actions)
 
         def render(self) -> tuple[str, ...] | None:
-            """Return the current turns as texts in render mode "ansi", None otherwise."""
+            """Return the current turns as texts in render mode "ansi", otherwise None."""
             if not self.render_mode:
                 return None
             return tuple(self.batch.view(place).text() for place in range(self.num_envs))
@@ -241,7 +242,7 @@ def _reset_mask(options: dict[str, Any] | None, number: int) -> Mask:
 
 
 def _seeds_of(seed: Any, number: int) -> list[int | None]:
-    """Return a seed for each environment, None without a seed. Raises `UsageError`."""
+    """Return a seed for each environment, or None without a seed. Raises `UsageError`."""
     if is_whole(seed, 0):
         return [int(seed) + index for index in range(number)]
     seeds = [None] * number if seed is None else seed
