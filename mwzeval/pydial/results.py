@@ -1,7 +1,8 @@
 """The tests of a run, and statistics over its seeds.
 
-The scores of a learned policy differ by tens of points between seeds. Below `FEWEST_SEEDS` seeds,
-only means are reported, because the t interval of three seeds is ±2.5 standard deviations.
+The scores of a learned policy differ by tens of points between seeds. With fewer than
+`FEWEST_SEEDS` seeds, only means are reported, because the t interval of three seeds is ±2.5
+standard deviations.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LIMITS: Mapping[Figure, tuple[float, float]] = {"success": (0.0, 100.0), "reward
 FEWEST_SEEDS = FEWEST_RUNS
 """With fewer seeds, there are neither intervals nor tests."""
 PUBLISHED_SEEDS, PUBLISHED_TESTS = 10, 500
-"""The numbers of seeds and test dialogues behind each result of the paper."""
+"""The numbers of seeds and of test dialogues from which each result of the paper comes."""
 ROUNDED = 0.05
 """The maximum rounding error of the paper's results, which have one decimal place."""
 
@@ -114,7 +115,8 @@ class Results:
     ) -> dict[int, list[float]]:
         """Return results by task for each seed that has all tasks; {} if a task is missing.
 
-        `dialogues` is the number of training dialogues, `figure` "success" (percent) or "reward".
+        `dialogues` is the number of training dialogues; `figure` is "success" (percent) or
+        "reward".
         """
         at = dialogues if PRESETS[policy].learns else 0
         tests = [self.tests[key] for task in tasks if (key := (task, policy, at)) in self.tests]
@@ -147,8 +149,8 @@ def read_results(
 ) -> Results:
     """Return the tests of a run; `seeds` is a number of first seeds, or certain seeds.
 
-    Raises `UsageError` without tests, `InputError` with all errors in them; warnings are added to
-    `findings`.
+    Raises `UsageError` if there are no tests, and `InputError` with all errors in the tests.
+    Warnings are added to `findings`.
     """
     findings = Findings() if findings is None else findings
     seeds = range(seeds) if isinstance(seeds, int) else seeds
@@ -211,7 +213,7 @@ def interval_over_seeds(
 
 
 def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:
-    """Return the two-sided p value of a paired t test over seeds; None for too few shared seeds.
+    """Return the two-sided p value of a paired t test over seeds, or None for too few shared seeds.
 
     Runs are paired by seed, because the seed determines the confusion table and the test users.
     """
@@ -229,10 +231,10 @@ def p_value_to_published(
     """Return the two-sided p value of the difference from a mean over the paper's seeds.
 
     The paper does not report the variance between seeds, so the variance of `values` is used for
-    both sides. The standard error is s √(1/n + 1/10), with n - 1 degrees of freedom (Welch's test
-    with a single estimated variance). `least_deviation` is a lower bound for the paper's deviation,
-    from the number of test dialogues. Differences within the paper's rounding count as 0. Returns
-    None for too few seeds.
+    `values` and for the paper's results. The standard error is s √(1/n + 1/10), with n - 1 degrees
+    of freedom (Welch's test with a single estimated variance). `least_deviation` is a lower bound
+    for the paper's deviation, from the number of test dialogues. Differences within the paper's
+    rounding count as 0. Returns None for too few seeds.
     """
     if len(values) < FEWEST_SEEDS:
         return None
@@ -256,8 +258,8 @@ def _p_value(difference: float, error: float, freedom: int) -> float:
 def least_deviation(success_rates: Sequence[float]) -> float:
     """Return the standard deviation, in percent, of a seed's mean success rate over tasks.
 
-    It is the binomial deviation from the number of test dialogues; `success_rates` (percent) are
-    the paper's results in the tasks.
+    This is the deviation of a binomial distribution with the number of test dialogues.
+    `success_rates` (percent) are the paper's results in the tasks.
     """
     variances = [rate * (100 - rate) / PUBLISHED_TESTS for rate in success_rates]
     return math.sqrt(sum(variances)) / len(variances)
