@@ -244,9 +244,14 @@ def _loaded(value: str) -> Benchmark:
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return the benchmarks of other distributions: usable benchmarks by name, then the others."""
+    """Return the benchmarks of other distributions: usable benchmarks by name, then the others.
+
+    For each unusable one, a warning is printed.
+    """
     # A search of 300 distributions takes 10 ms, and this import 18 ms: too long for `--help`.
     from importlib.metadata import entry_points
+
+    from mwzeval.output import notify
 
     owners = dict.fromkeys(BUILT_IN, "mwzeval")
     found = []
@@ -260,6 +265,8 @@ def plugins() -> tuple[Plugin, ...]:
         )
         if not problem:
             owners[entry.name] = entry.dist.name
+        else:
+            notify(f"warning: {entry.dist.name} {entry.dist.version} is skipped: {problem}")
         found.append(Plugin(entry.name, entry.value, entry.dist.name, entry.dist.version, problem))
     return (*sorted(found, key=lambda plugin: bool(plugin.problem)),)
 
@@ -283,25 +290,11 @@ def _problem(entry: Any) -> str:
     return "" if info.name == entry.name else f'the benchmark is called "{shorten(str(info.name))}"'
 
 
-@cache
-def _usable() -> Mapping[str, Benchmark]:
-    """Return the usable plug-ins by name; print a line on standard error for each unusable one."""
-    from mwzeval.output import notify
-
-    usable = {}
-    for plugin in plugins():
-        if plugin.problem:
-            notify(f"warning: {plugin.distribution} {plugin.version} is skipped: {plugin.problem}")
-        else:
-            usable[plugin.name] = _loaded(plugin.value)
-    return usable
-
-
 def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
     """Yield the built-in benchmarks, and then those of other distributions."""
     yield from map(_loaded, BUILT_IN.values())
     if external:
-        yield from _usable().values()
+        yield from (_loaded(plugin.value) for plugin in plugins() if not plugin.problem)
 
 
 def benchmark_named(name: str) -> Benchmark:
@@ -317,10 +310,8 @@ def benchmark_named(name: str) -> Benchmark:
 
 def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
     """Return the commands that only one benchmark has, by name."""
-    verbs: dict[str, OwnVerb] = {}
-    for benchmark in benchmarks(external=external):
-        verbs |= benchmark.verbs
-    return verbs
+    owners = benchmarks(external=external)
+    return {name: verb for benchmark in owners for name, verb in benchmark.verbs.items()}
 
 
 def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> Benchmark | None:

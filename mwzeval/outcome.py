@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mwzeval.arguments import STANDARD_OUTPUT
 from mwzeval.errors import CHOSEN, InputError, Problem, printable
@@ -55,19 +55,6 @@ def _gates(text: str) -> Sequence[Gate]:
     return parse_gates(text)
 
 
-def warned(
-    arguments: argparse.Namespace, warnings: Sequence[Problem]
-) -> AbstractContextManager[None]:
-    """Return a context that prints warnings at its end.
-
-    With `--strict` it raises `InputError` with all warnings, except those that an option causes.
-    """
-    refused = [warning for warning in warnings if warning.kind not in CHOSEN]
-    if arguments.strict and refused:
-        raise InputError(refused)
-    return nullcontext() if arguments.quiet else warnings_behind(warnings)
-
-
 def finish_report(
     arguments: argparse.Namespace,
     scorer: FileScorer,
@@ -83,33 +70,41 @@ def finish_report(
     from mwzeval.scores.report import summary
     from mwzeval.scores.sheets import printed
 
-    failed = failures(arguments.fail_under, report.scores, report.aliases)
-    with warned(arguments, report.warnings):
-        document = summary(report)
-        shown = scorer.document(report) or document
-        show = page or partial(printed, shown, arguments.format)
-        return finish(arguments, report.to_dict(), document, show, [*failed, *worse])
+    failed = [*failures(arguments.fail_under, report.scores, report.aliases), *worse]
+    document = summary(report)
+    show = page or partial(printed, scorer.document(report) or document, arguments.format)
+    return finish(arguments, document, report.warnings, failed, show)
 
 
 def finish(
     arguments: argparse.Namespace,
-    plain: Mapping[str, Any],
     document: Document,
-    show: Callable[[], str],
+    warnings: Sequence[Problem],
     failed: Sequence[str],
+    show: Callable[[], str] | None = None,
 ) -> int:
-    """Write the report, print the text of `show`, list failed gates; return the exit code."""
+    """Write the report, print `show` (default: the document), warnings and failed gates.
+
+    Returns the exit code. With `--strict`, it raises `InputError` with all warnings, except those
+    that an option causes.
+    """
+    from mwzeval.scores.sheets import printed
     from mwzeval.text import to_json
 
-    if arguments.output in STANDARD_OUTPUT:
-        write_result(to_json(plain), "json")
-    else:
-        write_output(arguments.output, to_json(plain), quiet=arguments.quiet)
-        if not arguments.quiet:
-            write_result(show(), arguments.format)
-    _append_step_summary(document, failed, quiet=arguments.quiet)
-    for line in failed:
-        notify(f"failed: {line}")
+    refused = [warning for warning in warnings if warning.kind not in CHOSEN]
+    if arguments.strict and refused:
+        raise InputError(refused)
+    with nullcontext() if arguments.quiet else warnings_behind(warnings):
+        if arguments.output in STANDARD_OUTPUT:
+            write_result(to_json(document.plain), "json")
+        else:
+            write_output(arguments.output, to_json(document.plain), quiet=arguments.quiet)
+            if not arguments.quiet:
+                text = show() if show else printed(document, arguments.format)
+                write_result(text, arguments.format)
+        _append_step_summary(document, failed, quiet=arguments.quiet)
+        for line in failed:
+            notify(f"failed: {line}")
     return FAILED if failed else 0
 
 

@@ -116,20 +116,15 @@ def warning_lines(
     return lines
 
 
-def progress_is_shown() -> bool:
-    """Return whether progress bars are shown: on a terminal, unless `MWZEVAL_PROGRESS=0`."""
-    return (
-        sys.stderr is not None
-        and sys.stderr.isatty()
-        and os.environ.get("TERM") != "dumb"
-        and os.environ.get(PROGRESS_VARIABLE) != "0"
-    )
-
-
 @contextmanager
 def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar within a `with` block; yield the function that advances it by `n`."""
-    if not (shown and progress_is_shown()):
+    """Show a progress bar within a `with` block; yield the function that advances it by `n`.
+
+    It is shown only on a terminal, unless `MWZEVAL_PROGRESS=0`.
+    """
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    is_plain = os.environ.get("TERM") == "dumb" or os.environ.get(PROGRESS_VARIABLE) == "0"
+    if not shown or not is_terminal or is_plain:
         yield lambda n: None
         return
     from tqdm import tqdm  # slow to import

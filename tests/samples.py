@@ -39,7 +39,7 @@ def installed(*folders: Path) -> Iterator[None]:
 
 def _forget_plugins() -> None:
     invalidate_caches()
-    for function in (benchmark.plugins, benchmark._usable, benchmark._loaded):
+    for function in (benchmark.plugins, benchmark._loaded):
         function.cache_clear()
 
 

@@ -7,8 +7,7 @@ from functools import partial
 
 from mwzeval.arguments import FORMATS, InputFile, add_files, add_format, add_intervals, files_of
 from mwzeval.benchmark import Benchmark
-from mwzeval.commands.report import page
-from mwzeval.commands.systems import names_of, score_files
+from mwzeval.commands.systems import named_report, names_of, score_files
 from mwzeval.outcome import add_outcome, finish_report
 from mwzeval.statistics.intervals import CONFIDENCE
 
@@ -52,9 +51,13 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     worse: list[str] = []
     for baseline in baselines:
         worse += worse_than(system.scored_table, baseline.scored_table, resampling)
-    report = system.report(resampling if arguments.ci else None)
-    show = None
-    if arguments.format == PAGE:
-        reported = dict.fromkeys(names_of(files), (report, system))
-        show = partial(page, reported, benchmark, scorer.reasons)
+    (name,), is_page = names_of(files), arguments.format == PAGE
+    report = named_report(name, system, resampling if arguments.ci else None, explained=is_page)
+    info, show = benchmark.info, None
+    if is_page:
+        from mwzeval.report.html import to_html  # slow to import
+
+        show = partial(
+            to_html, [report], words=info.words, meanings=scorer.reasons, headline=info.headline
+        )
     return finish_report(arguments, scorer, report, worse, show)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 
 from mwzeval.arguments import add_files, add_format, add_resampling, files_of, resampling_of
 from mwzeval.benchmark import Benchmark
-from mwzeval.commands.systems import score_files
+from mwzeval.commands.systems import named_report, score_files
 from mwzeval.errors import Problem
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.scores.sheets import printed
@@ -29,9 +28,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     warnings: Sequence[Problem] = ()
     files = files_of(arguments, at_most=1, required=False)
     for name, system in score_files(files, arguments, benchmark).items():
-        report = system.report(resampling_of(arguments))
-        entry = replace(report, name=arguments.name or name)
-        warnings = report.warnings
+        entry = named_report(arguments.name or name, system, resampling_of(arguments))
+        warnings = entry.warnings
     with warnings_behind(warnings):
         document = benchmark.leaderboard(entry, arguments)
         write_result(printed(document, arguments.format), arguments.format)

@@ -7,12 +7,11 @@ domain), reasons (how many dialogues failed for each reason). Needs the extra `p
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import PurePath
 
 from mwzeval.arguments import add_files, add_resampling, files_of, number, resampling_of
 from mwzeval.benchmark import Benchmark
-from mwzeval.commands.systems import score_files
+from mwzeval.commands.systems import named_report, score_files
 from mwzeval.output import warnings_behind, write_output
 
 SCORES, SCOPES, REASONS = "scores", "scopes", "reasons"
@@ -71,11 +70,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     figures.check_format(format_name)
     systems = score_files(files_of(arguments), arguments, benchmark)
     with warnings_behind(*(system.warnings for system in systems.values())):
-        shown = []
-        for name, system in systems.items():
-            explanations = tuple(system.explain_all()) if kind == REASONS else ()
-            report = system.report(resampling_of(arguments))
-            shown.append(replace(report, name=name, explanations=explanations))
+        resampling, explained = resampling_of(arguments), kind == REASONS
+        shown = [named_report(*s, resampling, explained=explained) for s in systems.items()]
         how = {"format_name": format_name, "width": arguments.width}
         if kind == SCORES:
             names = headline_of(shown, benchmark.info.headline) or list(labels_of(shown))

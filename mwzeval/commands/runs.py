@@ -7,12 +7,11 @@ or examples.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from mwzeval.arguments import add_files, add_format, files_of
 from mwzeval.benchmark import Benchmark
 from mwzeval.commands.systems import score_files
-from mwzeval.outcome import add_outcome, finish, warned
+from mwzeval.outcome import add_outcome, finish
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -27,7 +26,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.comparison.runs import runs_document, scores_of_runs
     from mwzeval.files.reading import shortest_ends
     from mwzeval.scores.report import plain_problem
-    from mwzeval.scores.sheets import printed
 
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
@@ -39,12 +37,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     failed = failures(arguments.fail_under, scores, reports[0].aliases)
     warnings = [warning for report in reports for warning in report.warnings]
     named = zip(shortest_ends(files), reports, strict=True)
-    with warned(arguments, warnings):
-        document = runs_document(
-            scores,
-            runs={name: report.metrics for name, report in named},
-            meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
-            words=benchmark.info.words,
-        )
-        show = partial(printed, document, arguments.format)
-        return finish(arguments, document.plain, document, show, failed)
+    document = runs_document(
+        scores,
+        runs={name: report.metrics for name, report in named},
+        meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
+        words=benchmark.info.words,
+    )
+    return finish(arguments, document, warnings, failed)

@@ -18,7 +18,8 @@ from mwzeval.statistics.trials import item_of_trial
 
 if TYPE_CHECKING:
     from mwzeval.comparison.items import ItemScores
-    from mwzeval.metrics.measure import ScoredTable
+    from mwzeval.metrics.measure import Resampling, ScoredTable
+    from mwzeval.scores.report import Report
     from mwzeval.scores.score import Words
 
 
@@ -63,6 +64,15 @@ def score_files(
     if problems:
         raise InputError(problems)
     return scored
+
+
+def named_report(
+    name: str, system: ScoredFile, resampling: Resampling | None, *, explained: bool = False
+) -> Report:
+    """Return the report of a system with its name, and with explanations if `explained`."""
+    report = system.report(resampling)
+    explanations = tuple(system.explain_all()) if explained else ()
+    return replace(report, name=name, explanations=explanations)
 
 
 @contextmanager

@@ -58,9 +58,6 @@ TEXTS = ("score", "scope", "setting", "system", "interval", "test", "signature",
 COUNTS = ("runs", "n", "cases", "wins", "ties", "losses", "rank", "rank_worst")
 """Columns of integers in a data frame; `best` is a flag, and the other columns are floats."""
 
-WITHOUT_DIRECTION = ("richness.", "flips^")
-"""Prefixes of scores that have no better direction, so that a lower score is not worse."""
-
 System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
 """The scored table of a system, or the tables of several runs by name."""
 
@@ -121,7 +118,7 @@ class ComparedMeasure:
     there is no test. `signature` has the choices that the systems share; `n` is the number of units
     (or clusters) that are resampled. `pairs` has the p value of each pair of systems after Holm's
     correction over all pairs; these p values determine the places. Scores of parts have no pairs
-    and no places.
+    and no places. `has_direction` says whether some values of the score are better than others.
     """
 
     name: str
@@ -134,13 +131,8 @@ class ComparedMeasure:
     places: int = 2
     scope: str = WHOLE
     lower_is_better: bool = False
-    is_description: bool = False
+    has_direction: bool = True
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
-
-    @property
-    def has_direction(self) -> bool:
-        """Whether some values of the score are better than others."""
-        return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
 
     @property
     def best(self) -> Sequence[ComparedSystem]:
@@ -455,7 +447,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     about = [f"n = {measure.n}"]
     if measure.test is not None:
         about.append(METHODS[measure.test].format(unit=comparison.drawn))
-    if measure.lower_is_better and not measure.is_description:
+    if measure.lower_is_better and measure.has_direction:
         about.append("lower is better")
     title = f"{measure.label}{scope}{setting} ({'; '.join(about)})"
     systems, form = measure.systems, f".{decimals}f"

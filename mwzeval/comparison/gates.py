@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.comparison.comparison import WITHOUT_DIRECTION
 from mwzeval.comparison.systems import LEVEL, check_comparable, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
@@ -123,7 +122,5 @@ def worse_than(system: ScoredTable, baseline: ScoredTable, resampling: Resamplin
 
 
 def _directed(scored: ScoredTable) -> ScoredTable:
-    measures = (m for m in scored.measures if m.scope == WHOLE and not m.is_description)
-    return ScoredTable(
-        scored.table, tuple(m for m in measures if not m.name.startswith(WITHOUT_DIRECTION))
-    )
+    measures = (m for m in scored.measures if m.scope == WHOLE and m.has_direction)
+    return ScoredTable(scored.table, tuple(measures))

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from mwzeval.comparison.comparison import (
     MCNEMAR,
     RANDOMIZATION,
-    WITHOUT_DIRECTION,
     ComparedMeasure,
     ComparedSystem,
     Comparison,
@@ -443,7 +442,7 @@ def _compare_group(
             places=measure.places,
             scope=measure.scope,
             lower_is_better=measure.lower_is_better,
-            is_description=measure.is_description,
+            has_direction=measure.has_direction,
             pairs=pairs,
         )
     return compared
@@ -472,7 +471,7 @@ def _tested(
     corrected = holm(list(p_values.values())) if measure.scope == WHOLE else ()
     over_pairs = dict(zip(p_values, corrected, strict=False))
     sign = -1 if measure.lower_is_better else 1
-    if over_pairs and not measure.name.startswith(WITHOUT_DIRECTION):
+    if over_pairs and measure.has_direction:
         goodness = {name: sign * value for name, value in values.items()}
         places = ranks(goodness, [pair for pair, p in over_pairs.items() if p <= level])
 

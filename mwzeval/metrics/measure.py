@@ -43,6 +43,10 @@ MOST_SAMPLES = 10**6
 """The maximum number of samples; more do not change an interval, and may not fit into memory."""
 
 
+WITHOUT_DIRECTION = ("richness.", "flips^")
+"""Prefixes of scores that have no better direction, so that a lower score is not worse."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resampling:
     """The settings of intervals: their confidence, and the number and seed of resamples."""
@@ -100,6 +104,11 @@ class Measure:
     unit: str = PERCENT
     is_description: bool = False
     of_types: bool = False
+
+    @property
+    def has_direction(self) -> bool:
+        """Whether some values of the score are better than others."""
+        return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
 
     @property
     def key(self) -> tuple[str, str]:

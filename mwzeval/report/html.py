@@ -36,6 +36,7 @@ from mwzeval.report.systems import (
     headline_of,
     kinds_of,
     labels_of,
+    title_of,
 )
 from mwzeval.scores.explanation import Claim, Explanation, Reason, ToolUse
 from mwzeval.scores.report import Report
@@ -44,7 +45,6 @@ from mwzeval.scores.score import (
     WHOLE,
     Group,
     Score,
-    Signature,
     Words,
     by_place,
     comparability_notes,
@@ -64,7 +64,7 @@ FOLDER = Path(__file__).parent / "page"
 def to_html(
     systems: Sequence[Report],
     *,
-    title: str,
+    title: str | None = None,
     words: Words | None = None,
     meanings: Mapping[str, str] = MappingProxyType({}),
     compared: Comparison | str | None = None,
@@ -110,7 +110,7 @@ def to_html(
     )
     environment.filters["minus"] = lambda text: text.replace("-", "−")
     return environment.get_template("page.html").render(
-        title=title,
+        title=title or title_of(systems),
         words=words,
         whole=WHOLE,
         letters=[_letter_of(place) for place in range(len(systems))],
@@ -401,15 +401,12 @@ def _round_up(value: float) -> float:
 
 def _signatures_of(systems: Sequence[Report]) -> dict[str, dict[str, None]]:
     """Return the letters of the systems with each signature, grouped by metric."""
-    found: dict[Signature, dict[str, None]] = {}
+    found: dict[str, dict[str, dict[str, None]]] = {}
     for place, system in enumerate(systems):
-        for score in system.scores:
-            found.setdefault(score.signature, {})[_letter_of(place)] = None
-    metrics = list(dict.fromkeys(signature.metric for signature in found))
-    return {
-        str(signature): found[signature]
-        for signature in sorted(found, key=lambda signature: metrics.index(signature.metric))
-    }
+        for signature in (score.signature for score in system.scores):
+            of_metric = found.setdefault(signature.metric, {})
+            of_metric.setdefault(str(signature), {})[_letter_of(place)] = None
+    return {text: letters for of_metric in found.values() for text, letters in of_metric.items()}
 
 
 def _histograms(

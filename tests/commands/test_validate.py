@@ -18,8 +18,9 @@ from mwzeval.errors import CONDITIONS, InputError, Problem, conditions
 from mwzeval.multiwoz.corpus import References
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import check_references
-from mwzeval.outcome import warned
+from mwzeval.outcome import finish
 from mwzeval.scores.findings import Findings
+from mwzeval.scores.sheets import Document
 from tests.command_lines import Run
 from tests.places import GOOD, ROOT, Predictions, read_json, sample_predictions, without, write_json
 
@@ -148,12 +149,12 @@ def test_references_without_the_default_ones_are_a_warning() -> None:
 
 
 def test_strict_refuses_no_warning_that_an_option_causes() -> None:
-    arguments = Namespace(strict=True, quiet=True)
+    arguments = Namespace(strict=True, quiet=True, output="-")
+    document = Document((), (), (), (), {})
     warnings = [Problem(kind, "…", "warning") for kind in ("other-references", "gold-states")]
-    with warned(arguments, warnings[:1]):
-        pass
+    assert finish(arguments, document, warnings[:1], ()) == 0
     with pytest.raises(InputError) as refused:
-        warned(arguments, warnings)
+        finish(arguments, document, warnings, ())
     assert [problem.kind for problem in refused.value.problems] == ["gold-states"]
 
 

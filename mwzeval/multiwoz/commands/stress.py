@@ -9,7 +9,6 @@ all runs together pass^k. docs/stress.md describes the conditions. Example:
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from mwzeval.arguments import (
     add_files,
@@ -23,7 +22,7 @@ from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.benchmark import add_corpus, add_options, scorer_of
 from mwzeval.multiwoz.choices import LIVE
 from mwzeval.multiwoz.plugin import MultiWoz
-from mwzeval.outcome import add_outcome, finish, warned
+from mwzeval.outcome import add_outcome, finish
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import shortest_ends
     from mwzeval.multiwoz.live.report import ScoredRun
     from mwzeval.multiwoz.live.stress import drops
-    from mwzeval.scores.sheets import printed
 
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
@@ -59,7 +57,5 @@ def run(arguments: argparse.Namespace) -> int:
     how = resampling_of(arguments)
     scores = drops.scores_of(runs, how)
     failed = failures(arguments.fail_under, scores, {})
-    with warned(arguments, [warning for run in runs.values() for warning in run.warnings]):
-        document = drops.stress_document(runs, scores, how)
-        show = partial(printed, document, arguments.format)
-        return finish(arguments, document.plain, document, show, failed)
+    warnings = [warning for run in runs.values() for warning in run.warnings]
+    return finish(arguments, drops.stress_document(runs, scores, how), warnings, failed)
