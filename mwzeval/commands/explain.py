@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mwzeval.arguments import InputFile, add_format, number
-from mwzeval.benchmark import Benchmark
-from mwzeval.commands.systems import common_units_of, score_files, trials_named
-from mwzeval.errors import UsageError
+from mwzeval.benchmark import Benchmark, ScoredFile
+from mwzeval.commands.systems import score_files
+from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.scores import explanation as explaining
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import Words
 from mwzeval.scores.sheets import output_look
+from mwzeval.statistics.trials import item_of_trial
 from mwzeval.text import plain, to_json
 
 AGAINST = 10
@@ -72,9 +74,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     scorer = benchmark.scorer(arguments)
     systems = score_files(files, arguments, benchmark, scorer)
     with warnings_behind(*(system.warnings for system in systems.values())):
-        units = common_units_of(systems, words.unit)
+        units = _common_units(systems, words.unit)
         if ids:
-            units = trials_named(ids[0], units, words.unit)
+            units = _trials_named(ids[0], units, words.unit)
         kept = set(units)
         explained = {}
         for name, system in systems.items():
@@ -95,6 +97,36 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             found = "\n".join(explaining.explanation_text(e, goal=goal, look=look) for e in chosen)
         write_result(to_json(found) if as_json else found, "text")
     return 0
+
+
+def _common_units(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[str]:
+    """Return the units of all systems, which `compare` can compare. Raises `UsageError`."""
+    units = {name: system.units() for name, system in systems.items()}
+    if len(systems) == 1:
+        return next(iter(units.values()))
+    from mwzeval.comparison.systems import check_comparable, common_units
+
+    tables = {}
+    for name, system in systems.items():
+        scored = system.scored_table
+        # Explanations are per trial, so the common units are trials.
+        tables[name] = replace(scored, table=scored.trial_rows)
+    check_comparable(tables)
+    return common_units(tables, unit, units)
+
+
+def _trials_named(name: str, known: Sequence[str], unit: str) -> list[str]:
+    """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
+    if name in known:
+        return [name]
+    trials = [unit_name for unit_name in known if item_of_trial(unit_name) == name]
+    if not trials:
+        close = did_you_mean(name.partition(".")[0].lower(), known)
+        some = ", ".join(known[:5]) + ", …" * (len(known) > 5)
+        raise UsageError(
+            f'there is no {unit} "{shorten(name)}" in the file{close} (the file has {some})'
+        )
+    return trials
 
 
 def _reasons(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import files_of, named_runs
 from mwzeval.benchmark import DEFAULT, Benchmark, FileScorer, ScoredFile, advice, benchmark_of
-from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, plain_name, shortest_ends
 from mwzeval.output import counting
-from mwzeval.statistics.trials import item_of_trial
 
 if TYPE_CHECKING:
     from mwzeval.comparison.items import ItemScores
@@ -55,10 +54,12 @@ def score_files(
                 with recognising(file, benchmark):
                     scored[name] = scorer.score(file, progress=progress)
             except InputError as error:
-                if hasattr(arguments, "items") and has_items(file):
-                    raise UsageError(
-                        f"{file} has scores of items: add --items to read scores of any benchmark"
-                    ) from None
+                if hasattr(arguments, "items"):
+                    from mwzeval.comparison.items import is_log
+
+                    if are_items(file) or (file != STANDARD_INPUT and is_log(file)):
+                        remedy = "add --items to read scores of any benchmark"
+                        raise UsageError(f"{file} has scores of items: {remedy}") from None
                 problems += error.problems
             update(1)
     if problems:
@@ -90,36 +91,6 @@ def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
 def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
     """Return the noun for compared units: goals if they have several trials."""
     return words.goal if any(scored.trials for scored in tables) else words.unit
-
-
-def common_units_of(systems: Mapping[str, ScoredFile], unit: str) -> Sequence[str]:
-    """Return the units of all systems, which `compare` can compare. Raises `UsageError`."""
-    units = {name: system.units() for name, system in systems.items()}
-    if len(systems) == 1:
-        return next(iter(units.values()))
-    from mwzeval.comparison.systems import check_comparable, common_units
-
-    tables = {}
-    for name, system in systems.items():
-        scored = system.scored_table
-        # Explanations are per trial, so the common units are trials.
-        tables[name] = replace(scored, table=scored.trial_rows)
-    check_comparable(tables)
-    return common_units(tables, unit, units)
-
-
-def trials_named(name: str, known: Sequence[str], unit: str) -> list[str]:
-    """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
-    if name in known:
-        return [name]
-    trials = [unit_name for unit_name in known if item_of_trial(unit_name) == name]
-    if not trials:
-        close = did_you_mean(name.partition(".")[0].lower(), known)
-        some = ", ".join(known[:5]) + ", …" * (len(known) > 5)
-        raise UsageError(
-            f'there is no {unit} "{shorten(name)}" in the file{close} (the file has {some})'
-        )
-    return trials
 
 
 def names_of(files: Sequence[str]) -> list[str]:
@@ -202,13 +173,6 @@ def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
 def are_items(file: str) -> bool:
     """Return whether the name of a file, without a compression suffix, is that of item scores."""
     return plain_name(file.lower()).endswith(ENDINGS)
-
-
-def has_items(file: str) -> bool:
-    """Return whether a file has scores of items, by its name or its format."""
-    from mwzeval.comparison.items import is_log
-
-    return are_items(file) or (file != STANDARD_INPUT and is_log(file))
 
 
 def read_items(

@@ -174,41 +174,30 @@ def _verdicts(
 
 
 def _about(systems: Sequence[Report]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the facts about each run: a key, and one text per system or one for all.
-
-    The coverage lists only the parts of the input that are incomplete.
-    """
-    metas = []
-    for system in systems:
-        coverage = {
-            what: count
-            if "of" in count
-            else {part: n for part, n in count.items() if n["scored"] < n["of"]} or None
-            for what, count in system.meta.get("coverage", {}).items()
-        }
-        metas.append({**system.meta, "coverage": coverage})
-    keys = dict.fromkeys(key for meta in metas for key in meta if key != "note")
+    """Return the facts about each run: a key, and one text per system or one for all."""
+    keys = dict.fromkeys(key for system in systems for key in system.meta if key != "note")
     rows = []
     for key in keys:
-        texts = tuple(_plain(meta.get(key)) for meta in metas)
+        texts = tuple(_plain(system.meta.get(key)) for system in systems)
         if any(texts):
             rows.append((key.replace("_", " "), texts[:1] if len(set(texts)) == 1 else texts))
     return rows
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, depth: int = 0) -> str:
     match value:
         case None | False:
             return ""
         case True:
             return "yes"
         case {"scored": scored, "of": of}:
-            return f"{scored} of {of}"
+            # Parts of a coverage are only listed if they are incomplete.
+            return f"{scored} of {of}" if depth < 2 or scored < of else ""
         case Mapping():
             parts = []
             for key, part in value.items():
                 named = PLAIN_KEYS.get(key, str(key).replace("_", " "))
-                if text := _plain(part):
+                if text := _plain(part, depth + 1):
                     parts.append(named if part is True else f"{named} {text}")
             return ", ".join(parts)
         case list() | tuple():
