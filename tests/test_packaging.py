@@ -49,7 +49,8 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     content = set(zipfile.ZipFile(wheel).namelist())
     leaderboards = {f"mwzeval/{file}" for file in files_in("data/leaderboards")}
     scripts = files_in("mwzeval/report/page/script")
-    tables = {f"mwzeval/data/{name}.tsv" for name in ("public_files", "live/wordings", "live/cues")}
+    names = ("public_files", "live/wordings", "words/cues")
+    tables = {f"mwzeval/data/{name}.tsv" for name in names}
     assert {"mwzeval/py.typed", *tables, *leaderboards, *scripts} <= content
     packages = {name.split("/")[0] for name in content}
     assert packages == {"mwzeval", "mwzeval_multiwoz.py", f"mwzeval-{__version__}.dist-info"}

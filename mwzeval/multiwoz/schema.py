@@ -13,6 +13,7 @@ SERVICES = ("police", "hospital")
 """Domains with a database but without a choice of venues by constraints."""
 VENUE_DOMAINS = ("restaurant", "hotel", "attraction")
 """Domains with venues; an ambiguous value is assigned to the first domain with this value."""
+JOURNEYS = ("train", "taxi")
 PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
 """Domains whose venues can be the departure or destination of a taxi."""
 

@@ -17,7 +17,6 @@ from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus import GoldFold, read_tables
 from mwzeval.multiwoz.database import Database, car, digest, partial_ratio, phone_number, reference
-from mwzeval.multiwoz.live.cues import has, requested_slots, user_domains
 from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_slots
 from mwzeval.multiwoz.schema import (
@@ -28,6 +27,7 @@ from mwzeval.multiwoz.schema import (
     UNKNOWN,
     id_column,
 )
+from mwzeval.multiwoz.words.vocabulary import has, patterns_of
 
 Services = Mapping[str, Mapping[str, str]]
 """Domain without a choice of venues (police, hospital) → slot → value."""
@@ -45,10 +45,29 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 """Domain → slots that users may request, in the order of the answer."""
 MEANT_BY_PRICE = {"attraction": "entrancefee", "train": "price"}
 """Domain → slot that the word "price" refers to; other venues have only a price range."""
+EVERYTHING = ("phone", "address", "postcode")
+"""The slots that a user requests by asking for "information"."""
 UNASKED = ("address", "phone")
 """Slots that are given without a request, for venues that the user names and for attractions, which
 cannot be booked."""
 _BEFORE_A_VOWEL = re.compile(r"\ba (?=[aeiou])")
+
+
+def requested_slots(utterance: str) -> tuple[str, ...]:
+    """Return the slots that an utterance in lower case probably asks for."""
+    slots = [slot for slot, cued in patterns_of("user request").items() if cued.search(utterance)]
+    if not slots and has("user information", utterance) and not has("user last words", utterance):
+        return EVERYTHING
+    return tuple(slots)
+
+
+def user_domains(utterance: str, state: State) -> tuple[str, ...]:
+    """Return the domains that an utterance in lower case names, by a word or by a venue's name."""
+    return tuple(
+        domain
+        for domain, cued in patterns_of("user domain").items()
+        if cued.search(utterance) or (state.get(domain, {}).get("name") or "\n") in utterance
+    )
 
 
 class Catalogue:

@@ -15,7 +15,6 @@ from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.live.cues import cues, has, keyed_lines, requested_slots, user_domains
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import (
@@ -24,7 +23,10 @@ from mwzeval.multiwoz.template_system import (
     Policy,
     baseline_predictions,
     known_services,
+    requested_slots,
+    user_domains,
 )
+from mwzeval.multiwoz.words.vocabulary import has, keyed_rows, patterns_of
 from tests.cases import tabled
 from tests.places import ROOT, read_json, shared
 
@@ -84,7 +86,7 @@ def test_topics_are_seen_by_words_and_names() -> None:
 
 def wordings_of_templates() -> dict[str, tuple[str, ...]]:
     """Return what the template system may say: its own wordings, and those of all agents."""
-    table = keyed_lines("agents.tsv")
+    table = keyed_rows("live", "agents.tsv")
     shared = {key: texts for key, texts in table.items() if not key.startswith(("rule ", "temp"))}
     own = {
         key.removeprefix("template "): texts
@@ -109,7 +111,7 @@ def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
     known = wordings_of_templates()
     assert needed == {key for key in known if not key.startswith(("detail ", "name of "))}
     for key in needed:
-        domain = next((word for word in key.split() if word in cues("user domain")), "")
+        domain = next((word for word in key.split() if word in patterns_of("user domain")), "")
         for wording in known[key]:
             for slot in BLANK.findall(wording):
                 assert f"{domain}_{slot}" in PLACEHOLDERS, wording

@@ -72,6 +72,7 @@ from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
 from mwzeval.multiwoz.scoring.informed import CORRECTED_SUPERFLUOUS, inform_row
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, fold
+from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, has
 from mwzeval.scores.explanation import Reason
 from mwzeval.scores.score import WHOLE
 
@@ -89,39 +90,11 @@ _STILL_ABOUT_TAXI = 2
 _ARTICLES = frozenset({"the", "a"})
 _TIME = re.compile(r"\b0?([0-9]{1,2})[:.]?([0-9]{2})\b")
 _NO_SIGN = re.compile(r"[^0-9a-z]+")
-
-_CANNOT = (
-    r"(?:(?:could|ca|can|did|do|was|am|were|is|are)\s?n['’]?t|(?:could|can|did|do|was|am|were) not"
-    r"|cannot|unable to|not able to|no)"
-)
-_DENIED = re.compile(
-    rf"\b{_CANNOT}\s+(?:able to\s+)?(?:(?:find|locate|have|see|recognize|know)\s+)?"
-    r"(?:any|anything|a|an|the)?\s*(?:information|info|details|records?|data|entry|listings?"
-    r"|results?|match(?:es)?)?\s*(?:about|on|for|of|regarding|matching)?\s*(?:any|a|an|the)?\s*"
-    r"(?:\w+\s+)?(?:(?:called|named|by the name of)\s+)?[\"'“‘*_]*$",
-    re.IGNORECASE,
-)
-_NOTHING = re.compile(
-    rf"\b{_CANNOT}\s+(?:able to\s+)?find\s+any|\bthere\s+(?:are\s+(?:no|not any)|aren['’]?t any)\b",
-    re.IGNORECASE,
-)
 _BEFORE_NAME = 90
 """The number of characters before a name that are searched for a denial."""
 _PLACES = {
-    **{word: number for number, word in enumerate(("first", "second", "third", "fourth", "fifth"))},
-    **{word: number for number, word in enumerate(("1st", "2nd", "3rd", "4th", "5th"))},
-    "last": -1,
-}
-_ORDINAL = re.compile(
-    rf"\b(?:the\s+)?(?P<number>{'|'.join(_PLACES)})\s+(?P<what>one|option|choice|\w+s?\b)",
-    re.IGNORECASE,
-)
-_ORDERED = frozenset(
-    {
-        *("one", "option", "choice", "restaurant", "hotel", "guesthouse", "attraction", "train"),
-        *("place", "museum", "college", "listing", "suggestion", "result"),
-    }
-)
+    word: place for key in ("ordinals", "short ordinals") for place, word in enumerate(LISTS[key])
+} | {"last": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -590,13 +563,10 @@ class VenueChoice:
             return
         if len(options) < 2:
             return
-        for match in _ORDINAL.finditer(exchange.user):
-            if match["what"].lower() in _ORDERED:
-                place = _PLACES[match["number"].lower()]
-                if place < len(options):
-                    self.turn, self.options, self.is_picked = turn, (options[place],), True
-                    return
-                break
+        chosen = PATTERNS["user chooses"].search(exchange.user)
+        if chosen and (place := _PLACES[chosen["number"].lower()]) < len(options):
+            self.turn, self.options, self.is_picked = turn, (options[place],), True
+            return
         # Keep only the options with the values in the user's message, unless there are none.
         domain, has = self._domain, self._facts.has
         for mention in exchange.user_mentions:
@@ -617,7 +587,9 @@ class VenueChoice:
             mention
             for mention in mentions
             # Some venues are named only in a denial.
-            if not _DENIED.search(text[max(0, mention.start - _BEFORE_NAME) : mention.start])
+            if not has(
+                "agent denies name", text[max(0, mention.start - _BEFORE_NAME) : mention.start]
+            )
         )
         if named:
             self._after_names(turn, named, exchange.state.get(domain))
@@ -650,7 +622,7 @@ class VenueChoice:
         self._set(turn, named)
 
     def _finds_nothing(self, exchange: Exchange) -> bool:
-        for match in _NOTHING.finditer(exchange.words):
+        for match in PATTERNS["agent finds none"].finditer(exchange.words):
             rest = SENTENCE.match(exchange.words, match.end())
             about = domains_in(rest[0] if rest else "") or exchange.domains
             if about[:1] == (self._domain,):

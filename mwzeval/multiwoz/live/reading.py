@@ -29,7 +29,6 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
-from mwzeval.multiwoz.live.cues import JOURNEYS, cue, cues, has
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
     ACT_BOOKING_SLOTS,
@@ -37,6 +36,7 @@ from mwzeval.multiwoz.schema import (
     BOOKING_SLOTS,
     DAYS,
     FLAG_SLOTS,
+    JOURNEYS,
     NAMED_BY,
     SERVICES,
     VENUE_DOMAINS,
@@ -45,6 +45,7 @@ from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_num
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered, shown
+from mwzeval.multiwoz.words.vocabulary import PATTERNS, has, patterns_of
 
 BOOKED_SLOTS: Mapping[str, str] = {
     "day": "Day",
@@ -335,10 +336,10 @@ class Sentence:
 def _named_domains(sentence: str) -> list[str]:
     """Return the domains that a sentence names, in order of mention."""
     if "same" in sentence:
-        sentence = cue("agent same as").sub(" ", sentence)
+        sentence = PATTERNS["agent same as"].sub(" ", sentence)
     places = {
         domain: match.start()
-        for domain, pattern in cues("agent domain", words=True).items()
+        for domain, pattern in patterns_of("agent domain").items()
         if (match := pattern.search(sentence))
     }
     if "police" in places:
@@ -352,7 +353,7 @@ def _finds_nothing(sentence: str) -> bool:
         return False
     if has("agent nothing of name", sentence):
         return True
-    for match in cue("agent nothing found").finditer(sentence):
+    for match in PATTERNS["agent nothing found"].finditer(sentence):
         denied = match[0]
         if denied.endswith("available") and has("agent detail", sentence):
             continue
@@ -365,7 +366,7 @@ def _finds_nothing(sentence: str) -> bool:
 
 @cache
 def _any_question() -> re.Pattern[str]:
-    patterns = [*cues("agent question").values(), cue("agent asks time")]
+    patterns = [*patterns_of("agent question").values(), PATTERNS["agent asks time"]]
     return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns))
 
 
@@ -380,7 +381,7 @@ def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]
         return
     if has("agent offers", sentence) or has("agent gives up", sentence):
         return
-    slots = [slot for slot, cued in cues("agent question").items() if cued.search(sentence)]
+    slots = [slot for slot, cued in patterns_of("agent question").items() if cued.search(sentence)]
     asks_time = has("agent asks time", sentence)
     timed = TABLES.union(JOURNEYS) if asks_time else frozenset()
     domain = next((d for d in domains if d in timed or any(_asked_slot(d, s) for s in slots)), None)
@@ -388,7 +389,7 @@ def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]
         return
     if asks_time and domain in JOURNEYS:
         # A question about a time asks for departure and arrival, unless a word decides.
-        rest = cue("agent place").sub(" ", sentence)
+        rest = PATTERNS["agent place"].sub(" ", sentence)
         leaves, arrives = has("agent sets out", rest), has("agent arrives", rest)
         if leaves or not arrives:
             yield domain.capitalize(), "Leave"
@@ -487,22 +488,24 @@ class _TurnReader:
             sentence.details.append((BOOKED_SLOTS[slot], value))
             sentence.given.setdefault(BOOKED_SLOTS[slot], set()).add(value)
             return
-        free = cue("agent free of charge")
+        free = PATTERNS["agent free of charge"]
         if slot == "entrancefee" and free.search(self.low, max(0, start - 25), start):
             return
-        if slot == "choice" and cue("agent no choice").match(self.low, start + len(mention.text)):
+        if slot == "choice" and PATTERNS["agent no choice"].match(
+            self.low, start + len(mention.text)
+        ):
             return
         domain = self._domain(mention, sentence)
         if domain is None:
             return
-        if slot == "name" and cue("agent count").fullmatch(mention.text.lower()):
+        if slot == "name" and PATTERNS["agent count"].fullmatch(mention.text.lower()):
             slot, value = "choice", mention.text.split()[0]
         if domain not in self.mentioned:
             self.mentioned.append(domain)
         act_slot = MENTION_SLOTS[domain][slot]
         sentence.given.setdefault(act_slot, set()).add(value)
         if act_slot in TIMES:
-            if cue("agent limit").search(self.low, max(sentence.start, start - 12), start):
+            if PATTERNS["agent limit"].search(self.low, max(sentence.start, start - 12), start):
                 return
             if not mention.sure:
                 # If the end of the ride is unclear, use the end that has this time in the goal.
@@ -561,7 +564,7 @@ class _TurnReader:
                 return True
             start, _ = self.shown.shown_at(mention.start, mention.end)
             is_asked = ("hotel", "Type") in self.context.asked
-            if is_asked or cue("agent type is").search(self.low, 0, start):
+            if is_asked or PATTERNS["agent type is"].search(self.low, 0, start):
                 return True
             # Agents may call a guesthouse, or any place that is searched for, a hotel.
             return mention.text.lower() != GENERIC and self.statements.is_claim(
@@ -609,7 +612,7 @@ class _TurnReader:
         if has("agent any act", self.low):
             acts += (
                 Act(intent, GENERAL, NONE, NONE)
-                for intent, pattern in cues("agent act").items()
+                for intent, pattern in patterns_of("agent act").items()
                 if pattern.search(self.low)
             )
         return list(dict.fromkeys(acts))
@@ -715,7 +718,7 @@ class _TurnReader:
             }
             lacking = context.asked if has("agent no information", sentence.low) else ()
             for domain, slot in sorted(requested - informed):
-                cued = cues("agent lacks", words=True).get(slot)
+                cued = patterns_of("agent lacks").get(slot)
                 is_unknown = cued is not None and cued.search(sentence.low) is not None
                 is_unknown = is_unknown and has("agent unknown", sentence.low)
                 if is_unknown or (domain, slot) in lacking:
@@ -735,7 +738,7 @@ class _TurnReader:
                 given |= TIMES
             question = sentence.low
             is_line = lists and not given and ": " not in question
-            if is_line or (asked and cue("agent example").match(question)):
+            if is_line or (asked and PATTERNS["agent example"].match(question)):
                 # `Please tell me: - the day - the time`; `For example, the area or the price.`
                 question += "?"
             asked = has("agent asks", question)

@@ -17,7 +17,6 @@ from typing import Any
 
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, Act
 from mwzeval.multiwoz.formats.functions import BY_NAME
-from mwzeval.multiwoz.live.cues import EVERYTHING
 from mwzeval.multiwoz.live.understanding import (
     ENDS,
     BeliefState,
@@ -36,7 +35,7 @@ from mwzeval.multiwoz.schema import (
     STATE_BOOKING_SLOTS,
     VENUE_DOMAINS,
 )
-from mwzeval.multiwoz.template_system import ANSWERS
+from mwzeval.multiwoz.template_system import ANSWERS, EVERYTHING
 
 Record = Mapping[str, Any]
 Call = tuple[str, dict[str, str]]
@@ -56,12 +55,6 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     "train": ("trainid", "departure", "leaveat", "day", "destination", "arriveby"),
 }
 """The slots in an offer."""
-PLURAL = {
-    "restaurant": "restaurants",
-    "hotel": "places to stay",
-    "attraction": "attractions",
-    "train": "trains",
-}
 MOST_ASKED = 2
 """The maximum number of questions about the same slot."""
 _ALONE = re.compile(r"\bi\b")
@@ -97,7 +90,8 @@ class Response:
     def offer(self, domain: str, record: Record, count: int) -> None:
         """Recommend a venue or train, out of `count` results."""
         if count > 1:
-            values = {"count": str(count), "plural": PLURAL[domain]}
+            plural = agent_sentence("rule", f"plural {domain}", self._seed, str)
+            values = {"count": str(count), "plural": plural}
             choice = Act("Inform", domain.capitalize(), "Choice", str(count))
             self.say("several", values, [choice])
         intent = "Inform" if domain == "train" else "Recommend"

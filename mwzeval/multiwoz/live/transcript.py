@@ -6,15 +6,11 @@ ignored: file checks report them, and a call of an unknown function has no effec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import starmap
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import ChatMessage
-from mwzeval.files.downloads import embedded
-from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import Conversation
@@ -28,14 +24,10 @@ from mwzeval.multiwoz.words.delexicalize import Delexicalizer, with_numbers_of_t
 from mwzeval.multiwoz.words.names import with_unknown_names
 from mwzeval.multiwoz.words.recognition import YES
 from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.vocabulary import PATTERNS, domain_words, has
 from mwzeval.scores.findings import Findings
 
 TAXI, HOTEL = "taxi", "hotel"
-_DOMAIN_WORDS = re.compile(
-    r"\b(?:"
-    + "|".join(starmap("(?P<{}>{})".format, table_rows(embedded("live", "domain_words.tsv"), 2)))
-    + r")\b"
-)
 CONSTRAINTS = {
     **{
         domain: frozenset(slots) - {"address", "phone", "postcode", "price", "duration"}
@@ -44,12 +36,6 @@ CONSTRAINTS = {
     TAXI: frozenset({"departure", "destination", "leaveat", "arriveby"}),
 }
 """Maps a domain to the slots that users choose by."""
-_AMENITY = re.compile(r"\b(?:wi-?\s?fi|internet|wireless|(?P<parking>parking))\b", re.IGNORECASE)
-_UNWISHED = re.compile(
-    r"\b(?:does|do they|has it|no|not|without|neither|nor|matter|care|mind)\b|n['’]?t\b",
-    re.IGNORECASE,
-)
-"""Cues for sentences in which the user asks about an amenity or does not wish for it."""
 OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number": "reference"}
 """Maps slot names in booking records of other programs to mwzeval's names."""
 
@@ -174,7 +160,9 @@ def _calls(turn: Mapping[str, Any]) -> tuple[FunctionCall, ...]:
 
 def domains_in(text: str) -> tuple[str, ...]:
     """Return the domains of a text in order of mention, but a taxi ride always first."""
-    found = dict.fromkeys(str(match.lastgroup) for match in _DOMAIN_WORDS.finditer(text.lower()))
+    found = dict.fromkeys(
+        str(match.lastgroup) for match in domain_words("judge domain").finditer(text.lower())
+    )
     return tuple(sorted(found, key=lambda domain: domain != TAXI))
 
 
@@ -271,6 +259,6 @@ def _wishes(
 def _amenities(text: str) -> Iterator[tuple[str, str]]:
     """Yield the hotel amenities that a user wishes for, which the claim patterns do not cover."""
     for sentence in SENTENCE.finditer(text):
-        if not _UNWISHED.search(sentence[0]):
-            for match in _AMENITY.finditer(sentence[0]):
+        if not has("user wishes for none", sentence[0]):
+            for match in PATTERNS["user amenity"].finditer(sentence[0]):
                 yield ("parking" if match["parking"] else "internet"), YES

@@ -11,25 +11,27 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.live.cues import (
+from mwzeval.multiwoz.schema import DONTCARE, FLAG_SLOTS, JOURNEYS, SERVICES, STATE_BOOKING_SLOTS
+from mwzeval.multiwoz.template_system import (
+    ANSWERS,
     EVERYTHING,
-    JOURNEYS,
-    cue,
-    cues,
-    has,
-    meaning,
+    MEANT_BY_PRICE,
     requested_slots,
-    word_list,
 )
-from mwzeval.multiwoz.schema import DONTCARE, FLAG_SLOTS, SERVICES, STATE_BOOKING_SLOTS
-from mwzeval.multiwoz.template_system import ANSWERS, MEANT_BY_PRICE
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.numbers import clock, number_at, train_at
 from mwzeval.multiwoz.words.text import WORD, Tokens, fold
-from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS
+from mwzeval.multiwoz.words.vocabulary import (
+    PATTERNS,
+    SPELLINGS,
+    WORDS,
+    domain_words,
+    has,
+    has_any,
+    patterns_of,
+)
 
 SHARED: Mapping[str, tuple[str, ...]] = {
     "area": ("restaurant", "hotel", "attraction"),
@@ -184,7 +186,7 @@ class Vocabulary:
         `known_names` are names of venues in earlier turns, which a text may shorten.
         """
         done = 0
-        begins, spelled_out = self.gazetteer.begins, word_list("user words spelled out")
+        begins, spelled_out = self.gazetteer.begins, WORDS["user words spelled out"]
         for index, word in enumerate(tokens.words):
             if index < done:
                 continue
@@ -209,7 +211,7 @@ class Vocabulary:
                 named = tuple(value for value in values if value in known_names)
                 key = "user words calling" if longest.after - index > 1 else "user words naming"
                 before = tokens.words[max(0, index - 2) : index]
-                values = named or (() if word_list(key).isdisjoint(before) else values[:1])
+                values = named or (values[:1] if has_any(key, before) else ())
                 slot = "name"
             if slot in _FOUND_SLOTS and values:
                 return Span(slot, values, index, longest.after)
@@ -238,7 +240,7 @@ def _number(tokens: Tokens, index: int) -> Span | None:
         return Span("trainid", (f"TR{digits}",), index, index + 1)
     if word == "noon":
         return Span("time", ("12:00",), index, index + 1)
-    if word in word_list("user words spelled out"):
+    if word in WORDS["user words spelled out"]:
         return Span("people", ("1",), index, index + 1)
     number = number_at(tokens, index)
     if number is not None and number.slot == "time":
@@ -252,7 +254,7 @@ def _number(tokens: Tokens, index: int) -> Span | None:
         return Span(number.slot, value, index, number.token_end)
     before, following = words[max(0, index - 2) : index], words[index + 1 : index + 3]
     are_people = (
-        not word_list("user words traveller").isdisjoint(following)
+        has_any("user words traveller", following)
         or has("user party of", " ".join(before))
         or has("user of party", " ".join(following))
     )
@@ -274,17 +276,6 @@ def understand(text: str, vocabulary: Vocabulary, state: BeliefState) -> UserTur
     asked = [domain for domain, _ in turn.requests]
     turn.domains = list(dict.fromkeys((*turn.domains, *asked, *turn.books)))
     return turn
-
-
-@cache
-def _domain_words() -> re.Pattern[str]:
-    """Return a regex for words that name domains; the matching group has the name of the domain."""
-    more = cues("user domain+")
-    groups = (
-        f"(?P<{domain}>{'|'.join(p.pattern for p in (cued, more.get(domain)) if p)})"
-        for domain, cued in cues("user domain").items()
-    )
-    return re.compile("|".join([r"\btrain stations?\b", *groups]))
 
 
 class _Reader:
@@ -318,15 +309,15 @@ class _Reader:
         self.low = low = self.tokens.low[self.starts[0] : self.tokens.end(after - 1)]
         self.spans = [span for span in self.all_spans if first <= span.first < after]
         self.slots = {span.slot for span in self.spans}
-        self.same = list(cue("user same").finditer(low))
+        self.same = list(PATTERNS["user same"].finditer(low))
         names = [range(span.first, span.after) for span in self.spans if span.slot == "name"]
         self.topics: list[tuple[int, str]] = []
-        for match in _domain_words().finditer(low):
+        for match in domain_words("user topic").finditer(low):
             index = self._index(match.start())
             in_name = any(index in name for name in names)
             is_other = any(same.start() <= match.start() < same.end() for same in self.same)
-            if match.lastgroup and not in_name and not is_other:
-                self.topics.append((index, match.lastgroup))
+            if not (in_name or is_other):
+                self.topics.append((index, str(match.lastgroup)))
         topics = [domain for _, domain in self.topics]
         self.ride = self._ride(topics)
         turn, state = self.turn, self.state
@@ -412,13 +403,13 @@ class _Reader:
         if department is not None and "hospital" in about:
             yield Constraint("hospital", "department", department)
         if self.slots.isdisjoint(("food", "name")):
-            for match in cue("user unknown food").finditer(self.low):
-                known = word_list("user words no food").union(self.vocabulary.gazetteer.words)
+            for match in PATTERNS["user unknown food"].finditer(self.low):
+                known = WORDS["user words no food"].union(self.vocabulary.gazetteer.words)
                 if known.isdisjoint(match["food"].split()):
                     yield Constraint("restaurant", "food", match["food"])
         if self.ride is None and "name" not in self.slots:
             # A venue whose name is not in the database.
-            called = cue("user called").search(self.low)
+            called = PATTERNS["user called"].search(self.low)
             domain = self._domain("name", self.first)
             if called is not None and domain is not None:
                 yield Constraint(domain, "name", called["name"])
@@ -452,7 +443,7 @@ class _Reader:
         if asked and len(span.values[0]) < 3:
             return Constraint(*asked[0], span.values[0])
         following = self.words[span.after] if span.after < len(self.words) else "."
-        is_party = following in word_list("user words behind people")
+        is_party = following in WORDS["user words behind people"]
         if is_party and span.first and self.words[span.first - 1] == "for":
             return self._booking(span._replace(slot="people"))
         return None
@@ -473,7 +464,7 @@ class _Reader:
             or before in ("that", "this", "my")
             or "name" in self.slots
             or "or" in (*words[-2:], *following)
-            or not word_list("user words negation").isdisjoint(words)
+            or has_any("user words negation", words)
         )
         if is_meant and (self._is_hotel(before) if kind == "hotel" else before != "the"):
             return Constraint("hotel", "type", kind)
@@ -499,7 +490,7 @@ class _Reader:
         is_sure = has("user requires", self.low) and not has("user knows whether", self.low)
         if asks and "hotel" in self.state.offered and not is_sure:
             return None
-        clause = cue("user next clause").split(self._around(span)[0])[-1]
+        clause = PATTERNS["user next clause"].split(self._around(span)[0])[-1]
         value = "no" if has("user negation", clause) and " pay" not in clause else "yes"
         value = DONTCARE if has("user does not care", clause) else value
         return Constraint("hotel", span.slot, value)
@@ -555,9 +546,11 @@ class _Reader:
     def _same_as_elsewhere(self) -> Iterator[Constraint]:
         """Yield constraints that repeat a value of another domain (by default the latest one)."""
         for match in self.same:
-            other = meaning("user place", match["domain"]) if match["domain"] else None
+            other = _meaning("user place", match["domain"]) if match["domain"] else None
             for phrase in filter(None, (match["what"], match["more"])):
-                alike = (slot for slot, cued in cues("user same as").items() if cued.match(phrase))
+                alike = (
+                    slot for slot, cued in patterns_of("user same as").items() if cued.match(phrase)
+                )
                 slot = next(alike, "area")
                 domain = self._domain(slot, self.first)
                 if domain == other or domain is None:
@@ -583,7 +576,7 @@ class _Reader:
         """Yield the slots for which the user has no preference."""
         if not has("user does not care", self.low):
             return
-        named = [slot for slot, cued in cues("user slot").items() if cued.search(self.low)]
+        named = [slot for slot, cued in patterns_of("user slot").items() if cued.search(self.low)]
         asked = self.state.asked
         meant: list[tuple[str | None, str]] = [
             pair for pair in asked if not named or plain(pair[1]) in named
@@ -630,9 +623,9 @@ class _Reader:
                     value = f"{value} {' '.join(_STATION)}"
                 yield span.first, value
         if ride == "taxi":
-            for match in cue("user the place").finditer(self.low):
+            for match in PATTERNS["user the place"].finditer(self.low):
                 if match["place"] != "place":
-                    domain = meaning("user ride to", match["place"]) or "attraction"
+                    domain = _meaning("user ride to", match["place"]) or "attraction"
                     name = self.state.value(domain, "name")
                     index = self._index(match.start())
                     if name is not None and taken.isdisjoint((index, index + 1)):
@@ -642,10 +635,10 @@ class _Reader:
         """Return `departure` or `destination` for a place, based on nearby words, or None."""
         words = self.words[max(self.first, first - _FAR) : first]
         for number, word in enumerate(reversed(words)):
-            if word in word_list("user words from"):
+            if word in WORDS["user words from"]:
                 return DEPARTURE
             # "between Ely and Norwich", "a train for Ely"
-            if word in word_list("user words to") or (number == 0 and word == "for"):
+            if word in WORDS["user words to"] or (number == 0 and word == "for"):
                 return DESTINATION
             if number == 0 and word == "and" and DEPARTURE in known:
                 return DESTINATION
@@ -661,11 +654,11 @@ class _Reader:
     def _add_unknown(self, ends: dict[str, str], asked: Sequence[str]) -> None:
         """Add a departure or destination that is not in the database."""
         for end in ENDS:
-            match = cue(f"user free {end}").search(self.low) if end not in ends else None
+            match = PATTERNS[f"user free {end}"].search(self.low) if end not in ends else None
             if match and _is_place(match["place"]):
                 ends[end] = match["place"].removeprefix("the ").strip()
         if len(asked) == 1 and not ends:
-            text = cue("user before place").sub("", self.low).strip(" .,!?")
+            text = PATTERNS["user before place"].sub("", self.low).strip(" .,!?")
             if _is_place(text) and len(text.split()) < 7:
                 ends[asked[0]] = text
 
@@ -681,6 +674,11 @@ _READERS: Mapping[str, Callable[[_Reader, Span], Constraint | None]] = {
 """Maps the slot of a value to its parser; other values are constraints on their own slot."""
 
 
+def _meaning(kind: str, word: str) -> str | None:
+    """Return the rest of the name of the expression of this kind that a whole word matches."""
+    return next((name for name, cued in patterns_of(kind).items() if cued.fullmatch(word)), None)
+
+
 def _state_slot(domain: str, slot: str) -> str:
     """Return the name of a slot in states, where slots of bookings have a prefix."""
     is_search = slot in ("area", "pricerange") or (domain, slot) == ("train", "day")
@@ -690,7 +688,7 @@ def _state_slot(domain: str, slot: str) -> str:
 def _time_slot(before: str, behind: str) -> str | None:
     """Return `arriveby` or `leaveat` for a time, based on the words around it, or None."""
     last = {
-        slot: max((match.start() for match in cue(key).finditer(before)), default=-1)
+        slot: max((match.start() for match in PATTERNS[key].finditer(before)), default=-1)
         for slot, key in (("arriveby", "user arrives"), ("leaveat", "user leaves"))
     }
     if last["arriveby"] != last["leaveat"]:

@@ -18,8 +18,6 @@ from typing import Any
 
 from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
 from mwzeval.conversation.models import DONE
-from mwzeval.files.downloads import embedded
-from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database import comparable
@@ -41,6 +39,7 @@ from mwzeval.multiwoz.schema import (
 )
 from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
+from mwzeval.multiwoz.words.vocabulary import keyed_rows
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
 _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}
@@ -68,7 +67,7 @@ _SPELLED: Mapping[str, Callable[[str], str]] = {
 _FACILITIES = {"internet": (" internet ", " wifi ", " wi fi "), "parking": (" parking ",)}
 """Maps a facility to the folded words that ask for it."""
 _ASKED_WITH = {
-    slot: words.split() for slot, words in table_rows(embedded("live", "asked_with.tsv"), 2)
+    slot: words.split() for slot, (words,) in keyed_rows("live", "asked_with.tsv").items()
 }
 """Maps a slot to words that ask for it, in addition to its name."""
 

@@ -31,8 +31,8 @@ from mwzeval.multiwoz.acts import (
     SLIP,
     Act,
 )
-from mwzeval.multiwoz.live.cues import keyed_lines
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAME_SLOTS, UNKNOWN_VALUES
+from mwzeval.multiwoz.words.vocabulary import keyed_rows
 
 Values = Mapping[str, str]
 """Maps slots, spelled as in acts, to values."""
@@ -117,14 +117,14 @@ def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 def agent_sentence(agent: str, what: str, seed: str, value: Callable[[str], str]) -> str:
     """Return a sentence with the values of its slots; the wording depends only on `seed`."""
-    table = keyed_lines(AGENTS)
+    table = keyed_rows("live", AGENTS)
     wordings = table.get(f"{agent} {what}") or table[what]
     return filled(wordings[zlib.crc32(f"{seed} {what}".encode()) % len(wordings)], value)
 
 
 def details(row: Mapping[str, Any], slots: Iterable[str], value: Callable[[str], str]) -> str:
     """Return the values of a database row for some slots, as one sentence."""
-    table = keyed_lines(AGENTS)
+    table = keyed_rows("live", AGENTS)
     clauses = []
     for slot in slots:
         known = row.get(slot)
@@ -168,7 +168,7 @@ class _Turn(ABC):
 
     def __init__(self, rng: Random) -> None:
         self.sentences: list[str] = []
-        self._wordings = keyed_lines("wordings.tsv")
+        self._wordings = keyed_rows("live", "wordings.tsv")
         self._rng = rng
 
     def text(self, acts: Sequence[Act]) -> str:

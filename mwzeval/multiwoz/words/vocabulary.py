@@ -1,6 +1,9 @@
-"""The usual spellings of the database's values, and the words with which values are recognized.
+"""Spellings of the database's values, and words and expressions with which texts are read.
 
-`data/words/` has the spellings of values, named lists of words, and regular expressions.
+`data/words/` has the spellings of values, named lists of words, and two tables of regular
+expressions: `patterns.tsv` for values and claims, `cues.tsv` for the messages of live dialogues. In
+`cues.tsv`, names with the prefix `agent` are for utterances of agents, which users read, and names
+with the prefix `user` for utterances of users, which agents read.
 """
 
 from __future__ import annotations
@@ -16,12 +19,18 @@ from mwzeval.multiwoz.schema import VENUE_DOMAINS
 Words = tuple[str, ...]
 
 
-def _read_lists() -> dict[str, list[str]]:
-    lists: dict[str, list[str]] = {}
-    for key, text in table_rows(embedded("words", "lists.tsv"), 2):
-        # Phrases contain commas as separators, words do not.
-        lists.setdefault(key, []).extend(text.split(", ") if ", " in text else text.split())
-    return lists
+@lru_cache(maxsize=16)
+def keyed_rows(*table: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the texts of a table with two columns by key. Raises `DataError` if it is damaged."""
+    rows: dict[str, list[str]] = {}
+    for key, text in table_rows(embedded(*table), 2):
+        rows.setdefault(key, []).append(text)
+    return {key: tuple(texts) for key, texts in rows.items()}
+
+
+def _split(text: str) -> list[str]:
+    """Return the entries of a list: phrases contain commas as separators, words do not."""
+    return text.split(", ") if ", " in text else text.split()
 
 
 def _read_spellings() -> dict[str, dict[str, list[str]]]:
@@ -42,29 +51,48 @@ class _Patterns(dict[str, re.Pattern[str]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._alternatives: dict[str, list[str]] = {}
-        for key, expression in table_rows(embedded("words", "patterns.tsv"), 2):
-            self._alternatives.setdefault(key, []).append(expression)
+        self.rows = {**keyed_rows("words", "patterns.tsv"), **keyed_rows("words", "cues.tsv")}
 
-    def __missing__(self, key: str) -> re.Pattern[str]:
-        self[key] = pattern = re.compile("|".join(map(self._whole, self._alternatives[key])))
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        self[name] = pattern = re.compile("|".join(map(self._whole, self.rows[name])))
         return pattern
 
     def _whole(self, expression: str) -> str:
         return re.sub("%([a-z -]+)%", lambda part: self._part(part[1]), expression)
 
-    def _part(self, key: str) -> str:
-        alternatives = self._alternatives.get(key) or LISTS[key]
-        return f"(?:{'|'.join(map(self._whole, alternatives))})"
+    def _part(self, name: str) -> str:
+        return f"(?:{'|'.join(map(self._whole, self.rows.get(name) or LISTS[name]))})"
 
 
-LISTS: Mapping[str, list[str]] = _read_lists()
+LISTS: Mapping[str, list[str]] = {
+    key: [entry for text in texts for entry in _split(text)]
+    for key, texts in keyed_rows("words", "lists.tsv").items()
+}
 """Name of a list → its words or phrases, in order."""
 WORDS: Mapping[str, frozenset[str]] = {key: frozenset(words) for key, words in LISTS.items()}
 SPELLINGS: Mapping[str, Mapping[str, list[str]]] = _read_spellings()
 """Slot → value in the database's spelling → its other spellings."""
-PATTERNS: Mapping[str, re.Pattern[str]] = _Patterns()
+PATTERNS = _Patterns()
 """Name → regular expression. Without `(?i)`, it applies to text in lower case or to capitals."""
+
+
+def has(name: str, text: str) -> bool:
+    """Return whether a text matches the expression with this name anywhere."""
+    return PATTERNS[name].search(text) is not None
+
+
+@lru_cache(maxsize=256)
+def patterns_of(kind: str) -> Mapping[str, re.Pattern[str]]:
+    """Return the expressions whose names begin with a kind, by the rest of their names."""
+    names = [name for name in PATTERNS.rows if name.startswith(f"{kind} ")]
+    return {name.removeprefix(f"{kind} "): PATTERNS[name] for name in names}
+
+
+@lru_cache(maxsize=16)
+def domain_words(kind: str) -> re.Pattern[str]:
+    """Return one expression for the words of all domains; the matching group is the domain."""
+    groups = (f"(?P<{domain}>{words.pattern})" for domain, words in patterns_of(kind).items())
+    return re.compile("|".join(groups))
 
 
 def has_any(key: str, words: Iterable[str]) -> bool:

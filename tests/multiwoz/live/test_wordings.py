@@ -18,7 +18,6 @@ from mwzeval.multiwoz.acts import (
     Act,
     giving_up,
 )
-from mwzeval.multiwoz.live.cues import keyed_lines, user_domains
 from mwzeval.multiwoz.live.user import SAME_VALUE
 from mwzeval.multiwoz.live.wordings import (
     begun_small,
@@ -28,6 +27,8 @@ from mwzeval.multiwoz.live.wordings import (
     system_text,
     user_text,
 )
+from mwzeval.multiwoz.template_system import user_domains
+from mwzeval.multiwoz.words.vocabulary import keyed_rows
 from tests.multiwoz.convlab.records import acts, golden
 
 USER, SYSTEM = user_text, system_text
@@ -230,6 +231,6 @@ def test_parts_of_sentences() -> None:
 
 def test_no_sentence_begins_with_a_value() -> None:
     """It would get a capital letter, and be another value."""
-    for key, wordings in keyed_lines("wordings.tsv").items():
+    for key, wordings in keyed_rows("live", "wordings.tsv").items():
         if key.startswith(("user", "system")) and not key.startswith("system tells"):
             assert not any(wording.startswith("{") for wording in wordings), key

@@ -11,7 +11,6 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
-from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from mwzeval.multiwoz.words.vocabulary import (
     LISTS,
     PATTERNS,
@@ -22,20 +21,21 @@ from tests.places import ROOT
 def test_lists_and_expressions_are_those_that_are_used() -> None:
     """A mistyped name would fail only where it is looked up."""
     source = "".join(path.read_text() for path in (ROOT / "mwzeval/multiwoz").rglob("*.py"))
-    rows = list(table_rows(embedded("words", "patterns.tsv"), 2))
-    parts = {part for _, row in rows for part in re.findall("%([a-z -]+)%", row)}
-    expressions = {key for key, _ in rows}
-    assert {*re.findall(r'\bPATTERNS\["([^"]+)"\]', source)} <= expressions
+    assert {*re.findall(r'\b(?:PATTERNS\[|has\()"([^"]+)"', source)} <= PATTERNS.rows.keys()
     assert {*re.findall(r'\b(?:WORDS\[|LISTS\[|has_any\()"([^"]+)"', source)} <= LISTS.keys()
-    used = parts.union(*(re.findall('"([^"{]+)', line) for line in source.splitlines()))
-    # Names of lists and expressions for a domain end with it: f"kinds of {domain}s".
+    rows = [row for rows in PATTERNS.rows.values() for row in rows]
+    used = {part for row in rows for part in re.findall("%([a-z -]+)%", row)}
+    used = used.union(*(re.findall('"([^"{]+)', line) for line in source.splitlines()))
+    used = {name.strip() for name in used}
+    # Some names are looked up by their first words: f"kinds of {domain}s".
     unused = {
-        key
-        for key in (*expressions, *LISTS)
-        if key not in used and not any(key.startswith(word) for word in used if " of " in word)
+        name
+        for name in (*PATTERNS.rows, *LISTS)
+        if name not in used
+        and used.isdisjoint(" ".join(name.split()[:count]) for count in range(2, 5))
     }
-    assert unused == {f"last words of {domain}s" for domain in VENUE_DOMAINS}
-    assert all(PATTERNS[key] for key in expressions)
+    assert unused == set()
+    assert all(PATTERNS[name] for name in PATTERNS.rows)
 
 
 @pytest.mark.parametrize("row", ["area\tnorth", "area\t\tnorth", "area\tnorth\tnorth\t", "area"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from random import Random
 from typing import Any
 
@@ -19,11 +19,10 @@ from mwzeval.conversation.agents import MakeUser
 from mwzeval.conversation.messages import MEANT, AgentTurn, Utterance, user_message
 from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.database import Row
-from mwzeval.multiwoz.live.cues import keyed_lines
 from mwzeval.multiwoz.live.stress.conditions import Conditions, Stress, table
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
-from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS
+from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS, keyed_rows
 
 ATTEMPTS = 5
 """The number of alterations of a word or name that are tried; otherwise it stays."""
@@ -75,7 +74,7 @@ def _homophones() -> Mapping[str, str]:
 
 @lru_cache(maxsize=2**4)
 def _pattern(kind: str, pattern: str) -> re.Pattern[str]:
-    texts = sorted(keyed_lines("stress/openers.tsv")[kind], key=len, reverse=True)
+    texts = sorted(keyed_rows("live", "stress", "openers.tsv")[kind], key=len, reverse=True)
     return re.compile(pattern.format("|".join(map(re.escape, texts))), re.IGNORECASE)
 
 
@@ -136,8 +135,8 @@ class Noise:
         values = _words(value for column, value in texts if column != "introduction")
         values |= _words(value for slot in SPELLINGS.values() for value in slot)
         values |= {*LISTS["numbers"], *LISTS["tens"]}
-        wordings = _words(line for lines in keyed_lines("wordings.tsv").values() for line in lines)
-        self._known = values | wordings | _words(value for _, value in texts)
+        lines = chain.from_iterable(keyed_rows("live", "wordings.tsv").values())
+        self._known = values | _words(lines) | _words(value for _, value in texts)
         self._values: dict[str, list[str]] = {}
         """Maps words without up to `MOST_EDITS` of their letters to these words."""
         for word in values:

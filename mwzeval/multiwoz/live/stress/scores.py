@@ -21,7 +21,6 @@ from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, Records, wish_for
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
-from mwzeval.multiwoz.live.cues import has
 from mwzeval.multiwoz.live.judge import SUCCESS
 from mwzeval.multiwoz.live.modalities import Modality
 from mwzeval.multiwoz.live.stress.conditions import CHANGES, LAYERS, STRESS, TOOL_FAULTS
@@ -31,6 +30,7 @@ from mwzeval.multiwoz.live.wordings import is_same
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAMED_BY
 from mwzeval.multiwoz.scoring.goal_success import Rates
+from mwzeval.multiwoz.words.vocabulary import has
 from mwzeval.scores.explanation import Explanation, Fact, Reason
 from mwzeval.scores.findings import LIST, OBJECT
 from mwzeval.scores.score import WHOLE

@@ -17,7 +17,6 @@ from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.live.cues import keyed_lines
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.rule_agent import RuleAgent
 from mwzeval.multiwoz.live.stress.conditions import (
@@ -32,7 +31,7 @@ from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from mwzeval.multiwoz.words.numbers import amount
-from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS
+from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS, keyed_rows, patterns_of
 from tests.multiwoz.live.written_runs import town
 from tests.places import shared
 
@@ -80,8 +79,8 @@ def test_word_tables_have_no_values() -> None:
         Levenshtein.distance(*pair) <= MOST_EDITS for pair in (*pairs, *table("phonetic.tsv", 2))
     )
     fields = {column for rows in sample_tables().values() for row in rows for column in row}
-    domains = " ".join(text for lines in keyed_lines("domain_words.tsv").values() for text in lines)
-    said = " ".join(text for lines in keyed_lines("wordings.tsv").values() for text in lines)
+    domains = " ".join(words.pattern for words in patterns_of("judge domain").values())
+    said = " ".join(text for lines in keyed_rows("live", "wordings.tsv").values() for text in lines)
     words = re.findall(r"[a-z']+", " ".join((*values, *fields, domains)).lower())
     meaning = {word for word in words if len(word) > 3} - set(re.findall(r"[a-z']+", said.lower()))
     meaning |= {*sample_tables(), *fields, *values}
