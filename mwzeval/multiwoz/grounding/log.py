@@ -14,7 +14,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -47,12 +47,11 @@ Record = Mapping[str, str]
 """An object that a tool returned: slot → value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Returned:
     """The result of a call.
 
-    `count` is the number of venues, None if unknown. `codes` are the letters and digits of the
-    result in capitals, separated by spaces. `is_whole` is False for a truncated result.
+    `count` is the number of venues, None if unknown. `is_whole` is False for a truncated result.
     """
 
     call: FunctionCall
@@ -61,12 +60,19 @@ class Returned:
     records: tuple[Record, ...]
     count: int | None
     has_failed: bool
-    codes: str
     is_whole: bool
+
+    @cached_property
+    def _codes(self) -> str:
+        """The letters and digits of the result in capitals, separated by spaces."""
+        result = self.call.result
+        text = result if isinstance(result, str) else " ".join(_texts(result))
+        text = PATTERNS["escaped signs"].sub(" ", text)
+        return f" {_code(text)} "
 
     def has_code(self, code: str) -> bool:
         """Return whether the result contains a booking reference in any spelling."""
-        return f" {_code(code)} " in self.codes
+        return f" {_code(code)} " in self._codes
 
 
 def returned_by(call: FunctionCall) -> Returned | None:
@@ -77,8 +83,6 @@ def returned_by(call: FunctionCall) -> Returned | None:
     is_whole, values = True, [call.result]
     if isinstance(call.result, str):
         is_whole, values = _parsed(call.result)
-    text = call.result if isinstance(call.result, str) else " ".join(_texts(call.result))
-    text = PATTERNS["escaped signs"].sub(" ", text)
     return Returned(
         call=call,
         domain=function.domain,
@@ -86,7 +90,6 @@ def returned_by(call: FunctionCall) -> Returned | None:
         records=tuple(_records(values, call.slots)),
         count=_count(values[0], call.slots) if is_whole and values else None,
         has_failed=any(map(_has_failed, values)),
-        codes=f" {_code(text)} ",
         is_whole=is_whole,
     )
 

@@ -22,14 +22,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import TOOL_ROLE, ChatMessage
-from mwzeval.errors import InputError
-from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
+from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
+from mwzeval.multiwoz.predictions.reading import FunctionCall
 from mwzeval.multiwoz.schema import (
     ACT_BOOKING_SLOTS,
     ADDED_FIELDS,
@@ -139,23 +138,8 @@ class ReadingContext:
         return value
 
 
-class CallOutcome(NamedTuple):
-    """A tool call with its domain and result.
-
-    `found` is the number of venues, None if it is unknown; `names` are the names of the listed
-    venues. `reference` is "" unless a booking was made.
-    """
-
-    kind: str
-    domain: str
-    found: int | None
-    booked: bool
-    reference: str
-    names: tuple[str, ...]
-
-
-def call_outcomes(messages: Iterable[ChatMessage]) -> list[CallOutcome]:
-    """Return the calls of known tools in the messages of a turn."""
+def tool_results(messages: Iterable[ChatMessage]) -> list[Returned]:
+    """Return the results of the calls of known tools in the messages of a turn."""
     messages = tuple(messages)
     results = {
         str(result.call_id): result.value
@@ -163,36 +147,12 @@ def call_outcomes(messages: Iterable[ChatMessage]) -> list[CallOutcome]:
         if message.role == TOOL_ROLE
         for result in message.results
     }
-    return [
-        _outcome(call.name, results.get(str(call.id)))
+    called = (
+        FunctionCall(str(call.name), {}, results.get(str(call.id)))
         for message in messages
         for call in message.calls
-        if isinstance(call.name, str) and call.name in BY_NAME
-    ]
-
-
-def _outcome(name: str, result: Any) -> CallOutcome:
-    if isinstance(result, str):
-        try:
-            result = parse_json(result, "result")
-        except InputError:
-            result = None
-    known = result if isinstance(result, Mapping) else {}
-    count, rows = known.get("count"), known.get("results")
-    booked = known.get("status") == "booked"
-    names = [
-        row.get("name")
-        for row in (rows if isinstance(rows, list | tuple) else ())
-        if isinstance(row, Mapping)
-    ]
-    return CallOutcome(
-        kind=BY_NAME[name].kind,
-        domain=BY_NAME[name].domain,
-        found=count if type(count) is int else None,
-        booked=booked,
-        reference=str(known.get("reference", "")) if booked else "",
-        names=tuple(name for name in names if isinstance(name, str)),
     )
+    return [*filter(None, map(returned_by, called))]
 
 
 def _spelled(mention: Mention) -> str:
@@ -276,11 +236,11 @@ class AgentReader:
         return self._delexicalizer.read(text, Context(self._delexicalizer.gazetteer))
 
     def acts_of(
-        self, text: str, context: ReadingContext, calls: Sequence[CallOutcome] = ()
+        self, text: str, context: ReadingContext, calls: Sequence[Returned] = ()
     ) -> list[Act]:
         """Return the acts of an agent turn; empty if the text has no known meaning.
 
-        `calls` are the calls of the turn. The context is updated with the names in the turn.
+        `calls` are the results of its calls. The context is updated with the names in the turn.
         """
         called = [call.domain for call in reversed(calls) if call.domain in context.domains]
         before = (context.domain,) if context.domain else ()
@@ -288,7 +248,9 @@ class AgentReader:
         context.words.turn(context.state, tuple(dict.fromkeys((*called[:1], *before))))
         for call in calls:
             # If a tool returned a name that is also a common word, the word is that name.
-            context.words.names.update(name.lower() for name in call.names)
+            if not call.is_booking:
+                names = (record["name"] for record in call.records if "name" in record)
+                context.words.names.update(map(str.lower, names))
         mentions = self._delexicalizer.read(text, context.words)
         if self._word_names:
             mentions += [
@@ -431,7 +393,7 @@ class _TurnReader:
         self,
         response: str,
         mentions: Sequence[Mention],
-        calls: Sequence[CallOutcome],
+        calls: Sequence[Returned],
         focus: Sequence[str],
         context: ReadingContext,
     ) -> None:
@@ -576,7 +538,7 @@ class _TurnReader:
 
     def _domain_of_reference(self, mention: Mention, code: str, sentence: Sentence) -> str:
         for call in self.calls:
-            if call.reference and call.reference.lower() == code.lower():
+            if call.is_booking and call.has_code(code):
                 return call.domain
         about = sentence.topics or self.mentioned[-1:]
         is_booking = sentence.booked or not about or not ACT_BOOKING_SLOTS.keys().isdisjoint(about)
@@ -635,10 +597,10 @@ class _TurnReader:
                 yield domain
         # The text need not mention the domain in which nothing was found.
         if any(sentence.denies for sentence in self.sentences):
-            last = {call.domain: call for call in self.calls if call.kind == "find"}
+            last = {call.domain: call for call in self.calls if not call.is_booking}
             named = {value.domain for value in self.values if value.slot in ("Name", "Id")}
             for domain, call in last.items():
-                if call.found == 0 and domain in self.context.domains and domain not in named:
+                if call.count == 0 and domain in self.context.domains and domain not in named:
                     yield domain
 
     def _searched(self, sentence: Sentence) -> str:
@@ -756,7 +718,7 @@ class _TurnReader:
     def _booked(self) -> dict[str, str]:
         """Return a mapping domain → reference for the bookings made, "" without a reference."""
         booked = {domain: code for code, domain in self.references if domain}
-        made = [call.domain for call in self.calls if call.booked]
+        made = [call.domain for call in self.calls if call.is_booking and not call.has_failed]
         for sentence in self.sentences:
             if sentence.booked and not self.references and "taxi" not in sentence.topics:
                 likely = (*made, *sentence.topics, *sentence.domains, *self.focus)
@@ -792,7 +754,7 @@ class _TurnReader:
                 yield Act("Book", BOOKING, slot, self.context.spelled(last, slot.lower(), value))
 
     def _fails_to_book(self) -> bool:
-        failed = any(call.kind == "book" and not call.booked for call in self.calls)
+        failed = any(call.is_booking and call.has_failed for call in self.calls)
         return any(
             sentence.unbooked
             or (sentence.unavailable and self._is_about_booking(sentence))
@@ -809,6 +771,6 @@ class _TurnReader:
         slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}
         return (
             bool(sentence.details)
-            or any(call.kind == "book" and call.domain == domain for call in self.calls)
+            or any(call.is_booking and call.domain == domain for call in self.calls)
             or not slots.isdisjoint(self.context.state.get(domain, {}))
         )

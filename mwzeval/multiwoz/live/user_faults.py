@@ -25,7 +25,7 @@ from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, Goal, b
 from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.live.judge import mention_slot, requested_slots
-from mwzeval.multiwoz.live.reading import MENTION_SLOTS, AgentReader, call_outcomes
+from mwzeval.multiwoz.live.reading import MENTION_SLOTS, AgentReader, tool_results
 from mwzeval.multiwoz.live.user import TELLING, fits, heard_acts
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed
@@ -358,14 +358,16 @@ class _Expressed:
     def hear(self, messages: AgentMessages) -> None:
         text = "\n".join(filter(None, _texts_of(messages)))
         mentions = self._note(text)
-        calls = call_outcomes(messages)
+        calls = tool_results(messages)
         acts = self._reader.acts_of(text, self._context, calls)
         for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
             if act.intent in TELLING and act.value:
                 self.informed.add((act.domain, mention_slot(act.slot)))
             if act.intent in BOOKING:
                 self.booked.add(act.domain)
-        self.booked.update(call.domain for call in calls if call.booked and text)
+        if text:
+            made = (call for call in calls if call.is_booking and not call.has_failed)
+            self.booked.update(call.domain for call in made)
         for mention in mentions:
             self.informed.update(self._slots_of(mention))
 

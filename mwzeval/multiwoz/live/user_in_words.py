@@ -10,7 +10,7 @@ from mwzeval.conversation.models import DONE, GIVES_UP
 from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.acts import Act, goal_slot
 from mwzeval.multiwoz.goals.goal import begun, wish_for
-from mwzeval.multiwoz.live.reading import AgentReader, call_outcomes
+from mwzeval.multiwoz.live.reading import AgentReader, tool_results
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.multiwoz.live.wordings import is_same, user_text
 
@@ -56,7 +56,7 @@ class UserInWords:
     def answer(self, heard: AgentTurn, /) -> str:
         """Return the user's reply to a turn of the agent."""
         messages = read_messages(heard.messages)
-        understood = self._reader.acts_of(heard.text, self._context, call_outcomes(messages))
+        understood = self._reader.acts_of(heard.text, self._context, tool_results(messages))
         self._understood.append(understood)
         self._messages += messages
         return self._say(self._user.answer(understood))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mwzeval.conversation.messages import read_messages
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goal import begun
-from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext, call_outcomes
+from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext, tool_results
 from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
 
@@ -57,7 +57,7 @@ def context(domain: str, said: str = "") -> ReadingContext:
 def read(
     text: str, domain: str = "restaurant", said: str = "", messages: tuple[Any, ...] = ()
 ) -> list[str]:
-    calls = call_outcomes(read_messages(messages))
+    calls = tool_results(read_messages(messages))
     acts = reader().acts_of(text, context(domain, said), calls)
     return [" ".join(act) for act in acts if act.domain != "general"]
 
@@ -233,7 +233,7 @@ def test_nothing_that_an_agent_says_raises_and_all_acts_are_known(
     goal = {"domain_ordering": domains, **{domain: GOAL[domain] for domain in domains}}
     made = reader().context(begun(goal))
     made.add_user_acts([Act("Inform", domains[0].capitalize(), "People", "2")])
-    calls = call_outcomes(read_messages(raw for raw in of_turn if isinstance(raw, dict)))
+    calls = tool_results(read_messages(raw for raw in of_turn if isinstance(raw, dict)))
     acts = reader().acts_of(text, made, calls)
     assert all(
         act.domain == "general" or act.slot.lower() in SYSTEM_SLOTS[act.domain.lower()]
