@@ -124,6 +124,10 @@ USER_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: _by_column(slots) for domain, slots in USER_SLOTS.items()
 }
 """Domain → slot of a state, without `book` → slot of a user act."""
+STATE_SLOTS: Mapping[str, Mapping[str, str]] = {
+    domain: {act: slot for slot, act in slots.items()} for domain, slots in USER_ACT_SLOTS.items()
+}
+"""Domain → slot of a user act → slot of a state, without `book`."""
 
 
 @lru_cache(maxsize=2**12)

@@ -1,4 +1,4 @@
-"""Goals of live dialogues: how to read them, write them as sentences, and find their open parts.
+"""Goals of live dialogues: how to read them, and how to find their open parts.
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for) and `book` (slot → value). If the user should first ask for something
@@ -10,23 +10,20 @@ EMNLP 2018; its interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system demo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.cache import derive
-from mwzeval.files.downloads import DataRoot, embedded
-from mwzeval.files.reading import expecting, table_rows
+from mwzeval.files.downloads import DataRoot
+from mwzeval.files.reading import expecting
 from mwzeval.multiwoz.acts import INFORM, NONE, REQUEST
 from mwzeval.multiwoz.annotations import BOOKING_FLAGS
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus import CORPORA, fold_sources, read_fold
 from mwzeval.multiwoz.schema import (
     ALL_DOMAINS,
-    DONTCARE_SPELLINGS,
-    FLAG_SLOTS,
     PLACE_DOMAINS,
     UNANSWERED,
     UNANSWERED_VALUES,
@@ -298,109 +295,3 @@ def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
 def is_complete(goal: Goal) -> bool:
     """Return whether all requests of a goal are answered and all its bookings are reported."""
     return all(missing_part(goal[domain]) is None for domain in goal[ORDERING])
-
-
-# Goals as sentences, for people and language models that play the user. The sentences contain
-# everything that affects the judgment, with explicit values: "the same day" would be ambiguous.
-
-TOGETHER = 3
-"""The maximum number of constraints in a sentence."""
-
-
-@cache
-def _words() -> Mapping[str, Slots]:
-    """Return a mapping from kinds of words to mappings from a domain or slot to its words."""
-    words: dict[str, dict[str, str]] = {}
-    for kind, key, text in table_rows(embedded("live", "goal_sentences.tsv"), 3):
-        words.setdefault(kind, {})[key] = text
-    return words
-
-
-def goal_sentences(goal: Goal) -> list[str]:
-    """Return the goal as sentences addressed to the user, in the order of its domains."""
-    sentences: list[str] = []
-    for domain in goal[ORDERING]:
-        part = goal[domain]
-        needed = _words()["need"][domain].format("also " if sentences else "")
-        sentences.append(f"{needed}{_ride(goal) if domain == 'taxi' else ''}.")
-        info = part.get("info", {})
-        first = part.get("fail_info", info)
-        sentences += _constraints(first)
-        other = _changed(first, info)
-        if other:
-            wishes = _listed([_should(slot, value) for slot, value in other.items()])
-            sentences.append(f"If there is none, look for one that should {wishes} instead.")
-        dropped = [_name(slot) for slot in first if slot not in info]
-        if dropped:
-            sentences.append(f"If there is none, you do not mind the {_listed(dropped)}.")
-        book = part.get("book")
-        if book:
-            failed = part.get("fail_book") or book
-            how = f"{_words()['book'].get(domain, 'Book it')} {_booking(failed)}"
-            sentences.append(f"{how}, and get the reference number.")
-            if other := _changed(failed, book):
-                sentences.append(f"If that cannot be booked, book {_booking(other)} instead.")
-        if part.get("reqt"):
-            sentences.append(f"Ask for {_listed([_requested(slot) for slot in part['reqt']])}.")
-    return sentences
-
-
-def _changed(first: Slots, then: Slots) -> Slots:
-    return {slot: value for slot, value in then.items() if first.get(slot) != value}
-
-
-def _ride(goal: Goal) -> str:
-    """Return the route of a taxi if it depends on other domains of the goal."""
-    places = places_before_taxi(goal)
-    info = goal["taxi"].get("info", {})
-    departs = f" from the {places[-2]}" if "departure" not in info and len(places) > 1 else ""
-    return departs + (f" to the {places[-1]}" if "destination" not in info and places else "")
-
-
-def _constraints(info: Slots) -> Iterator[str]:
-    cared = [
-        _should(slot, value) for slot, value in info.items() if value not in DONTCARE_SPELLINGS
-    ]
-    # Distribute the constraints evenly over the smallest number of sentences.
-    number = -(-len(cared) // TOGETHER)
-    for place in range(number):
-        yield f"It should {_listed(cared[place::number])}."
-    for slot, value in info.items():
-        if value in DONTCARE_SPELLINGS:
-            yield f"Any {_name(slot)} will do."
-
-
-def _name(slot: str) -> str:
-    return _words()["name"].get(slot, slot)
-
-
-def _requested(slot: str) -> str:
-    return f"whether there is {slot}" if slot in FLAG_SLOTS else f"the {_name(slot)}"
-
-
-def _should(slot: str, value: str) -> str:
-    if slot in FLAG_SLOTS:
-        return f"have {'no ' if value == 'no' else ''}{slot}"
-    return _words()["should"].get(slot, f"have the {slot} {{}}").format(_counted(slot, value))
-
-
-def _booking(book: Slots) -> str:
-    how = {**_words()["booked"], **({"day": "from {}"} if "stay" in book else {})}
-    slots = [*(slot for slot in how if slot in book), *sorted(book.keys() - how.keys())]
-    return " ".join(
-        how.get(slot, f"with the {slot} {{}}").format(_counted(slot, book[slot])) for slot in slots
-    )
-
-
-def _counted(slot: str, value: str) -> str:
-    units = _words()["unit"].get(slot)
-    if units is None:
-        return value
-    unit, plural = units.split()
-    return f"{value} {unit if value == '1' else plural}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    """Return `a, b and c`."""
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last

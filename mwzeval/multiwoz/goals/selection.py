@@ -38,10 +38,10 @@ from mwzeval.multiwoz.goals.goal import (
     Goal,
     Records,
     annotated_goals,
-    goal_sentences,
     satisfiable_failures,
     without,
 )
+from mwzeval.multiwoz.live.wordings import goal_sentences
 from mwzeval.multiwoz.schema import BOOKING_SLOTS, DAYS, PLACE_DOMAINS
 
 CORPUS, RAW, SAMPLED = "corpus", "corpus-raw", "sampled"

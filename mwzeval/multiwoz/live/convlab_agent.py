@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.acts import GENERAL, NONE, USER_ACT_SLOTS, Act, Draws
+from mwzeval.multiwoz.acts import GENERAL, NONE, STATE_SLOTS, USER_ACT_SLOTS, Act, Draws
 from mwzeval.multiwoz.convlab.resources import ActResources
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.live.rule_agent import Call, Calling, Response
@@ -31,9 +31,6 @@ Booking = Generator[Call, Any, list[Act]]
 MORE = Act("reqmore", GENERAL, NONE, NONE)
 _ACT_SLOTS = {**USER_ACT_SLOTS, "taxi": {"car": "Car", **USER_ACT_SLOTS["taxi"]}}
 """Maps a domain and a slot of a state to a slot of an act."""
-_STATE_SLOTS = {
-    domain: {act: slot for slot, act in slots.items()} for domain, slots in _ACT_SLOTS.items()
-}
 
 
 class ConvlabPolicy:
@@ -116,9 +113,9 @@ class ConvlabPolicy:
             domain = spoken_domain.lower()
             if intent == "Request" and domain == "booking" and current in STATE_BOOKING_SLOTS:
                 state.asked.append((current, f"book{slot.lower()}"))
-            elif intent == "Request" and slot in _STATE_SLOTS.get(domain, ()):
-                state.asked.append((domain, _STATE_SLOTS[domain][slot]))
-            elif slot == "Name" and domain in _STATE_SLOTS:
+            elif intent == "Request" and slot in STATE_SLOTS.get(domain, ()):
+                state.asked.append((domain, STATE_SLOTS[domain][slot]))
+            elif slot == "Name" and domain in STATE_SLOTS:
                 state.offered[domain] = {"name": value}
 
 

@@ -1,10 +1,11 @@
-"""Templates that express acts of users and agents as text, with literal values.
+"""Templates that express acts of users and agents, and goals, as text with literal values.
 
 `wordings.tsv` expresses acts; a sentence may express several acts, and a random generator chooses
 between wordings. A key consists of a kind such as `after` (after the noun), a domain or `any`, a
 slot, and `=value` for values that are not literal, or `=same` for phrases such as "the same day".
 
-The template system and the rule agent use whole sentences in `agents.tsv`, which alternate.
+The template system and the rule agent use whole sentences in `agents.tsv`, which alternate. Goals
+are expressed by the phrases in `goal_sentences.tsv`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import string
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from random import Random
 from typing import Any
@@ -31,7 +32,14 @@ from mwzeval.multiwoz.acts import (
     SLIP,
     Act,
 )
-from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAME_SLOTS, UNKNOWN_VALUES
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, places_before_taxi
+from mwzeval.multiwoz.schema import (
+    ACT_BOOKING_SLOTS,
+    DONTCARE_SPELLINGS,
+    FLAG_SLOTS,
+    NAME_SLOTS,
+    UNKNOWN_VALUES,
+)
 from mwzeval.multiwoz.words.vocabulary import keyed_rows
 
 Values = Mapping[str, str]
@@ -421,3 +429,84 @@ class _SystemTurn(_Turn):
             return
         things = listed(self.phrases("thing", domain, asked))
         self._say(f"ask {'any' if _WHETHER.isdisjoint(asked) else 'whether'}", things=things)
+
+
+# Goals as sentences, for people and language models that play the user. The sentences contain
+# everything that affects the judgment, with explicit values: "the same day" would be ambiguous.
+
+TOGETHER = 3
+"""The maximum number of constraints in a sentence."""
+
+
+def goal_sentences(goal: Goal) -> list[str]:
+    """Return the goal as sentences addressed to the user, in the order of its domains."""
+    sentences: list[str] = []
+    for domain in goal[ORDERING]:
+        part = goal[domain]
+        needed = _goal_phrase("need", domain, "also " if sentences else "")
+        sentences.append(f"{needed}{_ride(goal) if domain == 'taxi' else ''}.")
+        info = part.get("info", {})
+        first = part.get("fail_info", info)
+        sentences += _constraints(first)
+        other = _changed(first, info)
+        if other:
+            wishes = listed([_goal_phrase("should", *wish) for wish in other.items()])
+            sentences.append(f"If there is none, look for one that should {wishes} instead.")
+        dropped = [_goal_phrase("name", slot) for slot in first if slot not in info]
+        if dropped:
+            sentences.append(f"If there is none, you do not mind the {listed(dropped)}.")
+        book = part.get("book")
+        if book:
+            failed = part.get("fail_book") or book
+            how = f"{_goal_phrase('book', domain)} {_booking(failed)}"
+            sentences.append(f"{how}, and get the reference number.")
+            if other := _changed(failed, book):
+                sentences.append(f"If that cannot be booked, book {_booking(other)} instead.")
+        if part.get("reqt"):
+            asked = [
+                f"whether there is {slot}"
+                if slot in FLAG_SLOTS
+                else f"the {_goal_phrase('name', slot)}"
+                for slot in part["reqt"]
+            ]
+            sentences.append(f"Ask for {listed(asked)}.")
+    return sentences
+
+
+def _goal_phrase(kind: str, name: str, value: str = "") -> str:
+    """Return the phrase of a kind for a domain or slot, or else the phrase for other names."""
+    table = keyed_rows("live", "goal_sentences.tsv")
+    keys = (f"{kind} {name}={value}", f"{kind} {name}", f"{kind} {OTHER}")
+    (wording,) = next(table[key] for key in keys if key in table)
+    return filled(wording, {"slot": name, "value": value}.__getitem__)
+
+
+def _changed(first: Values, then: Values) -> Values:
+    return {slot: value for slot, value in then.items() if first.get(slot) != value}
+
+
+def _ride(goal: Goal) -> str:
+    """Return the route of a taxi if it depends on other domains of the goal."""
+    places = places_before_taxi(goal)
+    info = goal["taxi"].get("info", {})
+    departs = f" from the {places[-2]}" if "departure" not in info and len(places) > 1 else ""
+    return departs + (f" to the {places[-1]}" if "destination" not in info and places else "")
+
+
+def _constraints(info: Values) -> Iterator[str]:
+    any_value = [slot for slot, value in info.items() if value in DONTCARE_SPELLINGS]
+    cared = [_goal_phrase("should", slot, info[slot]) for slot in info if slot not in any_value]
+    # Distribute the constraints evenly over the smallest number of sentences.
+    number = -(-len(cared) // TOGETHER)
+    for place in range(number):
+        yield f"It should {listed(cared[place::number])}."
+    for slot in any_value:
+        yield f"Any {_goal_phrase('name', slot)} will do."
+
+
+def _booking(book: Values) -> str:
+    kind = "stay from" if "stay" in book else "booked"
+    slots = _ordered(dict(sorted(book.items())), ("people", "stay", "time", "day"))
+    return " ".join(
+        _goal_phrase(kind if slot == "day" else "booked", slot, book[slot]) for slot in slots
+    )

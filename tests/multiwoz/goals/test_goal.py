@@ -19,10 +19,10 @@ from mwzeval.multiwoz.goals.goal import (
     begun,
     given_goal,
     goal_of,
-    goal_sentences,
     without,
 )
 from mwzeval.multiwoz.goals.selection import select_goals
+from mwzeval.multiwoz.live.wordings import goal_sentences
 from tests.places import read_json, shared
 
 RESTAURANT = {

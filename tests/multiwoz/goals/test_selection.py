@@ -18,7 +18,7 @@ from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import ActDatabase, load_act_database
 from mwzeval.multiwoz.corpus import corpus_root
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, goal_sentences, without
+from mwzeval.multiwoz.goals.goal import ORDERING, Goal, without
 from mwzeval.multiwoz.goals.selection import (
     PARTS,
     GoalModel,
@@ -28,6 +28,7 @@ from mwzeval.multiwoz.goals.selection import (
     read_goal_model,
     select_goals,
 )
+from mwzeval.multiwoz.live.wordings import goal_sentences
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 

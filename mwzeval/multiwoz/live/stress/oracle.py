@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from mwzeval.multiwoz.acts import GENERAL, GIVE_UP, USER_ACT_SLOTS, Act
+from mwzeval.multiwoz.acts import GENERAL, GIVE_UP, STATE_SLOTS, Act
 from mwzeval.multiwoz.live.rule_agent import Call, Calling, Policy, Record, Response, informs
 from mwzeval.multiwoz.live.stress.tool_faults import NOT_KNOWN, UNAVAILABLE
 from mwzeval.multiwoz.live.understanding import ENDS, BeliefState, Constraint, UserTurn
@@ -21,10 +21,6 @@ from mwzeval.multiwoz.template_system import ANSWERS
 
 MOST_REPETITIONS = 6
 """The maximum number of times that a call is repeated."""
-_STATE_SLOTS = {
-    domain: {act: slot for slot, act in slots.items()} for domain, slots in USER_ACT_SLOTS.items()
-}
-"""Maps a domain and a slot of an act to a slot of a state, without `book`."""
 
 Calls = Generator[Call, Any, Any]
 """Yields calls, receives their results, and returns the last result."""
@@ -118,7 +114,7 @@ def turn_of(acts: Iterable[Act], state: BeliefState) -> UserTurn:
                 turn.given_up.append(value)
             continue
         domains.append(domain)
-        slot = _STATE_SLOTS[domain].get(act_slot)
+        slot = STATE_SLOTS[domain].get(act_slot)
         if act_slot == "NotBook":
             turn.declines.append(domain)
         elif slot is not None and intent == "Request":
