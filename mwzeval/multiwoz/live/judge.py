@@ -256,7 +256,8 @@ class DomainJudge:
         self._judge = judge
         self._dialogue = dialogue
         self._exchanges = dialogue.transcript.exchanges
-        self._bookings = dialogue.transcript.bookings_of(domain)
+        bookings = dialogue.transcript.bookings
+        self._bookings = [made for made in bookings if made.booking.domain == domain]
         self._domain = domain
         self._goal = dialogue.goals[domain]
         self._satisfying = dialogue.domain_goals[domain].satisfying

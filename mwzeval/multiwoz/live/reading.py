@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ from mwzeval.multiwoz.schema import (
 )
 from mwzeval.multiwoz.words.delexicalize import Context, Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
+from mwzeval.multiwoz.words.numbers import SPELLED, number
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered, shown
 from mwzeval.multiwoz.words.vocabulary import PATTERNS, has, patterns_of
 
@@ -160,10 +160,8 @@ def _spelled(mention: Mention) -> str:
     slot, text = mention.slot, lowered(mention.text)
     if slot in ("day", "bookday"):
         return next((day for day in DAYS if day[:3] == text[:3]), text)
-    if slot in ("bookpeople", "bookstay", "choice"):
+    if slot == "choice":
         return number(text)
-    if slot == "booktime":
-        return clock(text)
     if slot == "address":
         # The text may be shorter than the database value, or match several venues.
         return " ".join(mention.text.split())
@@ -326,12 +324,6 @@ def _finds_nothing(sentence: str) -> bool:
     return False
 
 
-@cache
-def _any_question() -> re.Pattern[str]:
-    patterns = [*patterns_of("agent question").values(), PATTERNS["agent asks time"]]
-    return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns))
-
-
 def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (domain, slot), in the form of acts, for the questions in a sentence.
 
@@ -339,7 +331,7 @@ def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]
     proposals to drop a constraint (`another area?`) do not. `domains` are the candidate domains,
     the most likely first.
     """
-    if not (has("agent asks", sentence) and _any_question().search(sentence)):
+    if not has("agent asks", sentence):
         return
     if has("agent offers", sentence) or has("agent gives up", sentence):
         return
@@ -571,12 +563,11 @@ class _TurnReader:
         acts += self._unknown(acts)
         acts += self._requests()
         acts += self._of_bookings(acts)
-        if has("agent any act", self.low):
-            acts += (
-                Act(intent, GENERAL, NONE, NONE)
-                for intent, pattern in patterns_of("agent act").items()
-                if pattern.search(self.low)
-            )
+        acts += (
+            Act(intent, GENERAL, NONE, NONE)
+            for intent, pattern in patterns_of("agent act").items()
+            if pattern.search(self.low)
+        )
         return list(dict.fromkeys(acts))
 
     def _of_service(self, known: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:

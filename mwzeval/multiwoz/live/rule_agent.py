@@ -458,20 +458,12 @@ class Policy:
 
     def _confirm(self, domain: str, booked: Record) -> None:
         """Confirm a booking."""
-
-        def counted(slot: str, noun: str, plural: str) -> str:
-            count = str(booked.get(slot))
-            return f"{count} {noun if count == '1' else plural}"
-
         acts = [Act("Book", "Booking", "Ref", str(booked.get("reference")))]
         if domain == "train":
             acts += informs("Inform", "train", booked, ["people"])
-            record = {**booked, "tickets": counted("people", "ticket", "tickets")}
         else:
             acts += informs("Inform", "booking", booked, ["name", *BOOKING_SLOTS[domain]])
-            people, stay = counted("people", "person", "people"), counted("stay", "night", "nights")
-            record = {**booked, "people": people, "stay": stay}
-        self._response.say(f"booked {domain}", record, acts)
+        self._response.say(f"booked {domain}", booked, acts)
 
     # Taxis, and services (police, hospital)
 

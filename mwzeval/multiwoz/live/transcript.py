@@ -75,10 +75,6 @@ class Transcript(NamedTuple):
     bookings: tuple[TurnBooking, ...]
     has_calls: bool
 
-    def bookings_of(self, domain: str) -> list[TurnBooking]:
-        """Return the bookings in a domain."""
-        return [made for made in self.bookings if made.booking.domain == domain]
-
 
 def read_transcript(
     messages: Iterable[ChatMessage],

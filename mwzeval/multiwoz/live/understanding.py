@@ -236,7 +236,7 @@ def _number(tokens: Tokens, index: int) -> Span | None:
     word = words[index]
     train = train_at(tokens, index)
     if train is not None:
-        digits = "".join(char for char in tokens.text[slice(*train)] if char.isdigit())
+        digits = "".join(filter(str.isdigit, tokens.text[train.start : train.end]))
         return Span("trainid", (f"TR{digits}",), index, index + 1)
     if word == "noon":
         return Span("time", ("12:00",), index, index + 1)
@@ -244,14 +244,14 @@ def _number(tokens: Tokens, index: int) -> Span | None:
         return Span("people", ("1",), index, index + 1)
     number = number_at(tokens, index)
     if number is not None and number.slot == "time":
-        written = tokens.low[tokens.start(index) : number.end]
+        written = tokens.low[number.start : number.end]
         time = written.zfill(5) if _TIME.fullmatch(written) else clock(written)
-        return Span("time", (time,), index, number.token_end)
+        return Span("time", (time,), index, number.after)
     if not (word.isascii() and word.isdigit()):
         return None
     value = (str(int(word)) if len(word) < 4 else word,)
     if number is not None and number.slot in _NUMBERS:
-        return Span(number.slot, value, index, number.token_end)
+        return Span(number.slot, value, index, number.after)
     before, following = words[max(0, index - 2) : index], words[index + 1 : index + 3]
     are_people = (
         has_any("user words traveller", following)

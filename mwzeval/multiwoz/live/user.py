@@ -197,7 +197,7 @@ class LiveUser:
             self._system_turns[turn] += 1
             if self._system_turns[turn] > PATIENCE:
                 self._give_up(subject)
-        while self._messages <= MOST_MESSAGES and (active := self._next_subject()) is not None:
+        while self._messages <= MOST_MESSAGES and (active := self._subject() or self._reopened()):
             acts = self._message(active)
             if acts and self._has_patience(acts):
                 return self._speak(acts)
@@ -369,9 +369,6 @@ class LiveUser:
             if not active.is_finished:
                 return active
         return None
-
-    def _next_subject(self) -> _ActiveDomain | None:
-        return self._subject() or self._reopened()
 
     def _open(self, active: _ActiveDomain) -> None:
         """Draw the order of a domain's constraints, and determine the route of a taxi."""

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
@@ -37,7 +37,7 @@ from mwzeval.multiwoz.schema import (
     UNANSWERED_VALUES,
     UNINFORMATIVE,
 )
-from mwzeval.multiwoz.words.numbers import SPELLED, clock, number
+from mwzeval.multiwoz.words.numbers import SPELLED, clock
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
 from mwzeval.multiwoz.words.vocabulary import keyed_rows
 
@@ -58,12 +58,6 @@ _LIKE: Mapping[str, frozenset[str]] = {
     "stars": frozenset({"stars"}),
 }
 """Maps the mention slot of a number or time to the goal slots that it may belong to."""
-_SPELLED: Mapping[str, Callable[[str], str]] = {
-    **SPELLED,
-    "booktime": clock,
-    "bookpeople": number,
-    "bookstay": number,
-}
 _FACILITIES = {"internet": (" internet ", " wifi ", " wi fi "), "parking": (" parking ",)}
 """Maps a facility to the folded words that ask for it."""
 _ASKED_WITH = {
@@ -287,7 +281,7 @@ class _GoalValues:
 
 def _forms(mention: Mention) -> set[str]:
     texts = {mention.text, mention.value or mention.text}
-    spell = _SPELLED.get(mention.slot)
+    spell = SPELLED.get(mention.slot)
     if spell is not None:
         texts |= set(map(spell, tuple(texts)))
     return {" ".join(fold(text)) for text in texts}

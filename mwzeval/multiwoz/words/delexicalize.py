@@ -24,8 +24,8 @@ from mwzeval.multiwoz.words.journeys import (
     unknown_stations,
     way_to_name,
 )
-from mwzeval.multiwoz.words.numbers import SPELLED
-from mwzeval.multiwoz.words.recognition import Candidate, Recognizer, in_landmark_phrase
+from mwzeval.multiwoz.words.numbers import SPELLED, Candidate
+from mwzeval.multiwoz.words.recognition import Recognizer, in_landmark_phrase
 from mwzeval.multiwoz.words.text import (
     LANDMARK,
     Delexicalized,

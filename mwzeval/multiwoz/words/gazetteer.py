@@ -19,7 +19,7 @@ from rapidfuzz import fuzz, process
 
 from mwzeval.multiwoz.normalization import NAME_ALIASES
 from mwzeval.multiwoz.schema import FLAG_SLOTS, UNKNOWN, VENUE_DOMAINS, id_column
-from mwzeval.multiwoz.words.numbers import SPELLED
+from mwzeval.multiwoz.words.numbers import SPELLED, Meaning
 from mwzeval.multiwoz.words.text import POSSESSIVE, Cache, Tokens, fold
 from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
 
@@ -166,8 +166,6 @@ def has_digit(word: str) -> bool:
     return any(char.isdigit() for char in word)
 
 
-Meaning = tuple[str, str]
-"""Slot and value, in the database's spelling."""
 Found = Mapping[str, tuple[str, ...]]
 """Domain → ids of the venues that have a value."""
 NOWHERE: Found = {}

@@ -136,10 +136,9 @@ SPELLED: Mapping[str, Callable[[str], str]] = {
     "trainid": _train,
     "price": _money,
     "entrancefee": _money,
-    "leaveat": clock,
-    "arriveby": clock,
+    **dict.fromkeys(("leaveat", "arriveby", "booktime"), clock),
     "duration": _written("{:g} minutes"),
-    "stars": number,
+    **dict.fromkeys(("stars", "bookpeople", "bookstay"), number),
 }
 """Slot → function that normalizes its values for comparison."""
 
@@ -149,7 +148,58 @@ def has_identifier(response: str) -> bool:
     return PATTERNS["identifier"].search(response) is not None
 
 
-def phone_at(tokens: Tokens, index: int) -> int | None:
+Meaning = tuple[str, str]
+"""Slot and value, in the database's spelling."""
+
+
+class Candidate(NamedTuple):
+    """A part of the text (characters `start` to `end`, tokens `first` to `after`).
+
+    `meanings` are (slot, value) in the database's spelling; the value is "" if only the slot is
+    known, or if the database has no such value. `sure` is False for misspelled values.
+    """
+
+    start: int
+    end: int
+    first: int
+    after: int
+    meanings: tuple[Meaning, ...]
+    sure: bool = True
+
+    @property
+    def slot(self) -> str:
+        """The slot of its first meaning."""
+        return self.meanings[0][0]
+
+    @classmethod
+    def of_tokens(
+        cls, tokens: Tokens, first: int, after: int, slot: str, end: int | None = None
+    ) -> Candidate:
+        """Return a candidate whose tokens identify its slot; `end` is the end of the last token."""
+        end = tokens.end(after - 1) if end is None else end
+        return cls(tokens.start(first), end, first, after, ((slot, ""),))
+
+
+def identifier_at(tokens: Tokens, index: int) -> Candidate | None:
+    """Return the train id, postcode, phone number or reference at a token, or None."""
+    train = train_at(tokens, index)
+    if train is not None:
+        return train
+    for slot, find in (("postcode", _end_of_postcode), ("phone", _end_of_phone)):
+        end = find(tokens, index)
+        if end is not None:
+            low, start = tokens.low, tokens.start(index)
+            if low[start - 1 : start] == "(" and ")" in low[start:end]:
+                start -= 1
+            if low[start - 1 : start] == "+":
+                start -= 1
+            return Candidate(start, end, index, tokens.after(end, index), ((slot, ""),))
+    if is_reference(tokens, index):
+        return Candidate.of_tokens(tokens, index, index + 1, "reference")
+    return None
+
+
+def _end_of_phone(tokens: Tokens, index: int) -> int | None:
     """Return the end of the phone number that begins at a token; None if there is none."""
     word = tokens.words[index]
     if PATTERNS["bare phone"].fullmatch(word):
@@ -160,7 +210,7 @@ def phone_at(tokens: Tokens, index: int) -> int | None:
     return match.end() if match else None
 
 
-def postcode_at(tokens: Tokens, index: int) -> int | None:
+def _end_of_postcode(tokens: Tokens, index: int) -> int | None:
     """Return the end of the postcode that begins at a token; None if there is none."""
     word = tokens.words[index]
     if PATTERNS["postcode"].fullmatch(word):
@@ -174,18 +224,18 @@ def postcode_at(tokens: Tokens, index: int) -> int | None:
     return match.end() if match else None
 
 
-def train_at(tokens: Tokens, index: int) -> tuple[int, int] | None:
-    """Return start and end of the train id at a token; None if there is none."""
+def train_at(tokens: Tokens, index: int) -> Candidate | None:
+    """Return the train id at a token; None if there is none."""
     word = tokens.words[index]
     if word == "tr" and tokens.word(index + 1).isdigit():
-        return tokens.start(index), tokens.end(index + 1)
+        return Candidate.of_tokens(tokens, index, index + 2, "trainid")
     is_train = PATTERNS["train id"].fullmatch(word) is not None
     if len(word) == 4 and word.isdigit():
         before = tokens.word(index - 1)
         is_train = before in ("train", "id", "tr") or (
             before in ("number", "#") and tokens.word(index - 2) == "train"
         )
-    return (tokens.start(index), tokens.end(index)) if is_train else None
+    return Candidate.of_tokens(tokens, index, index + 1, "trainid") if is_train else None
 
 
 def is_reference(tokens: Tokens, index: int) -> bool:
@@ -207,20 +257,12 @@ def is_reference(tokens: Tokens, index: int) -> bool:
     return False
 
 
-class Number(NamedTuple):
-    """A number with a known meaning: its end in the text and in the tokens, and its slot."""
-
-    end: int
-    token_end: int
-    slot: str
-
-
-def number_at(tokens: Tokens, index: int) -> Number | None:
+def number_at(tokens: Tokens, index: int) -> Candidate | None:
     """Return the number at a token; None if its meaning is unknown or irrelevant."""
     word, before, after = tokens.words[index], tokens.word(index - 1), tokens.word(index + 1)
 
-    def through(last: int, slot: str) -> Number:
-        return Number(tokens.end(last), last + 1, slot)
+    def through(last: int, slot: str) -> Candidate:
+        return Candidate.of_tokens(tokens, index, last + 1, slot)
 
     if word in STARS:
         return _star_run(tokens, index)
@@ -267,20 +309,20 @@ def number_at(tokens: Tokens, index: int) -> Number | None:
     return None
 
 
-def _price(tokens: Tokens, index: int) -> Number | None:
+def _price(tokens: Tokens, index: int) -> Candidate | None:
     if tokens.word(index + 1) in WORDS["money"]:
         match = PATTERNS["pounds and pence"].match(tokens.low, tokens.end(index))
         end = match.end() if match else tokens.end(index + 1)
-        return Number(end, tokens.after(end, index), "price")
+        return Candidate.of_tokens(tokens, index, tokens.after(end, index), "price", end)
     earlier = tokens.words[max(0, index - 3) : index]
     if tokens.word(index - 1) in {"£", "€", "$", "gbp"} or (
         PATTERNS["cents"].fullmatch(tokens.words[index]) and has_any("price cues", earlier)
     ):
-        return Number(tokens.end(index), index + 1, "price")
+        return Candidate.of_tokens(tokens, index, index + 1, "price")
     return None
 
 
-def _duration(tokens: Tokens, index: int) -> tuple[bool, Number | None]:
+def _duration(tokens: Tokens, index: int) -> tuple[bool, Candidate | None]:
     """Return whether a duration begins at a token, and the duration if it is that of a train.
 
     Frequencies, distances and notice periods are not durations of a train ride.
@@ -301,15 +343,17 @@ def _duration(tokens: Tokens, index: int) -> tuple[bool, Number | None]:
         and (minutes % 30 != 0 or not has_any("roughly", earlier[-2:]))
         and (minutes != TABLE_HELD or "for" not in earlier)
     )
-    return True, Number(match.end(), after, "duration") if is_ride else None
+    if not is_ride:
+        return True, None
+    return True, Candidate.of_tokens(tokens, index, after, "duration", match.end())
 
 
-def _star_run(tokens: Tokens, index: int) -> Number | None:
+def _star_run(tokens: Tokens, index: int) -> Candidate | None:
     """Return a series of stars that is a hotel's rating; a single star may be decoration."""
     after = index
     while tokens.word(after) in STARS or tokens.word(after) == "☆":
         after += 1
-    return Number(tokens.end(after - 1), after, "stars") if after > index + 1 else None
+    return Candidate.of_tokens(tokens, index, after, "stars") if after > index + 1 else None
 
 
 def _last_of_stars(tokens: Tokens, index: int) -> int | None:
@@ -327,14 +371,14 @@ def _last_of_stars(tokens: Tokens, index: int) -> int | None:
     return index if is_rating else None
 
 
-def _time(tokens: Tokens, index: int) -> Number:
+def _time(tokens: Tokens, index: int) -> Candidate:
     low, end = tokens.low, tokens.end(index)
     for pattern in (PATTERNS["o'clock"], PATTERNS["half day"]):
         if match := pattern.match(low, end):
             end = match.end()
             if low[end - 1] == "." and not match[0].rstrip(".").endswith("m"):
                 end -= 1
-    return Number(end, tokens.after(end, index), "time")
+    return Candidate.of_tokens(tokens, index, tokens.after(end, index), "time", end)
 
 
 _QUANTITIES: dict[str, list[list[str]]] = {}
@@ -343,11 +387,13 @@ for _first, *_rest in phrases("quantities"):
 QUANTITY_STARTS = _QUANTITIES.keys()
 
 
-def quantity_at(tokens: Tokens, index: int) -> int | None:
-    """Return the token after a vague number of choices (`quite a few`) that begins at a token."""
+def quantity_at(tokens: Tokens, index: int) -> Candidate | None:
+    """Return a vague number of choices (`quite a few`) that begins at a token, or None."""
     for phrase in _QUANTITIES.get(tokens.words[index], ()):
         after = index + len(phrase)
         if tokens.words[index:after] == phrase:
             is_degree = tokens.word(index - 1) in ("how", "that", "so", "too", "as")
-            return None if is_degree or tokens.word(after) in WORDS["not chosen"] else after
+            if is_degree or tokens.word(after) in WORDS["not chosen"]:
+                return None
+            return Candidate.of_tokens(tokens, index, after, "choice")
     return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import NamedTuple
 
 from mwzeval.multiwoz.schema import FLAG_SLOTS
 from mwzeval.multiwoz.words.gazetteer import (
@@ -19,7 +18,6 @@ from mwzeval.multiwoz.words.gazetteer import (
     SHORTEST,
     Gazetteer,
     Longest,
-    Meaning,
     has_digit,
 )
 from mwzeval.multiwoz.words.journeys import is_station
@@ -27,12 +25,12 @@ from mwzeval.multiwoz.words.numbers import (
     NUMBER_STARTS,
     QUANTITY_STARTS,
     REFERENCE_LENGTH,
+    Candidate,
+    Meaning,
+    identifier_at,
     is_reference,
     number_at,
-    phone_at,
-    postcode_at,
     quantity_at,
-    train_at,
 )
 from mwzeval.multiwoz.words.text import (
     NUMERIC,
@@ -45,34 +43,6 @@ from mwzeval.multiwoz.words.text import (
 from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, Words, has_any, phrases
 
 MOST_DULL = 2**14
-
-
-class Candidate(NamedTuple):
-    """A part of the text (characters `start` to `end`, tokens `first` to `after`).
-
-    `meanings` are (slot, value) in the database's spelling; the value is "" if only the slot is
-    known, or if the database has no such value. `sure` is False for misspelled values.
-    """
-
-    start: int
-    end: int
-    first: int
-    after: int
-    meanings: tuple[Meaning, ...]
-    sure: bool = True
-
-    @property
-    def slot(self) -> str:
-        """The slot of its first meaning."""
-        return self.meanings[0][0]
-
-    @classmethod
-    def of_tokens(
-        cls, tokens: Tokens, first: int, after: int, slot: str, end: int | None = None
-    ) -> Candidate:
-        """Return a candidate whose tokens identify its slot; `end` is the end of the last token."""
-        end = tokens.end(after - 1) if end is None else end
-        return cls(tokens.start(first), end, first, after, ((slot, ""),))
 
 
 CAPITAL_STREETS = WORDS["streets"] | WORDS["capital streets"]
@@ -149,21 +119,18 @@ class Recognizer:
         """Return a candidate that needs no database, or is similar to a value of the database."""
         kind, word = tokens.kinds[index], tokens.words[index]
         if kind == NUMERIC or word in WORDS["split identifiers"]:
-            identifier = _identifier(tokens, index)
+            identifier = identifier_at(tokens, index)
             if identifier is not None:
                 return identifier
         elif len(word) == REFERENCE_LENGTH and is_reference(tokens, index):
             return Candidate.of_tokens(tokens, index, index + 1, "reference")
         if word[0].isdigit() or word in NUMBER_STARTS:
-            number = number_at(tokens, index)
-            if number is None:
-                return None
-            return Candidate.of_tokens(tokens, index, number.token_end, number.slot, number.end)
+            return number_at(tokens, index)
         if kind < WORD:
             return None
-        after = quantity_at(tokens, index)
-        if after is not None:
-            return Candidate.of_tokens(tokens, index, after, "choice")
+        quantity = quantity_at(tokens, index)
+        if quantity is not None:
+            return quantity
         if len(word) >= SHORTEST and (near := self._near_miss(tokens, index)):
             return near
         known = self._gazetteer.words
@@ -340,24 +307,6 @@ def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
     if longest.owner:
         return tokens.start(after - 1) + len(tokens.words[after - 1]) - 1
     return tokens.end(after - 1)
-
-
-def _identifier(tokens: Tokens, index: int) -> Candidate | None:
-    train = train_at(tokens, index)
-    if train is not None:
-        return Candidate(*train, index, tokens.after(train[1], index), (("trainid", ""),))
-    for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
-        end = find(tokens, index)
-        if end is not None:
-            low, start = tokens.low, tokens.start(index)
-            if low[start - 1 : start] == "(" and ")" in low[start:end]:
-                start -= 1
-            if low[start - 1 : start] == "+":
-                start -= 1
-            return Candidate(start, end, index, tokens.after(end, index), ((slot, ""),))
-    if is_reference(tokens, index):
-        return Candidate.of_tokens(tokens, index, index + 1, "reference")
-    return None
 
 
 # Conditions for values of the database, and values that the database lacks
