@@ -311,12 +311,7 @@ class Count(NamedTuple):
 def counts_in(text: str) -> Iterator[Count]:
     """Yield the counts of a text, at most one per sentence."""
     low = lowered(text)
-    first = PATTERNS["found so many"].search(low)
-    if first is None:
-        return
     for sentence in SENTENCE.finditer(text):
-        if sentence.end() <= first.start():
-            continue
         matches = list(PATTERNS["found so many"].finditer(low, sentence.start(), sentence.end()))
         if len(matches) != 1:
             continue

@@ -157,7 +157,7 @@ def _calls(turn: Mapping[str, Any]) -> tuple[FunctionCall, ...]:
 def domains_in(text: str) -> tuple[str, ...]:
     """Return the domains of a text in order of mention, but a taxi ride always first."""
     found = dict.fromkeys(
-        str(match.lastgroup) for match in domain_words("judge domain").finditer(text.lower())
+        str(match.lastgroup) for match in domain_words("judge domain", r"\b").finditer(text.lower())
     )
     return tuple(sorted(found, key=lambda domain: domain != TAXI))
 

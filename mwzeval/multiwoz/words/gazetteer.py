@@ -256,16 +256,6 @@ class Gazetteer:
         node = self._root
         found = None
         position, last = index, len(words)
-        if index + 1 < last and kinds[index] != POSSESSIVE:
-            # The search usually ends here: `the` and `a` begin many values but rarely occur in one.
-            first, after = node.get(words[index], _NO_NODE), words[index + 1]
-            if (
-                None not in first
-                and after not in first
-                and after not in SKIPPED_SIGNS
-                and kinds[index + 1] != POSSESSIVE
-            ):
-                return None
         while position < last:
             word = words[position]
             following = node.get(word)

@@ -117,13 +117,6 @@ def with_unknown_names(
     determine the domain of a name if there is no other evidence.
     """
     text = shown(response[:LONGEST])
-    has_layout = text.places is not None or '"' in text.text
-    if not (
-        has_layout
-        or PATTERNS["capitals"].search(text.text)
-        or PATTERNS["single capital"].search(text.text)
-    ):
-        return tuple(mentions)
     names = list(_Names(response, text, mentions, active, gazetteer).unknown())
     if not names:
         return tuple(mentions)

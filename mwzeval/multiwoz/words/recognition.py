@@ -66,15 +66,11 @@ class Recognizer:
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer
         self._dull: set[str] = set()
-        # Words that have a meaning only at the beginning of a value of the database.
-        self._quiet = frozenset(
-            word for word in gazetteer.begins if word.isalpha() and self._is_dull(word, WORD)
-        )
 
     def candidates(self, tokens: Tokens) -> list[Candidate]:
         """Return the candidates of a text in order, without overlaps."""
         words, kinds = tokens.words, tokens.kinds
-        begins, dull, quiet = self._gazetteer.begins, self._dull, self._quiet
+        begins, dull = self._gazetteer.begins, self._dull
         found: list[Candidate] = []
         done = 0
         for index in [number for number, word in enumerate(words) if word not in dull]:
@@ -86,8 +82,6 @@ class Recognizer:
                 longest = self._gazetteer.longest(tokens, index)
                 if longest is not None:
                     read = self._known(tokens, index, longest, found)
-                if read is None and word in quiet:
-                    continue
             elif self._is_dull(word, kind):
                 if len(dull) >= MOST_DULL:
                     dull.clear()

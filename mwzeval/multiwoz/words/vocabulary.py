@@ -89,10 +89,13 @@ def patterns_of(kind: str) -> Mapping[str, re.Pattern[str]]:
 
 
 @lru_cache(maxsize=16)
-def domain_words(kind: str) -> re.Pattern[str]:
-    """Return one expression for the words of all domains; the matching group is the domain."""
+def domain_words(kind: str, around: str = "") -> re.Pattern[str]:
+    """Return one expression for the words of all domains, with `around` before and after it.
+
+    The matching group has the name of the domain.
+    """
     groups = (f"(?P<{domain}>{words.pattern})" for domain, words in patterns_of(kind).items())
-    return re.compile("|".join(groups))
+    return re.compile(f"{around}(?:{'|'.join(groups)}){around}")
 
 
 def has_any(key: str, words: Iterable[str]) -> bool:
