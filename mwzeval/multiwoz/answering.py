@@ -1,12 +1,12 @@
 """An agent answers the user turns of the corpus, and its answers become predictions.
 
 A user of the corpus does not react to the agent. The agent therefore gets one of two contexts. In
-`gold`, it sees the previous turns of the corpus, to which the next user turn replies. In `own`, it
-sees its own earlier answers and calls, as in a live dialogue. In both contexts, the calls of a turn
-are executed on the database.
+the context `gold`, the agent sees the previous turns of the corpus, to which the next user turn
+replies. In the context `own`, the agent sees its own earlier answers and calls, as in a live
+dialogue. In both contexts, the calls of a turn are executed on the database.
 
-States, bookings and calls of a turn are read as from any conversation (docs/formats.md); the
-predictions have no active domains. A turn without an answer has an empty response.
+States, bookings and calls are read from the conversation as in `formats.messages`. The predictions
+have no active domains. A turn without an answer has an empty response.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CorpusSetting(TextSetting):
         gold = load_fold(options.corpus_name, source.fold, options.root)
         names = list(gold.dialogues)
         if source.number is not None:
-            # The same order as in a live run, so that NUMBER selects the same dialogues.
+            # The order is the same as in a live run, so that NUMBER selects the same dialogues.
             ordered = annotated_goals(options.corpus_name, source.fold, options.root)
             names = [name for name in ordered if name in gold.dialogues]
         self.turns: dict[str, list[tuple[str, str]]] = {}
@@ -122,7 +122,7 @@ class CorpusSetting(TextSetting):
         return Ending(AGENT_ERROR if problem else USER_STOP, len(turns), problem)
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return None: users of the corpus do not react to the agent, so success is not defined."""
+        """Return None. Success is not defined, because corpus users do not react to the agent."""
         return None
 
 
@@ -131,10 +131,10 @@ def predicted_turns(
 ) -> list[dict[str, Any]]:
     """Return the `count` turns of a dialogue in the form of a predictions file.
 
-    Without `states`, turns have no state (evaluation then uses gold states) and no empty lists of
-    bookings. Unknown calls are omitted, because they had no effect except an error message to the
-    agent. If an agent has its own tools, the turns of its bookings are not known, so all bookings
-    are added to the last turn.
+    Without `states`, turns have no state (evaluation then uses gold states), and empty lists of
+    bookings are omitted. Unknown calls are omitted, because they had no effect except an error
+    message to the agent. If an agent has its own tools, the turns of its bookings are not known, so
+    all bookings are added to the last turn.
     """
     conversation = Conversation(trajectory.name, Findings(), OUR_TOOLS)
     turns = [turn for _, turn in conversation.read(trajectory.messages)]

@@ -1,4 +1,4 @@
-"""MultiWOZ on the command line: its options, and the scorer that they configure."""
+"""The options of MultiWOZ on the command line, and the scorer that the options configure."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] =
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add options for reading predictions, and for the data with which they are compared."""
+    """Add options for reading predictions, and for the data with which predictions are compared."""
     add_input_format(parser, others=(LIVE,))
     add_options(parser, "--responses", "--unfilled")
     add_corpus(parser)
@@ -258,7 +258,7 @@ def scorer_of(arguments: Namespace) -> MultiWozScorer:
 
 
 def _refusal_of_live(arguments: Namespace) -> str | None:
-    """Return why the options do not apply to live dialogues; None if they do."""
+    """Return why the options do not apply to live dialogues, or None if they apply."""
     if arguments.verb == "leaderboard":
         return "the published tables score responses to dialogues of the corpus"
     if arguments.verb == "ceiling":

@@ -1,8 +1,8 @@
-"""Score the gold annotation like a system: the ceiling of the scores.
+"""Score the gold annotation like a system, as the ceiling of the scores.
 
-Annotated dialogues have errors: users change their minds, and wizards forget phone numbers.
-So its Inform and Success are below 100 (92.5 and 88.8 on the 2.1 test fold under the rules of
-2021). For grounded scores, the original human responses and the annotated states are scored.
+In annotated dialogues, users change their minds and wizards forget phone numbers. Therefore, Inform
+and Success are below 100 (92.5 and 88.8 on the 2.1 test fold under the rules of 2021). For grounded
+scores, the original human responses and the annotated states are scored.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 CEILING = "ceiling"
 GOLD = "gold responses and states"
 METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: ("grounded",)}
-"""Metrics by kind of gold responses. Rules of `dst_rules` are omitted: gold states score 100 %."""
+"""Metrics by kind of gold responses, without `dst_rules`, for which gold states score 100 %."""
 
-# Longest first, so that TRAINID is not read as TRAIN and ID. Other text is in lower case.
+# Longest names first, so that TRAINID is not read as TRAIN and ID. Other text is in lower case.
 _CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))
 
 
 def gold_predictions(
     gold: GoldFold, of: Mapping[str, Sequence[object]] | None = None, *, in_words: bool = False
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return gold responses and states as raw predictions, which can be scored like a system's.
+    """Return gold responses and states as raw predictions, which are scored like those of a system.
 
     Responses have placeholders in the usual spelling; with `in_words`, they are the original text.
     The predictions have no active domains. If `of` has a system's predictions, only these dialogues
@@ -60,7 +60,7 @@ def gold_predictions(
 
 
 def with_placeholders(reference: str) -> str:
-    """Return a normalized response with a placeholder for each canonical name: NAME → [name]."""
+    """Return a normalized response with a placeholder ([name]) for each canonical name (NAME)."""
     return _CANONICAL_NAME.sub(lambda match: f"[{CANONICAL[match[0]][0]}]", reference)
 
 
@@ -69,7 +69,8 @@ def ceiling_of(
 ) -> Report:
     """Return the report of the gold annotation, for the turns of a system or for a whole fold.
 
-    Its table has the rows of placeholder scores if any are requested, else of grounded scores.
+    The table of the report has the rows of placeholder scores if any are requested, and otherwise
+    the rows of grounded scores.
     """
     if system is None:
         like = scorer.evaluator(*scorer.metrics)

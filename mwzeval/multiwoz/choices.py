@@ -11,7 +11,7 @@ Name = TypeVar("Name", bound=str)
 
 Rules = Literal["2021", "2023"]
 RULES: tuple[Rules, ...] = get_args(Rules)
-"""2021: the rules of leaderboard scores until the end of 2022; 2023: the rules used since then."""
+"""The rules of leaderboard scores: 2021 until the end of 2022, and 2023 since then."""
 
 Fold = Literal["test", "dev", "train"]
 FOLDS: tuple[Fold, ...] = get_args(Fold)
@@ -47,7 +47,7 @@ def known_name(what: str, name: str, known: Sequence[Name]) -> Name:
     for candidate in known:
         if candidate in (name, ALSO_CALLED.get(name), f"multiwoz-{name}"):
             return candidate
-    # No suggestion for years: the most similar year is not the most likely intention.
+    # Years get no suggestion, because the most similar year is not the most likely intention.
     hint = "" if name.isdigit() else did_you_mean(name, known)
     raise UsageError(f'unknown {what} "{name}"{hint} (known: {", ".join(known)})')
 

@@ -36,8 +36,9 @@ OF_LIVE = ("corpus", "fold", "rules", "data", "tools")
 class MultiWozScorer(FileScorer):
     """Scores a file in the format `input_format`, or in the format that its content shows.
 
-    `arguments` are arguments of an `Evaluator`. Predictions get the requested `metrics`, by default
-    all of `allowed` that their content allows. `live_options` are options of a `LiveScorer`.
+    `arguments` are arguments of an `Evaluator`. Predictions are scored by the requested `metrics`;
+    by default, these are all metrics in `allowed` for which the predictions have the data.
+    `live_options` are options of a `LiveScorer`.
     """
 
     arguments: Mapping[str, Any]
@@ -57,7 +58,7 @@ class MultiWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str]]:
-        """The compared scopes (none, or dialogues without user faults), and the headline scores."""
+        """The scope to compare, if any (dialogues without user faults), and the headline scores."""
         from mwzeval.multiwoz.live.report import HEADLINE as LIVE_HEADLINE
 
         scopes = (WITHOUT_FAULTS,) if self.live_options.get("exclude_user_faults") else ()
@@ -70,7 +71,7 @@ class MultiWozScorer(FileScorer):
         return {name: kind.meaning for name, kind in kinds().items()}
 
     def document(self, report: Report) -> Document | None:
-        """Return the short tables of a live run; None for predictions."""
+        """Return the short tables of a live run, or None for predictions."""
         if report.meta["fold"] != LIVE:
             return None
         from mwzeval.multiwoz.live.report import live_document
@@ -127,14 +128,15 @@ class MultiWozScorer(FileScorer):
         return input_format == LIVE or (input_format == AUTO and is_live(raw))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit the evaluators: another process reads the gold data itself."""
+        """Omit the evaluators, because another process reads the gold data itself."""
         return {**self.__dict__, "_evaluators": {}}
 
 
 def _possible_metrics(predictions: Any) -> tuple[str, ...]:
     """Return the metrics that the content of predictions allows.
 
-    Without responses and states, metrics of responses are returned, which then report the error.
+    Without responses and states, the metrics of responses are returned; scoring them then raises
+    the error.
     """
     dialogues = predictions.values() if isinstance(predictions, Mapping) else ()
     lists = (turns for turns in dialogues if isinstance(turns, list))

@@ -5,9 +5,9 @@
 Natural spacing is the result of Moses tokenization followed by detokenization, which removes
 differences in spaces around punctuation. Source: the Python port of the Moses scripts,
 `sacremoses`, with default options for English. The library takes 0.4 seconds to import and a
-millisecond for a few texts. On nearly all texts, only four of its hundred rules have an effect:
-punctuation is separated from words, except commas and full stops within words; then closing
-punctuation is joined to the word before it, and opening punctuation to the word after it. This
+millisecond for a few texts. On nearly all texts, only four of its hundred rules have an effect.
+Punctuation is separated from words, except commas and full stops within words. Then closing
+punctuation is joined to the preceding word, and opening punctuation to the following word. This
 module applies these rules where they suffice, and calls the library for all other texts.
 """
 
@@ -30,7 +30,7 @@ PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for na
 KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True))})\]"
 """Matches a known placeholder in lower case; other texts in brackets do not match."""
 
-# A plural ending is part of the placeholder; the first alternative that matches is used.
+# A plural ending is part of the placeholder. The first alternative that matches is used.
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 _OTHER_SPELLING = re.compile(r"\[(\w+(?:[-.:]\w+)+)\]")
 
@@ -39,9 +39,9 @@ class Placeholders(NamedTuple):
     """The placeholders of a response.
 
     `text` is the response in lower case with canonical placeholders and without the endings of old
-    delexicalizers; `names` are the placeholders in it. `known` and `unknown` are the known and
-    unknown names that are not texts of Markdown links. Known names with other separators
-    (`[hotel-name]`) are `unknown`, and `text` has them unchanged.
+    delexicalizers; `names` are its placeholders. `known` and `unknown` are the known and unknown
+    names outside Markdown links. A known name with another separator (`[hotel-name]`) is `unknown`
+    and does not change in `text`.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Placeholders(NamedTuple):
 
 @lru_cache(maxsize=2**14)
 def placeholders_of(response: str) -> Placeholders:
-    """Return the placeholders of a response; all scores and warnings use this function.
+    """Return the placeholders of a response. All scores and warnings use this function.
 
     Unknown placeholders and the texts of Markdown links are removed from the text.
     """
@@ -78,7 +78,7 @@ def placeholders_of(response: str) -> Placeholders:
             odd = _OTHER_SPELLING.findall(text)
             unknown += (name for name in odd if re.sub("\\W", "_", name) in PLACEHOLDERS)
     # (odd) Plural and adverb endings of old delexicalizers (`hotel -s`, `[pricerange] -ly`) are
-    # removed. The same letters are also removed everywhere else.
+    # removed. The same letters are removed everywhere else, too.
     if "-" in text:
         text = text.replace("-s", "").replace("-ly", "")
     known = frozenset(names)
@@ -93,8 +93,9 @@ def known_placeholders(response: str) -> frozenset[str]:
 NO_NAMES: frozenset[str] = frozenset()
 
 
-# Apostrophes within words ("don't" is the same after both steps), or one apostrophe before a word
-# if the word before does not end in "s". Others, double quotes and backquotes are quotation marks.
+# Apostrophes within words ("don't" is unchanged by the two steps), or one apostrophe before a word
+# if the preceding word does not end in "s". Other apostrophes, double quotes and backquotes are
+# quotation marks.
 _PLAIN = re.compile(r"(?:[ !#-&(-_a-~]|(?<=[A-Za-z])'(?=[A-Za-z])|(?<=[^ s] )'(?=[A-Za-z]))*")
 _APART = re.compile(r"[^A-Za-z0-9 .,'-]|\.{2,}|(?<![0-9]),|,(?![0-9])")
 _CLOSING = re.compile(r" (?=(?:[,.?!:;\\%}\])]|\.{2,})(?: |$))")
@@ -114,9 +115,9 @@ def natural_spacing(text: str) -> str:
 def _is_plain(text: str) -> bool:
     """Return whether the rules of this module suffice for a text.
 
-    They do not suffice in three cases: a comma begins the text or follows another comma; letters
-    look like the library's mark for several full stops; or several words begin with an apostrophe
-    (the library reads every second one as a closing quotation mark).
+    They do not suffice if a comma begins the text or follows another comma, if letters look like
+    the library's mark for several full stops, or if several words begin with an apostrophe (the
+    library reads every second apostrophe as a closing quotation mark).
     """
     return (
         _PLAIN.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""MultiWOZ as a benchmark: the class that the entry point names."""
+"""The benchmark class of MultiWOZ, which the entry point registers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class MultiWoz(Benchmark):
         return published_document(entry, arguments.table)
 
     def shelf(self, data: str | None) -> Shelf:
-        """Return the shelf of public files."""
+        """Return the collection of public files."""
         from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
         from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
 

@@ -43,7 +43,7 @@ def reason(
     slot: str | None = None,
     column: Literal["sentence", "live", "acts"] = "sentence",
 ) -> Reason:
-    """Return why an outcome of a domain failed; `words` fill the placeholders of the sentence."""
+    """Return why an outcome of a domain failed. `words` fill the placeholders of the sentence."""
     found = kinds()[kind]
     sentence: str = getattr(found, column)
     text = sentence.format(domain=domain, turn=turn, slot=slot, **words)
@@ -63,7 +63,7 @@ def unmet(
     database: Database,
     excludes: Callable[[Sequence[str]], bool],
 ) -> str:
-    """Return, as text, the constraints whose venues satisfy `excludes`."""
+    """Return, as text, the constraints for whose venues `excludes` returns true."""
     without = [
         f"{slot}={value}"
         for slot, value in constraints.items()

@@ -33,14 +33,14 @@ from mwzeval.scores.report import Report
 BATCH = 256
 """Maximum number of dialogues in memory, for files with one dialogue per line."""
 PROBLEMS_OF_A_SHARD = 5 * SHOWN_PROBLEMS
-"""Maximum number of errors in a shard; after this number, reading stops."""
+"""Maximum number of errors in a shard, after which reading stops."""
 SHARDS_TOGETHER = 8
 """Number of consecutive shards whose sums are merged on the cluster before they are fetched."""
 
 
 @dataclass(slots=True)
 class MergedShards:
-    """The sums of consecutive shards, the errors of each bad shard, and repeated dialogues.
+    """The sums of consecutive shards, the errors of each invalid shard, and repeated dialogues.
 
     `sums` is None if no shard can be scored.
     """
@@ -95,12 +95,12 @@ def evaluate_shards(
     and listed in the report's `meta` (`skipped_shards`). `file` names the input in warnings that do
     not concern a single shard. `progress` shows a progress line on standard error.
 
-    Raises `InputError` with the problems of all invalid shards (with `skip_bad`: only if all are
-    invalid), or for a dialogue in two shards; `UsageError` for confidence intervals (which need
-    more than sums), or without a metric; `DataError` without gold data; `DependencyError` or
-    `MwzevalError` if the cluster fails.
+    Raises `InputError` with the problems of all invalid shards (with `skip_bad`, only if all are
+    invalid), or if two shards have the same dialogue. Raises `UsageError` for confidence intervals
+    (which need more than sums) or without a metric. Raises `DataError` without gold data, and
+    `DependencyError` or `MwzevalError` if the cluster fails.
     """
-    evaluator.incremental()  # raises errors about the options before anything is read
+    evaluator.incremental()  # errors in the options are raised before anything is read
     # The first readable batch determines the sources.
     first = (part for shard in shards for part in islice(_parts(evaluator, shard), 1))
     sources = next((part.sources for part in first), Sources(False, False))
@@ -117,7 +117,7 @@ def evaluate_shards(
             raise InputError(problem for problems in bad.values() for problem in problems)
         if merged.repeated:
             raise InputError(_repeated_in(evaluator, good, merged.repeated))
-        # A later turn lacks states or domains that the first batch has: score all shards again.
+        # Unlike the first batch, a later turn has no states or domains: score all shards again.
         tried = sources
         sources = Sources.of_census(merged.sums.census, evaluator.responses)
         if sources == tried:
@@ -184,7 +184,7 @@ def on_cluster(
             client.submit(_scored, settings, sources, shard, key=f"mwzeval-shard-{run}-{number}")
             for number, shard in enumerate(shards[first : first + SHARDS_TOGETHER], start=first)
         ]
-        # Merging has priority; otherwise the sums of single shards would fill the workers' memory.
+        # Merging has priority. Otherwise, the sums of single shards would fill the workers' memory.
         key = f"mwzeval-sum-{run}-{first}"
         sums.append(client.submit(MergedShards.of, parts, key=key, priority=1))
     del parts

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOT_OF_DATABASE = frozenset({"parking", "internet", "openhours", "reference", "count"})
 """Slots in the results of functions that are not looked up in the database."""
 COLUMNS = {"mentions": "mentions", "not_in_database": "not in database", "unsure": "unsure"}
-"""Keys of the counts of a slot → the column headers."""
+"""The column header for each key of a slot's counts."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
             for mention in turn.mentions
         )
         write_output(arguments.mentions, "".join(lines))
-    # The input is converted again, because the output retains keys that are not scored.
+    # The input is converted again, because the output also has the keys that are not scored.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     filled = {
         name: [
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _document(responses: Iterable[str], turns: list[Delexicalized]) -> Document:
     """Return the numbers of turns and of mentions by slot, the most frequent slot first.
 
-    `not_in_database` counts values that the database lacks although it has the slot; `unsure`
+    `not_in_database` counts values that are not in the database although the slot is. `unsure`
     counts ambiguous values and misspelled names.
     """
     from mwzeval.multiwoz.formats.functions import RETURNED

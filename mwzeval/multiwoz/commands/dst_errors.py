@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(report: Report) -> Document:
-    """Return a table for each rule and a record for each slot; no table without states."""
+    """Return a table for each rule (none without states) and a record for each slot."""
     from mwzeval.scores.sheets import Document, sheet
 
     by_rule = {

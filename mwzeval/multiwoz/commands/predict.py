@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write an agent's predictions; return 1 if infrastructure errors ended dialogues, else 0.
 
-    Raises `UsageError` for invalid options, `DataError` if the corpus is missing.
+    Raises `UsageError` if an option is invalid, and `DataError` if the corpus is missing.
     """
     from mwzeval.conversation.protocols import INFRASTRUCTURE
     from mwzeval.conversation.runs import run_as_asked

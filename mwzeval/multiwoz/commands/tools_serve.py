@@ -78,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the client disconnects or Ctrl-C is pressed; return the exit code.
 
-    Raises `DependencyError` if the package is not installed, `UsageError` for an invalid address or
-    log, `DataError` if the database is missing.
+    Raises `DependencyError` if the package is not installed, `UsageError` if the address or log is
+    invalid, and `DataError` if the database is missing.
     """
     from mwzeval.conversation.mcp import (
         Address,
@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     database = DatabaseTools(read_tables(corpus_root(corpus, arguments.data)))
 
     def tools(session: str) -> Tools:
-        """Return the tools of the live dialogue with the session's name."""
+        """Return the tools of the live dialogue whose name is the session's name."""
         notify(f"session {session} begins")
         item, trial = item_and_trial(session)
         planned = Planned(item, None, trial or 1, seed=arguments.seed)

@@ -1,8 +1,8 @@
 """Convert predictions in any format to mwzeval's own format.
 
-A format is recognized by its marks: keys of turns or messages that only this format has at this
-position. All items of all dialogues are checked. Marks of two formats cause an error. Predictions
-without any mark are read in mwzeval's own format; the checks of this format report the problems.
+A format is recognized by its marks, which are keys of turns or messages that only this format has
+at this position. All items of all dialogues are checked. Marks of two formats cause an error.
+Predictions without any mark are read as mwzeval's own format, whose checks report problems.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TITLES = {
     SGD: "dialogues with schema-guided frames",
 }
 LISTED: dict[str, Callable[[Any, Findings], Adapted]] = {UNIFIED: adapt_unified, SGD: adapt_sgd}
-"""Format that is a list of dialogues → function that converts it. To add a format, add a line here
-and to `TITLES`, its name to `choices.INPUT_FORMATS`, and its distinctive keys to `_marks`."""
+"""The function that converts each format that is a list of dialogues. To add a format, add a line
+here and to `TITLES`, its name to `choices.INPUT_FORMATS`, and its distinctive keys to `_marks`."""
 _OF_UNIFIED = {"state", PREDICTIONS, "utt_idx", "dialogue_acts", "db_results"}
 _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
-"""Keys of annotated turns; predictions in mwzeval's own format have none of them."""
+"""Keys of annotated turns. Predictions in mwzeval's own format do not have these keys."""
 
 
 def marks(raw: Any) -> set[str]:
@@ -45,7 +45,7 @@ def _marks(raw: Any) -> Iterator[str]:
         if isinstance(dialogue, OBJECT) and CONTENT in dialogue:
             yield MESSAGES
         for item in dialogue if isinstance(dialogue, LIST) else ():
-            # Other keys of turns in mwzeval's own format are ignored, even a key "role".
+            # In mwzeval's own format, other keys of turns are ignored, even a key "role".
             if isinstance(item, OBJECT) and not item.keys().isdisjoint(TURN_KEYS):
                 yield OWN_FORMAT
             elif isinstance(item, OBJECT) and "role" in item:
@@ -71,17 +71,17 @@ def is_list_of_dialogues(raw: Any) -> bool:
 
 
 def _is_schema_guided(raw: Any) -> bool:
-    """Return whether the first dialogue has services of SGD; MultiWOZ has lower-case services."""
+    """Return whether the first dialogue has services of SGD, which are not in lower case."""
     first = first_item(raw)
     fits = not misfit(first, {"services": (str,)})
     return fits and all(re.fullmatch(r"[A-Z][A-Za-z]*_[0-9]+", name) for name in first["services"])
 
 
 def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TOOLS) -> Any:
-    """Return predictions in mwzeval's own format; the same object if they already have it.
+    """Return predictions in mwzeval's own format, or the same object if it already has this format.
 
     `input_format` is one of `choices.INPUT_FORMATS`; `tools` are the functions that messages call.
-    Problems are added to `findings`, which afterwards reports positions of turns in the original.
+    Problems are added to `findings`, which also gets the positions of turns in the original.
     Returns None if no dialogue can be checked.
     """
     is_schema_guided = _is_schema_guided(raw)
@@ -96,7 +96,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
         )
         return None
     if isinstance(raw, OBJECT) and not any(isinstance(value, list) for value in raw.values()):
-        wrapped = raw.get(PREDICTIONS)  # of `{"predictions": {…}}`; other keys are ignored
+        wrapped = raw.get(PREDICTIONS)  # as in `{"predictions": {…}}`; other keys are ignored
         if is_list_of_dialogues(wrapped) or (
             isinstance(wrapped, OBJECT) and CONTENT not in wrapped
         ):
@@ -126,7 +126,7 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
 
 
 def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
-    """Return the format of predictions; None if it is unclear or differs from the stated format."""
+    """Return the format of predictions, or None if it is unclear or not the stated format."""
     fitting = sorted(marks(raw))
     if stated != AUTO:
         if not fitting or stated in fitting:
@@ -149,7 +149,7 @@ def _chosen_format(raw: Any, stated: str, findings: Findings) -> str | None:
 
 
 def _by_id(raw: Any) -> Any:
-    """Return dialogue id → turns for a list of dialogues; the list if ids or turns are missing."""
+    """Return a list of dialogues as a map from id to turns, or as it is if some are missing."""
     dialogues: dict[Any, Any] = {}
     for dialogue in raw:
         name = dialogue.get("dialogue_id") if isinstance(dialogue, OBJECT) else None

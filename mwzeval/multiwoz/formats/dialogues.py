@@ -1,8 +1,8 @@
-"""Lists of dialogues whose turns have speakers: schema-guided frames, ConvLab-3's unified format.
+"""Lists of dialogues whose turns have speakers: schema-guided frames and the unified format.
 
-In Schema-Guided Dialogue and MultiWOZ 2.2, the frames of the user's turn contain the state. The
-unified format is a list of dialogues whose turns have an utterance and a state; ConvLab-3's
-evaluation scripts write predictions into the key `predictions` of a turn, next to the annotation.
+In Schema-Guided Dialogue and MultiWOZ 2.2, the frames of the user's turn contain the state. In
+ConvLab-3's unified format, each turn has an utterance and a state; ConvLab-3's evaluation scripts
+write predictions into the key `predictions` of a turn, next to the annotation.
 
 Sources: Rastogi et al., "Towards scalable multi-domain conversational agents", AAAI 2020; Zang et
 al., "MultiWOZ 2.2", NLP4ConvAI 2020; Zhu et al., "ConvLab-3", EMNLP 2023 demonstrations, and
@@ -30,7 +30,7 @@ SPEAKERS = (USER, SYSTEM)
 _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
 
 Adapted = Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]
-"""Yields (dialogue id, turns); a turn is (position in the original, turn in mwzeval's own format).
+"""Yields (dialogue id, turns). Each turn is a pair of its original position and the converted turn.
 
 Incomplete dialogues are also yielded, so that later checks can find further problems.
 """
@@ -45,15 +45,15 @@ class SpeakerTurn(NamedTuple):
 
 
 Pair = tuple[SpeakerTurn | None, SpeakerTurn]
-"""A user turn and the system's response; the user turn is None if the system begins."""
+"""A user turn and the system's response. The user turn is None if the system begins."""
 
 
 def dialogues_of(
     raw: Any, findings: Findings, name_keys: tuple[str, ...]
 ) -> Iterator[tuple[str, list[Pair]]]:
-    """Yield the ids and turns of a list of dialogues; problems are added to `findings`.
+    """Yield the ids and turns of a list of dialogues; add problems to `findings`.
 
-    The id is the first of `name_keys` whose value looks like a MultiWOZ file name (`MUL0001.json`),
+    The id is the first value of `name_keys` that looks like a MultiWOZ file name (`MUL0001.json`),
     else the value of the last key.
     """
     if not expect(raw, LIST, "expected a list of dialogues", Place(findings)):
@@ -128,7 +128,7 @@ def adapt_unified(raw: Any, findings: Findings) -> Adapted:
     }
     for name, pairs in dialogues:
         if annotated and pairs and name not in annotated:
-            # Its utterances are probably annotated utterances, which must not be scored.
+            # The utterances are probably annotated utterances, which must not be scored.
             message = f'no turn has "{PREDICTIONS}", though other dialogues have them'
             findings.error("missing-predictions", message, dialogue=name)
         else:
@@ -193,8 +193,8 @@ def _unified_state(raw: Any, place: Place, path: str) -> State:
 def adapt_sgd(raw: Any, findings: Findings) -> Adapted:
     """Yield the predictions of dialogues with frames; problems are added to `findings`.
 
-    The state of a domain without a frame does not change: in SGD, only active services have frames.
-    If no frame of a dialogue has a state, the dialogue has no predicted states.
+    The state of a domain without a frame does not change, because in SGD only active services have
+    frames. If no frame of a dialogue has a state, the dialogue has no predicted states.
     """
     for name, pairs in dialogues_of(raw, findings, ("dialogue_id",)):
         framed = [[state for side in pair if side for state in _framed(*side)] for pair in pairs]
@@ -255,5 +255,5 @@ def _framed(turn: Mapping[str, Any], place: Place) -> list[State]:
 
 @lru_cache(maxsize=2**10)
 def _domain(service: str) -> str:
-    """Return the domain of a service; SGD numbers similar services: `hotel_1`, `hotel_2`."""
+    """Return the domain of a service. SGD numbers similar services (`hotel_1`, `hotel_2`)."""
     return re.sub(r"_\d+$", "", service).lower()

@@ -1,9 +1,9 @@
 """The functions that a tool-calling system can call on MultiWOZ.
 
-A find function searches for venues, so its arguments are the constraints of a state; a book
-function books a venue. The schema and the reader of calls use the same table, `data/functions.tsv`:
-to add a function or an argument, add a row. The JSON schema has the form of `tools` in OpenAI's
-chat completions, which other servers and the chat templates of models also accept.
+A find function searches for venues, so its arguments are the constraints of a state. A book
+function books a venue. The schema and the reader of calls use the same table, `data/functions.tsv`.
+To add a function or an argument, add a row to this table. The JSON schema has the form of `tools`
+in OpenAI's chat completions, which other servers and the chat templates of models also accept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 class Parameter:
     """An argument of a function; `data/functions.tsv` explains the fields.
 
-    `values` are the allowed values; it is empty if any value is allowed. With `is_number`, integers
+    `values` are the allowed values, and empty if any value is allowed. With `is_number`, integers
     are accepted and converted to text.
     """
 
@@ -85,7 +85,7 @@ RETURNED = (
     *("parking", "internet", "entrancefee", "openhours", "trainid", "day", "departure"),
     *("destination", "leaveat", "arriveby", "duration", "price", "reference", "count"),
 )
-"""Slots in results of functions; `count` is the number of venues if not all are listed."""
+"""Slots in results of functions. `count` is the number of venues if not all are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Tool:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of arguments that mwzeval reads; the system's own names come first."""
+        """The names of the arguments that mwzeval reads, the system's own names first."""
         parameters = () if self.function is None else self.function.parameters
         ours = [parameter.name for parameter in parameters]
         return (*(own for own, slot in self.slots.items() if slot in ours), *ours)
@@ -113,7 +113,7 @@ OURS = {name: Tool(function, {}, is_own=False) for name, function in BY_NAME.ite
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The functions that a system may call, by name; `checksum` identifies its own functions."""
+    """The functions that a system may call, by name. `checksum` identifies custom functions."""
 
     by_name: Mapping[str, Tool]
     checksum: str | None = None
@@ -124,7 +124,7 @@ TOOL_KEYS = ("function", "slots")
 
 
 def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
-    """Return the tools in a JSON file or its parsed content; for None, the tools of the schema.
+    """Return the tools in a JSON file or in its parsed content, or for None, those of the schema.
 
     Raises `InputError` with all problems.
     """
@@ -168,7 +168,7 @@ def _own_tool(raw: Any, place: Place) -> Tool:
 
 
 def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> str | None:
-    """Return a known name; None for null and for unknown names, which are reported."""
+    """Return a known name, or None for null and for unknown names, which are reported."""
     if name is None or not expect(
         name,
         str,
@@ -184,7 +184,7 @@ def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> s
 
 
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
-    """Return one tool per function; its JSON Schema does not allow additional properties.
+    """Return one tool per function, whose JSON Schema does not allow additional properties.
 
     With `strict`, the tools conform to OpenAI's strict mode: every argument is required, and null
     represents an unknown value.

@@ -1,8 +1,8 @@
 """Convert conversations of chat models to turns of predictions: states, bookings and responses.
 
 Calls are checked against the table of functions. Active domains are estimated from the states, as
-for most published systems. The calls of a turn often have several domains, whereas the estimate has
-only one; the domains of calls would make Inform and Success one or two points higher.
+for most published systems. They are not taken from the calls: these often have several domains per
+turn, whereas the estimate has only one, and Inform and Success would be one or two points higher.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ BOOKING_PREFIX = "book"
 def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
     """Yield the predictions of conversations; problems are added to `findings`.
 
-    `raw` is dialogue id → messages, or → an object with `messages`, which call `tools`.
+    `raw` maps a dialogue id to messages, or to an object with `messages`. The messages call
+    `tools`.
     """
     expected = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
     if not isinstance(raw, OBJECT):
@@ -62,7 +63,7 @@ class Conversation:
     """Reads the messages of a dialogue in order and divides them into turns.
 
     A system turn consists of all assistant messages between two user messages; its response is the
-    text of the last of these messages. `asked` lists the user utterances, one per turn;
+    text of the last of these messages. `asked` lists the user utterances, one per turn.
     `has_called` is true if any function was called.
 
     The arguments of a find call replace the constraints of its domain in the state; booking slots
@@ -74,7 +75,7 @@ class Conversation:
         self._findings = findings
         self._tools = tools
         self._called: dict[str, dict[str, Any]] = {}
-        """Id → the call as stored in the turn; `result` is added when the result is read."""
+        """The stored call for each call id. `result` is added when the result is read."""
         self._called_without_id: deque[dict[str, Any]] = deque()
         self._state: dict[str, dict[str, str]] = {}
         self._turns: list[tuple[int, dict[str, Any]]] = []
@@ -233,7 +234,7 @@ class Conversation:
 
 
 def decoded_arguments(call: ToolCall, place: Place) -> Any:
-    """Return the arguments of a call, parsed if they are JSON text; None if they are no object."""
+    """Return the arguments of a call (parsed if JSON text), or None if they are no object."""
     raw, path = call.arguments, call.arguments_path
     if isinstance(raw, str):
         try:
@@ -247,7 +248,7 @@ def decoded_arguments(call: ToolCall, place: Place) -> Any:
 def _arguments(
     tool: Tool, function: Function, raw: Mapping[Any, Any], call: ToolCall, place: Place
 ) -> dict[str, str]:
-    """Return mwzeval's argument name → value; arguments without value or equivalent are omitted."""
+    """Return values by mwzeval's argument names, without null values and unknown arguments."""
     given: dict[str, str] = {}
     for name, value in raw.items():
         path = f"{call.arguments_path}.{name}"

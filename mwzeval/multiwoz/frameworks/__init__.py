@@ -1,7 +1,7 @@
 """Live dialogues in other evaluation and training frameworks.
 
-Each framework has one module, and only this module imports it. The framework stores each dialogue
-as a trajectory line under `KEY`, and the options of `Episodes` with each goal.
+Each framework has a module, and only that module imports the framework. The framework stores each
+dialogue as a trajectory line under `KEY`, and the options of `Episodes` with each goal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEY = "mwzeval"
 
 
 def load(options: Mapping[str, Any]) -> Episodes:
-    """Return the episodes for these options, cached per process. Raises as `Episodes`."""
+    """Return the episodes for these options, cached per process. Raises `Episodes`' errors."""
     return _loaded(json.dumps(options, sort_keys=True))
 
 

@@ -1,7 +1,7 @@
 """Live dialogues in inspect_ai: the task `mwzeval/multiwoz`, and its parts for custom tasks.
 
 A custom task takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user`, a simulated
-user talks to the model or to an agent that calls `multiwoz_tools`; `task_success` is the scorer.
+user talks to the model or to an agent that calls `multiwoz_tools`. The scorer is `task_success`.
 `write_run` converts a log into a file for `mwzeval`. See docs/agents.md.
 """
 
@@ -80,8 +80,8 @@ def multiwoz(
     """Return the task: a user with a goal talks to the model, which calls functions.
 
     `trials` is the number of epochs, that is, of dialogues per goal; `prompt` is a file with a
-    custom system message. The other arguments are options of `mwzeval live`. Raises `UsageError`
-    for unknown names, `DataError` for missing files.
+    custom system message. The other arguments are options of `mwzeval live`. Raises `UsageError` if
+    a name is unknown, and `DataError` if a file is missing.
     """
     limits = {"user_turns": user_turns, "tool_rounds": tool_rounds}
     options = {"corpus": corpus, "user": user, "stress": stress, "seed": seed, "data": data}
@@ -166,7 +166,7 @@ async def _run(agent: Agent, state: TaskState) -> list[ChatMessage]:
 
 
 def _chat_messages(heard: Iterable[Message], last: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Return the new messages for the agent: from the user, or results of its `last` calls."""
+    """Return the agent's new messages: from the user, or the results of the `last` calls."""
     calls = (call for message in last for call in getattr(message, "tool_calls", None) or ())
     names = {call.id: call.function for call in calls}
     return [
@@ -208,13 +208,14 @@ def plain_messages(
 
 
 def _usages() -> dict[str, dict[str, int]]:
-    """Return the usage of each model message in this sample, regardless of the caller."""
+    """Return the token usage of each model message in this sample, regardless of the caller."""
     usages = {}
     for event in transcript().events:
         if isinstance(event, ModelEvent) and event.output.choices and event.output.usage:
             usage, seconds = event.output.usage, event.output.time
             cached = usage.input_tokens_cache_read or 0
-            # inspect_ai's input tokens exclude those in the provider's cache; these are added here.
+            # inspect_ai does not count tokens in the provider's cache as input tokens; these are
+            # added here.
             tokens = usage.input_tokens + cached + (usage.input_tokens_cache_write or 0)
             used = {"in": tokens, "out": usage.output_tokens}
             if cached:
@@ -230,9 +231,9 @@ def task_success() -> Scorer:
     """Return the scorer: `success`, `inform` and `booking`, each 1 or 0.
 
     `booking` is NaN if the goal has no booking. The explanation has the failure reasons. The
-    metadata have `end`, `turns`, the success of each domain, and the user's report: whether it is
-    `complete`, and the number of its mistakes (`user_faults`). The scores of the trials of a goal
-    are averaged first, so standard errors are over goals.
+    metadata have `end`, `turns`, the success of each domain, and the user's report: whether the
+    user's goal is `complete` and the number of the user's mistakes (`user_faults`). The scores of
+    the trials of a goal are averaged first, so standard errors are over goals.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -245,7 +246,7 @@ def _score(state: TaskState) -> Score:
     raw = state.store.get(KEY)
     if raw is not None:
         dialogue = trajectory_of(raw)
-    else:  # the sample was solved by another solver
+    else:  # another solver has solved the sample
         messages = tuple(plain_messages(state.messages))
         dialogue = Trajectory(str(state.sample_id), state.metadata["goal"], messages)
     outcome = load(state.metadata[KEY]).outcome(dialogue)
@@ -262,7 +263,7 @@ def write_run(log: EvalLog | str | Path, output: str | Path) -> int:
     """Write the dialogues in a log to a trajectory file for `mwzeval`; return their number.
 
     Samples that failed with an error have no dialogue and are left out. Raises `UsageError` if the
-    log has no dialogues, `MwzevalError` if the file cannot be written.
+    log has no dialogues, and `MwzevalError` if the file cannot be written.
     """
     read = log if isinstance(log, EvalLog) else read_eval_log(str(log))
     found = [

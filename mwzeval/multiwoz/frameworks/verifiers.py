@@ -1,7 +1,7 @@
 """Live dialogues as an environment of verifiers, for `vf-eval mwzeval-multiwoz` and training.
 
 `load_environment` creates the environment from options. verifiers finds the three classes in the
-module `mwzeval_multiwoz`, because it has the name of the environment. See docs/agents.md.
+module `mwzeval_multiwoz`, which has the name of the environment. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
 
 
 class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
-    """The goals as tasks; tasks have no prompt, because the user opens each dialogue."""
+    """The goals as tasks. Tasks have no prompt, because the user opens each dialogue."""
 
     def load(self) -> Iterator[MultiwozTask]:
         """Yield the tasks. Raises `UsageError` for unknown names, `DataError` for missing files."""
@@ -113,7 +113,7 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
 class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
     """A loop of model calls in this process, which starts no programs and executes no code.
 
-    Every request passes through the interception of verifiers, as required for harnesses.
+    Every request is intercepted by verifiers, as required for harnesses.
     """
 
     APPENDS_SYSTEM_PROMPT = True
@@ -173,8 +173,8 @@ class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
     async def run(self, task: vf.Task[Any], agents: vf.Agents) -> None:
         """Run the dialogue of a task.
 
-        Raises `UsageError` if the harness does not offer the functions, `InfrastructureError` if a
-        user behind an endpoint cannot be reached.
+        Raises `UsageError` if the harness does not offer the functions, and `InfrastructureError`
+        if a user behind an endpoint cannot be reached.
         """
         episodes = await asyncio.to_thread(load, task.data.options)
         episode = episodes.episode(task.data.id)
@@ -204,7 +204,7 @@ class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
 def load_environment(**options: Any) -> MultiwozEnv:
     """Return the environment for options of `MultiwozTasksetConfig`, such as `goals`.
 
-    Loading its tasks raises `UsageError` for unknown names, `DataError` for missing files.
+    Loading its tasks raises `UsageError` for unknown names and `DataError` for missing files.
     """
     config = vf.resolve_env_config({"taskset": {"id": NAME, **options}})
     env = vf.load_environment(config)
@@ -215,9 +215,9 @@ def load_environment(**options: Any) -> MultiwozEnv:
 def write_run(traces: str | Path, output: str | Path) -> int:
     """Write the dialogues in `traces.jsonl` to a trajectory file; return their number.
 
-    Rollouts of a task become its trials, in file order; rollouts that failed with an error are left
-    out. Raises `UsageError` if there are no dialogues, `InputError` if a file cannot be read,
-    `MwzevalError` if the output cannot be written.
+    The rollouts of a task become trials, in the order of the file; rollouts that failed with an
+    error are left out. Raises `UsageError` if there are no dialogues, `InputError` if a file cannot
+    be read, and `MwzevalError` if the output cannot be written.
     """
     trials: Counter[str] = Counter()
     found: list[tuple[dict[str, Any], Trajectory]] = []

@@ -1,9 +1,9 @@
 """The goals of a live run, selected by a text: `corpus`, `corpus-raw:dev`, `sampled:500`.
 
 `corpus[:FOLD][:CHOICE]` selects the goals of a fold (test, dev, train). A `fail_info` that matches
-records in the database is removed, because a correct system would not report a failure;
-`corpus-raw` does not remove it. CHOICE is the number of goals from the beginning, or ids separated
-by commas. It is part of the text, and not an option, so that the name of a run's goals includes it.
+records in the database is removed, because a correct system would not report a failure. With
+`corpus-raw`, it is not removed. CHOICE is the number of goals from the beginning of the fold, or
+ids separated by commas. CHOICE is not an option, so that the name of a run's goals includes it.
 
 `sampled:N` draws N goals from a model that has the frequencies of domain combinations, of slot
 combinations, and of values in the train fold. Source: the published goal model of Zhu et al.,
@@ -60,7 +60,7 @@ _SOURCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class GoalSource:
-    """The selected goals: the first `number` of a fold (None: all), or those with `ids`."""
+    """The selected goals of a fold: the first `number` (None: all), or the goals with `ids`."""
 
     kind: str
     fold: Fold = "test"
@@ -79,7 +79,7 @@ class RunGoals:
     """The goals of a run by id, in the order of the run.
 
     If a goal agrees exactly with the sentences in the corpus, `messages` has these sentences. `sha`
-    is a checksum of ids and goals, 8 hexadecimal digits.
+    is a checksum of ids and goals with 8 hexadecimal digits.
     """
 
     source: str
@@ -128,8 +128,8 @@ def select_goals(
 
     `seed` and `goal_model` (a file; default: the published model in `root`) are used for sampled
     goals; for the sample corpus, the model is estimated from the sample. With `refused_bookings`,
-    goals include the annotated `fail_book`. Raises `UsageError` for unknown goals, `DataError` for
-    missing or invalid files.
+    goals include the annotated `fail_book`. Raises `UsageError` if a goal is unknown, and
+    `DataError` if a file is missing or invalid.
     """
     asked = parse_goal_source(source) if isinstance(source, str) else source
     if asked.kind == SAMPLED:
@@ -192,7 +192,7 @@ PLACES = (
     "../live/goal_model.json",
     "../live/convlab2/new_goal_model.pkl",
 )
-"""Locations in a data root, or in a folder `live` next to it. Only the first is downloaded."""
+"""Locations in a data root, or in a folder `live` next to it. Only the first file is downloaded."""
 PARTS = (
     "slot_probability",
     "value_distribution",
@@ -214,9 +214,9 @@ def _draw(weights: Mapping[str, float], rng: Random) -> str:
 class GoalModel:
     """Draws goals that the database can satisfy.
 
-    `plain` is the published model as JSON: `domain_orderings` (domains joined by `|` →
-    probability), and by domain `slot_combinations`, `slot_probability`, `value_distribution` and
-    `book_probability`.
+    `plain` is the published model as JSON. `domain_orderings` maps domains joined by `|` to a
+    probability; `slot_combinations`, `slot_probability`, `value_distribution` and
+    `book_probability` have values for each domain.
     """
 
     def __init__(self, plain: Mapping[str, Any], database: Records) -> None:
@@ -281,7 +281,7 @@ class GoalModel:
         info = {slot: _draw(values[slot], rng) for slot in slots}
         if domain in ("taxi", "train"):
             times = [slot for slot in ("leaveAt", "arriveBy") if slot in info]
-            if len(times) != 1:  # exactly one of the two is used
+            if len(times) != 1:  # a goal has exactly one of the two slots
                 slot, other = self._either(domain, "leaveAt", "arriveBy", rng)
                 if times:
                     del info[other]
@@ -300,13 +300,13 @@ class GoalModel:
         return info
 
     def _either(self, domain: str, slot: str, other: str, rng: Random) -> tuple[str, str]:
-        """Return two mutually exclusive slots; the first is the drawn slot."""
+        """Return two mutually exclusive slots, the drawn slot first."""
         shares = self._probabilities[domain]["info"]
         is_first = rng.random() < shares[slot] / (shares[slot] + shares[other])
         return (slot, other) if is_first else (other, slot)
 
     def _satisfiable(self, domain: str, info: dict[str, str], rng: Random) -> dict[str, str] | None:
-        """Return constraints that differ in one slot and match a record; None if none are found."""
+        """Return constraints that differ in one slot and match a record; None if there are none."""
         for _ in range(TRIES):
             slot = rng.choice(list(info))
             other = info | {slot: rng.choice(list(self._values[domain]["info"][slot]))}
@@ -365,7 +365,7 @@ def read_goal_model(path: Path) -> dict[str, Any]:
     """Return the parts of the goal model in a JSON file or in the published pickle (`*.pkl`).
 
     In keys, combinations of slots or domains are joined by `|`. Raises `DataError` if the file
-    cannot be read, has objects of other classes, or lacks a part.
+    cannot be read, contains forbidden classes, or lacks a part.
     """
     if path.suffix == ".pkl":
         try:
@@ -400,7 +400,7 @@ class _PlainUnpickler(pickle.Unpickler):
     """Creates only containers, strings and numbers; a `Counter` becomes a dictionary."""
 
     def find_class(self, module: str, name: str) -> type:
-        """Return the class of an object in the pickle. Raises an error for all classes but one."""
+        """Return the class of an object in the pickle. Raises an error unless it is `Counter`."""
         if (module, name) == ("collections", "Counter"):
             return dict
         raise DataError(f"objects of {module}.{name} do not belong in a goal model")

@@ -1,1 +1,1 @@
-"""Reads, checks and counts predictions."""
+"""Read, check and count predictions."""

@@ -1,15 +1,15 @@
-"""The counts of an input, computed in one pass; counts of parts can be added.
+"""The counts of an input, computed in one pass. The counts of parts can be added.
 
 All decisions and reports about a whole input are derived from these counts.
 
-Turns with a phone number, postcode, train id or reference decide whether responses are lexicalized:
-these identifiers are either placeholders or values. Systems of both kinds give identifiers in a
-quarter to a third of their turns, and rarely use the other form. Only known placeholders are
-counted, because brackets have other uses, for example in Markdown.
+Responses are lexicalized if most identifiers (phone numbers, postcodes, train ids and references)
+are values and not placeholders. Systems give identifiers in a quarter to a third of their turns,
+and rarely mix the two forms. Only known placeholders are counted, because brackets have other uses,
+for example in Markdown.
 
 A file may be well formed despite an error, for example if its states are shifted by one turn. No
 single turn shows such an error, but counts over many dialogues do. A sample of dialogues is
-therefore compared with the gold annotation. It consists of the dialogues whose ids have the
+therefore compared with the gold annotation. The sample consists of the dialogues whose ids have the
 smallest checksums, so it does not depend on how the input is divided into parts.
 """
 
@@ -42,7 +42,7 @@ from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier
 
 SAMPLED = 50
-"""Number of dialogues that are compared with gold data; this takes a few milliseconds."""
+"""Number of dialogues that are compared with gold data, which takes a few milliseconds."""
 DIFFERENT_PLACEHOLDERS = 2**12
 """Maximum number of unknown placeholders that are counted in a part of an input."""
 
@@ -59,10 +59,10 @@ _REQUEST_OF = {
     "REFERENCE": re.compile(r"reference|book|reserv|confirm"),
     "TRAINID": re.compile(r"\bid\b|train number"),
 }
-"""Placeholder → words, in lower case, with which users request it."""
+"""The words, in lower case, with which users request the value of each placeholder."""
 
 Key = tuple[str | int, ...]
-"""A key of the counts in sampled dialogues: a sign, possibly followed by details."""
+"""A key of the counts in sampled dialogues: a sign of an error, possibly followed by details."""
 
 
 class Wording(NamedTuple):
@@ -88,7 +88,7 @@ class Wording(NamedTuple):
 
     @property
     def lexicalized(self) -> bool:
-        """Whether responses are lexicalized: no placeholders, or most identifiers are values.
+        """Whether responses are lexicalized, that is, most identifiers (or all) are values.
 
         A tie counts as lexicalized, because delexicalization does not change placeholders, whereas
         values in delexicalized responses are not scored.
@@ -99,7 +99,7 @@ class Wording(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one dialogue, and the first turn of each key (as position in the file)."""
+    """The counts of one dialogue, and the position in the file of the first turn with each key."""
 
     counts: Counter[Key] = field(default_factory=Counter)
     turns: dict[Key, int] = field(default_factory=dict)
@@ -118,8 +118,8 @@ class Census:
     value in the state, with active domains, with a nonempty list of active domains, and in
     dialogues with bookings. `references` counts the turns in each reference set; `answers` counts
     turns by their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the
-    goal, `early` the slots answered before the request. `unknown_placeholders` counts names. `seen`
-    are the dialogue ids, and `sample` has the counts of the sampled dialogues.
+    goal; `early` counts the slots that were answered before the request. `unknown_placeholders`
+    counts names. `seen` are the dialogue ids, and `sample` has the counts of the sampled dialogues.
     """
 
     turns: int = 0
@@ -196,7 +196,7 @@ class Census:
                     self.early += any(slot in names for names in answered[:turn])
 
     def merge(self, later: Census) -> None:
-        """Add the counts of a later part; the new sample is selected from both samples."""
+        """Add the counts of a later part. The new sample is selected from the two samples."""
         known = self.unknown_placeholders
         for item in fields(self):
             own, other = getattr(self, item.name), getattr(later, item.name)
@@ -232,7 +232,7 @@ def _sampled(names: Mapping[str, object]) -> list[str]:
 
 
 def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules: Rules) -> Tally:
-    """Compare a dialogue with its annotation; `other` is another dialogue of the fold."""
+    """Compare a dialogue with its annotation and with `other`, another dialogue of the fold."""
     tally = Tally()
     turns = turns[: len(gold.states)]  # Additional turns are reported by another check.
     _compare_responses(turns, gold, other, tally)
@@ -255,12 +255,12 @@ def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules
 WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
 """Matches placeholders (in capitals) and longer words; short words are in all responses."""
 MARKS = re.compile(r"^[\W_]|[\]_'\"]$|[<`&\\*▁ĠĊ:>{(]|@@|##|/INST")
-"""Matches every response with a shape, except responses with many underscores; for a fast test."""
+"""A fast test, which matches every response with a shape, except those with many underscores."""
 BEGINNING = 24
-"""To find repeated responses, their length and this number of initial characters are compared."""
+"""Responses count as equal if their length and this number of initial characters are equal."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
 OTHER, BEFORE, AFTER = "another dialogue", "the turn before", "the turn after"
-"""The other references with which a response is compared, in addition to its own reference."""
+"""The references with which a response is compared in addition to its own reference."""
 
 
 class Shape(NamedTuple):
@@ -349,7 +349,7 @@ def _inspect(text: str, index: int, in_words: bool, tally: Tally) -> None:
     words, end = text.split(), text[-1]
     searched = {
         "response": MARKS.search(text) or text.count("_") > text.count("["),
-        # A layout, such as a list, is an error only in delexicalized responses.
+        # Only in delexicalized responses, a layout, such as a list, is an error.
         "response with layout": not in_words,
         "response of a word": len(words) == 1,
     }
@@ -389,7 +389,7 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
     for (slot, value), turn in first.items():
         counts["values",] += 1
         tally.add(turn, "predicted", slot[1], value)
-        # A part of an annotated value is more likely an error than a copy.
+        # A value that is part of an annotated value is probably an error and not copied.
         if not any(value in other for other in elsewhere) and any(
             value in text.lower() for text in gold.user_utterances[: turn + 1]
         ):
@@ -428,7 +428,7 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
 
 
 def _values(states: Iterable[State]) -> list[dict[Slot, str]]:
-    """Return the values of states by domain and slot; equal consecutive states are one object."""
+    """Return the values of states by domain and slot. Equal consecutive states are one object."""
     result: list[dict[Slot, str]] = []
     before: State | None = None
     for state in states:

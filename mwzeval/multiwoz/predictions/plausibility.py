@@ -26,12 +26,13 @@ from mwzeval.multiwoz.words.numbers import has_identifier
 from mwzeval.scores.findings import Coverage, Findings
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
-"""The valid active domains; `general` and `booking` are domains of dialogue acts, not of goals."""
+"""Valid active domains. `general` and `booking` are domains of dialogue acts, not of goals."""
 LEXICALIZED_SHARE = 0.02
-"""Maximum share of dialogues without placeholders in delexicalized references."""
+"""Maximum proportion of dialogues without placeholders in delexicalized references."""
 MOST_ALIKE, MOST_EARLY = 0.5, 0.8
-"""Maximum proportions, without a warning, of turns with the same placeholders and of requests
-answered too early. Published systems have 0.11 to 0.18 and 0.05 to 0.13; LAVA has 0.35 and 0.61."""
+"""Maximum proportions, without a warning, of turns with the same placeholders and of requests that
+are answered too early. Published systems have 0.11 to 0.18 and 0.05 to 0.13, respectively; LAVA has
+0.35 and 0.61."""
 FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
 """Minimum numbers of turns and requests for which these proportions are checked."""
 UNREAD = ("missing-response", "shape")
@@ -91,7 +92,8 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
                 f"not in {where} but in the sample, which is scored separately: --corpus sample"
             )
         else:
-            # The search for similar ids is slow, and the file may be for another fold.
+            # Similar ids are searched for only a few ids: the search is slow, and the file may be
+            # for another fold.
             hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
             message = f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
         findings.error("unknown-dialogue", message, dialogue=name)
@@ -123,7 +125,8 @@ def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
 
     @cache
     def close(name: str, domain: str | None = None) -> str:
-        # The search for similar names is slow, and invalid input has many names.
+        # Similar names are searched for only a few names: the search is slow, and invalid input has
+        # many.
         known = ONTOLOGY if domain is None else ONTOLOGY[domain]
         return did_you_mean(name, known) if findings.warned < SHOWN_PROBLEMS else ""
 
@@ -213,7 +216,7 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Return whether too many turns have equal placeholders, or early answers to requests."""
+    """Return whether too many turns have equal placeholders or answer requests too early."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
@@ -250,12 +253,12 @@ def signs() -> tuple[Sign, ...]:
 FEWEST = 50
 """Minimum number of responses for a comparison with references."""
 FEWEST_DIALOGUES = 10
-"""Minimum sample size for checks of content; in smaller samples, only the form is checked."""
+"""Minimum sample size for checks of content. In smaller samples, only the form is checked."""
 FIT, NEIGHBOUR = 1.3, 0.85
-"""Minimum of the fit of responses to their own references, divided by the fit to another dialogue;
-maximum of the fit to references of an adjacent turn, divided by the fit to their own."""
+"""The minimum of own fit / fit to another dialogue, and the maximum of fit to an adjacent turn /
+own fit. The own fit is the fit of responses to their own references."""
 UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
-"""Maximum proportions of values without annotation: for most slots, and for names and food."""
+"""Maximum proportions of values without annotation, for most slots and for names and food."""
 ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
 """Warnings that explain why values are not annotated."""
 NUMBERS = frozenset({"stars", "people", "stay"})
@@ -275,7 +278,7 @@ class _Sample:
             self.details[str(key[0])][key] = times
 
     def check(self, stage: str, **values: object) -> set[str]:
-        """Report the warnings of a stage and return their names; `values` fill their messages."""
+        """Report the warnings of a stage and return their names. `values` fill the messages."""
         given: set[str] = set()
         for sign in signs():
             if sign.stage == stage and sign.kind not in given:
@@ -359,7 +362,7 @@ class _Sample:
 
 
 def _found(keys: Sequence[Key]) -> dict[str, object]:
-    """Return the values for the placeholders in messages about these keys."""
+    """Return the values for the placeholders in warnings about these keys."""
     meanings = {shape.name: shape.meaning for shape in shapes()}
     names = ", ".join(meanings.get(str(key[-1]), "") for key in keys)
     most = keys[0][-1]
@@ -380,7 +383,7 @@ def _is_valid(slot: str, value: str) -> bool:
 
 
 def check_sample(census: Census, findings: Findings, *, responses: bool) -> None:
-    """Warn about errors that the sample shows; `responses` states whether responses are scored."""
+    """Warn about errors that the sample shows. `responses` is true if responses are scored."""
     sample = _Sample(census, findings)
     if responses:
         sample.check("form of responses")
@@ -403,7 +406,7 @@ def check_references(
 ) -> None:
     """Warn about reference sets that lack turns or have dialogues without placeholders.
 
-    It also warns if the default set of the corpus is missing.
+    Also warn if the default set of the corpus is missing.
     """
     if sets and default not in sets:
         findings.warning(
@@ -510,7 +513,7 @@ def _check_placeholders(census: Census, lexicalized: bool, findings: Findings) -
     bracketed: Counter[str] = Counter()
     for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
-        if lexicalized and not close:  # for example, links in Markdown, which are frequent
+        if lexicalized and not close:  # for example links in Markdown, which are frequent
             bracketed[name] = count
             continue
         message = f'unknown placeholder "[{shorten(name)}]" is ignored{close}'

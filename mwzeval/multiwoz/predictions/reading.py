@@ -36,19 +36,19 @@ RESPONSE_NAMES = frozenset(
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
     | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
 )
-"""Keys that systems use for responses; messages about turns without `response` mention them."""
+"""Keys that systems use for responses. Messages about turns without `response` mention them."""
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
 """Maximum number of keys of a record that a message names."""
 LONGEST_RESPONSE = 100_000
-"""Maximum number of characters (human responses have a few hundred); each takes 100 bytes."""
+"""Maximum length of a response in characters. Each character takes 100 bytes of memory."""
 
 
 class PredictedTurn(TypedDict, total=False):
     """A system turn in mwzeval's own format; docs/formats.md explains the keys.
 
-    `state` is domain → slot → value. An item of `bookings` has the keys `domain` and `slots`, an
-    item of `calls` has `function`, `arguments`, `result` and `slots`.
+    `state` maps domain and slot to a value. An item of `bookings` has the keys `domain` and
+    `slots`; an item of `calls` has the keys `function`, `arguments`, `result` and `slots`.
     """
 
     response: str
@@ -64,11 +64,11 @@ Predictions: TypeAlias = (
     | Mapping[str, Mapping[str, Any]]
     | Sequence[Mapping[str, Any]]
 )
-"""Dialogue id → system turns in order, or messages; or a list of dialogues in another format."""
+"""A map from dialogue ids to system turns or messages, or a list of dialogues in another format."""
 
 
 class Booking(NamedTuple):
-    """A booking made by the system in a turn; `slots` are `name` or `trainid`, `day`, …"""
+    """A booking that the system makes in a turn. `slots` are `name` or `trainid`, `day`, …"""
 
     domain: str
     slots: Mapping[str, str]
@@ -87,7 +87,7 @@ class FunctionCall(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A system turn; fields that the prediction lacks are None."""
+    """A system turn. Fields that the prediction does not have are None."""
 
     response: str | None
     state: State | None
@@ -103,14 +103,15 @@ LINES = {
     ("dialogue", "messages"): False,
     ("dialogue_id", "turns"): True,
 }
-"""Keys of a dialogue's id and content in a line of JSON Lines → whether the line is a dialogue in a
-format that lists dialogues."""
+"""Maps the keys of a dialogue's id and content in a line of JSON Lines to whether the line is a
+dialogue in a format that lists dialogues."""
 
 
 def read_predictions(path: str | Path) -> Any:
     """Return the content of a JSON or JSON Lines file (possibly compressed, or `-`) in any format.
 
-    Raises `InputError` if the file is neither, a line has no dialogue, or a dialogue is repeated.
+    Raises `InputError` if the file is neither JSON nor JSON Lines, a line has no dialogue, or a
+    dialogue is repeated.
     """
     return predictions_of_text(read_text(path), str(path))
 
@@ -176,7 +177,7 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
 
 
 def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, Any]]:
-    """Yield (id, content) of dialogues whose id is text; problems are added to `findings`."""
+    """Yield (id, content) of dialogues whose id is text. Add problems to `findings`."""
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
             findings.error("repeated-key", "the dialogue occurs more than once", dialogue=key)
@@ -190,7 +191,7 @@ def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, 
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
-    """Return the typed dialogues of raw predictions; problems are added to `findings`."""
+    """Return the typed dialogues of raw predictions. Add problems to `findings`."""
     if not isinstance(raw, Mapping):
         remedy = ""
         if isinstance(raw, LIST) and raw and isinstance(raw[0], Mapping):
@@ -342,7 +343,7 @@ def _active_domains(raw: Mapping[Any, Any], place: Place) -> tuple[str, ...] | N
 
 
 def _items(raw: Any, name: str, keys: Sequence[str], place: Place) -> Iterator[tuple[Any, str]]:
-    """Yield (object, its key for messages) for the objects in a list; report unknown keys."""
+    """Yield the objects in a list, each with its key for messages; report unknown keys."""
     if expect(raw, LIST, f"expected a list of {name}s", place, f"{name}s"):
         expected = f"a {name} must be an object with the keys {', '.join(keys)}"
         for index, item in enumerate(raw):
@@ -407,7 +408,7 @@ def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
     """Return the values that mean "not filled", without duplicates, in lower case and sorted.
 
     `values` is an iterable or a text with commas; the empty text and two quotation marks both mean
-    the empty value. Raises `UsageError` for a value that cannot be part of a signature.
+    the empty value. Raises `UsageError` if a value cannot be part of a signature.
     """
     listed = values.split(",") if isinstance(values, str) else values
     spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}
@@ -423,7 +424,7 @@ def spelling(value: str) -> str:
 
 
 def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
-    """Return dialogues without the slots of their states that have one of these values.
+    """Return dialogues with states from which all slots with one of these values are removed.
 
     A domain whose slots are all removed is removed, too.
     """
