@@ -1,10 +1,10 @@
-"""A template-based policy: a baseline that needs only the database.
+"""A template-based policy, which is a baseline that needs only the database.
 
 In each turn, the policy gets the gold state and the user's utterance. It finds requested slots by
 keywords in the utterance, and queries the database. It has no access to goals, references, gold
-bookings or later turns. Its responses contain placeholders, or values of the database and generated
-values for slots that the database lacks. Alternative wordings are used in rotation, so responses
-are deterministic.
+bookings or later turns. The responses contain placeholders, or values from the database (generated
+values if the database does not have the slot). Alternative wordings are used in rotation, so
+responses are deterministic.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mwzeval.multiwoz.schema import (
 from mwzeval.multiwoz.words.vocabulary import has, patterns_of
 
 Services = Mapping[str, Mapping[str, str]]
-"""Domain without a choice of venues (police, hospital) → slot → value."""
+"""The values of domains without a choice of venues (police, hospital), by domain and slot."""
 NEARLY = 85
 """Minimum `partial_ratio` at which an unknown name is read as a misspelled name."""
 ANSWERS: Mapping[str, tuple[str, ...]] = {
@@ -42,14 +42,14 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("phone", "address", "postcode", "area", "entrancefee", "type"),
     "train": ("trainid", "price", "duration", "arriveby", "leaveat"),
 }
-"""Domain → slots that users may request, in the order of the answer."""
+"""The slots that users may request in each domain, in the order of the answer."""
 MEANT_BY_PRICE = {"attraction": "entrancefee", "train": "price"}
-"""Domain → slot that the word "price" refers to; other venues have only a price range."""
+"""The slot to which "price" refers in a domain. Other venues have only a price range."""
 EVERYTHING = ("phone", "address", "postcode")
 """The slots that a user requests by asking for "information"."""
 UNASKED = ("address", "phone")
-"""Slots that are given without a request, for venues that the user names and for attractions, which
-cannot be booked."""
+"""Slots that are given without a request if the user has named the venue, and for attractions,
+which cannot be booked."""
 _BEFORE_A_VOWEL = re.compile(r"\ba (?=[aeiou])")
 
 
@@ -71,7 +71,7 @@ def user_domains(utterance: str, state: State) -> tuple[str, ...]:
 
 
 class Catalogue:
-    """Venues of the domains that have a table, with the same queries as Inform and Success."""
+    """Venues of the domains that have a table. The queries are those of Inform and Success."""
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules) -> None:
         self._rules = rules
@@ -80,7 +80,7 @@ class Catalogue:
             domain: {str(row[id_column(domain)]): known_of(row) for row in rows}
             for domain, rows in tables.items()
         }
-        """Domain → id → slot (in the spelling of placeholders) → known value of a venue."""
+        """The known values of venues by domain, id, and slot (in the spelling of placeholders)."""
 
     def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order."""
@@ -232,7 +232,7 @@ class Policy:
         if venue is None and not (complete and domain in self._venues):
             yield self._say(f"none {domain}")
             return
-        # If a user books although no venue matches, the booking is for the venue offered before.
+        # If a user books although no venue matches, the last offered venue is booked.
         self._venues[domain] = venue or self._venues[domain]
         is_new = constraints != constraints_before
         is_booking = bool(booking) or has("user booking", self._utterance)
@@ -272,7 +272,7 @@ class Policy:
     def _chosen(
         self, domain: str, found: Sequence[str], constraints: Mapping[str, str]
     ) -> str | None:
-        """Return the previous venue if it still matches, else the first match."""
+        """Return the previous venue if it still matches, otherwise the first match."""
         before = self._venues.get(domain)
         if found:
             return before if before in found else found[0]
@@ -280,7 +280,7 @@ class Policy:
         return self._catalogue.named(domain, constraints["name"]) if "name" in constraints else None
 
     def _unknown_end(self, slots: Mapping[str, str], found: Sequence[str]) -> str | None:
-        """Return `departure` or `destination` if the policy should ask for it, each only once."""
+        """Return `departure` or `destination` if the policy should ask for it (only once each)."""
         rows = self._catalogue.rows["train"]
         for end in ("departure", "destination"):
             is_open = end not in slots and len({rows[train].get(end) for train in found}) != 1
@@ -323,9 +323,10 @@ def baseline_predictions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the system's predictions for all dialogues of a fold, in the fold's order.
 
-    Turns have `response` and `active_domains`. `states` adds the gold states, which then count as
-    predicted states; without them, evaluation uses the gold states anyway. With `services`, the
-    known values of police and hospital, responses contain values instead of placeholders.
+    Turns have `response` and `active_domains`. With `states`, the turns also have the gold states,
+    which then count as predicted states; otherwise, evaluation uses the gold states anyway. With
+    `services`, the known values of police and hospital, responses contain values instead of
+    placeholders.
     """
     catalogue = Catalogue(gold.tables, rules)
     predictions = {}

@@ -2,8 +2,8 @@
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for) and `book` (slot → value). If the user should first ask for something
-unavailable, the domain also has `fail_info` or `fail_book`; as long as the user's copy of the goal
-has them, they replace `info` and `book`. Sources: the `goal` annotation of Budzianowski et al.,
+unavailable, the domain also has `fail_info` or `fail_book`, which replace `info` or `book` as long
+as the user's copy of the goal has them. Sources: the `goal` annotation of Budzianowski et al.,
 EMNLP 2018; its interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
 """
 
@@ -32,7 +32,7 @@ from mwzeval.multiwoz.schema import (
 from mwzeval.scores.findings import OBJECT, found
 
 Goal = dict[str, Any]
-"""A goal in this form; `begun` makes the copy in which a user stores the answers it receives."""
+"""A goal in this form. `begun` makes the copy in which a user stores the received answers."""
 
 DomainGoal = dict[str, Any]
 """The part of a goal for one domain."""
@@ -66,7 +66,7 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
 """Phrases for domains in the sentences of MultiWOZ and the sample; other domains use their name."""
 
 GOALS_REVISION = 2
-"""Increases when the same annotation is converted to other goals."""
+"""This number is increased when the same annotation is converted to different goals."""
 GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
 EXAMPLE = '{"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}'
 
@@ -85,7 +85,7 @@ class AnnotatedGoal:
 def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, AnnotatedGoal]:
     """Return the annotated goals of a fold by dialogue id, in file order.
 
-    Raises `DataError` if the `data.json` of the corpus is missing or has another format.
+    Raises `DataError` if the `data.json` of the corpus is missing or has a wrong format.
     """
     sources = fold_sources(root, CORPORA[corpus], fold)
 
@@ -111,7 +111,7 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
     """Return the goal in a `goal` annotation; `fail_book` is completed with slots of `book`.
 
     The domains are in order of mention. Raises `ValueError` if the sentences of the goal do not
-    mention each domain, or if the annotation has another form.
+    mention each domain, or if the annotation has a wrong form.
     """
     sentences = [sentence.lower() for sentence in sentences_of(annotated["message"])]
     first = {}
@@ -128,7 +128,7 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
 def given_goal(raw: Any) -> Goal:
     """Return a goal that another program has written, with `fail_book` if it is given.
 
-    The domains are in the given order, else in the order of the object. Raises `ValueError` with an
+    Without a given order, the domains are in the order of the object. Raises `ValueError` with an
     explanation if the data are not a goal.
     """
     _check_object("", raw, f"an object of domains such as {EXAMPLE}")
@@ -194,7 +194,8 @@ def _check_object(place: str, raw: Any, expected: str) -> None:
 def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
     """Return the domains whose `fail_info` matches some record, in the order of the goal.
 
-    A correct system would not report a failure, so the user would never state its real constraints.
+    A correct system would then not report a failure, so the user would never state the constraints
+    in `info`.
     """
     return [
         domain
@@ -204,7 +205,7 @@ def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
 
 
 def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
-    """Return a goal without a part (such as `fail_info`) of some domains; the rest is shared."""
+    """Return a goal without a part (such as `fail_info`) of some domains. All else is shared."""
     kept = dict(goal)
     for domain in domains:
         kept[domain] = {name: value for name, value in goal[domain].items() if name != part}
@@ -230,18 +231,18 @@ def begun(goal: Goal) -> Goal:
 
 
 def tried(goal: DomainGoal, part: str) -> Slots:
-    """Return the constraints in a part (`info` or `book`) that the user currently has."""
+    """Return the user's current constraints in a part (`info` or `book`)."""
     constraints: Slots | None = goal.get(f"fail_{part}")
     return goal.get(part, {}) if constraints is None else constraints
 
 
 def wish_for(goal: DomainGoal, slot: str) -> str | None:
-    """Return the current constraint on a slot; None if the goal has none."""
+    """Return the current constraint on a slot, or None if the goal has no such constraint."""
     return {**tried(goal, "book"), **tried(goal, "info")}.get(slot)
 
 
 def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
-    """Return the value that should replace a system's value; None if that value is acceptable."""
+    """Return the value that should replace a system's value, or None if this is acceptable."""
     for part in ("info", "book"):
         value = tried(goal, part).get(slot)
         if value is None or value == said:
@@ -268,7 +269,7 @@ def places_before_taxi(goal: Goal) -> list[str]:
 
 
 def place_for(goal: Goal, slot: str) -> str | None:
-    """Return the place for a taxi slot: departure from the last but one, destination the last."""
+    """Return a taxi's destination (the last place) or departure (the place before the last)."""
     back = {"destination": 1, "departure": 2}.get(slot)
     places = places_before_taxi(goal)
     if back is None or len(places) < back:
@@ -293,5 +294,5 @@ def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
 
 
 def is_complete(goal: Goal) -> bool:
-    """Return whether all requests of a goal are answered and all its bookings are reported."""
+    """Return whether all requests of a goal are answered and all bookings are reported."""
     return all(missing_part(goal[domain]) is None for domain in goal[ORDERING])
