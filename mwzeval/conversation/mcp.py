@@ -82,7 +82,7 @@ class CallLog:
 
     Each line is passed to the operating system before the result is sent. Several servers can write
     to one file, because each line is appended with a single system call. Raises `UsageError` if the
-    file has other content, `MwzevalError` if it cannot be written.
+    file has other content, and `MwzevalError` if it cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -94,7 +94,7 @@ class Prompt:
 def read_prompt(path: str | Path, *filled: str) -> Prompt:
     """Read a prompt from a file, which must contain a placeholder for each name in `filled`.
 
-    Raises `InputError` if the file cannot be read, `UsageError` if a placeholder is missing.
+    Raises `InputError` if the file cannot be read, and `UsageError` if a placeholder is missing.
     """
     prompt = Prompt(Path(path).stem, read_text(path).strip())
     for name in filled:
@@ -125,7 +125,7 @@ class ModelOptions:
         return Endpoint.of_side(self.side, model, self.base_url, self.arguments)
 
     def client(self, name: str) -> Client:
-        """Return a client. Raises `UsageError`; `MwzevalError` if the cache cannot be created."""
+        """Return a client. Raises `UsageError`, or `MwzevalError` if there can be no cache."""
         endpoint = self.endpoint(name)
         cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
         return Client(

@@ -125,7 +125,7 @@ class CrossWozScorer(FileScorer):
     ) -> Gold:
         """Return the gold data for a file whose header names this revision and fold.
 
-        Without a named fold, it is the available fold that has dialogues with these `ids`.
+        If the header names no fold, the available fold that has dialogues with these `ids` is used.
         """
         is_known = revision in REVISIONS
         chosen = self.revision or (revision if revision is not None and is_known else RELEASE)

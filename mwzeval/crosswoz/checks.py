@@ -105,10 +105,10 @@ class CheckedPredictions:
 def check(
     predictions: Any, gold: Gold, options: Options, findings: Findings
 ) -> CheckedPredictions | None:
-    """Return valid `predictions` (a file name, or the content of a file), None if they are invalid.
+    """Return `predictions` (a file name, or a file's content) if they are valid, otherwise None.
 
-    They are compared with `gold` under the `options`, and problems are added to `findings`. Raises
-    `InputError` if the file cannot be read at all.
+    The predictions are compared with `gold` under the `options`, and problems are added to
+    `findings`. Raises `InputError` if the file cannot be read at all.
     """
     if isinstance(predictions, str | Path):
         predictions = read_predictions(predictions)
@@ -169,7 +169,7 @@ def _tracks(names: Iterable[str], findings: Findings) -> tuple[Track, ...]:
 
 
 def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
-    """Report a header that names another fold or revision than the one scored."""
+    """Report a header whose fold or revision differs from that of the gold data."""
     for what, named, scored in (
         ("revision", header.revision, fold.revision),
         ("split", header.split, fold.name),
@@ -205,7 +205,7 @@ def _check_conditioning(conditioning: str | None, findings: Findings) -> None:
 def _check_dialogues(
     predictions: Predictions, gold: Gold, findings: Findings, *, allow_partial: bool
 ) -> None:
-    """Report missing dialogues, and dialogues that the fold lacks or that have another length."""
+    """Report dialogues that are missing, unknown or of a different length than in the fold."""
     fold, dialogues = gold.fold, predictions.dialogues
     unknown_names = [name for name in dialogues if name not in fold.dialogues]
     are_all_unknown = len(unknown_names) == len(dialogues)
@@ -288,7 +288,7 @@ def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings)
 def _check_services(predictions: Predictions, gold: Gold, findings: Findings) -> None:
     """Report acts about services that no hotel of the database and no gold act has.
 
-    As for other slots that do not exist, this is an error; if lenient, the acts count as wrong.
+    Like other slots that do not exist, such a service is an error; if lenient, the act is wrong.
     """
     named = [
         (name, turn, key, act.service)

@@ -1,7 +1,7 @@
 """The goal generator of CrossWOZ: sub-goals for venues, nearby venues and trips between them.
 
 Source: Zhu et al., TACL 2020, section 3.2. Where the paper and its public code differ (traffic, the
-source of nearby venues, the number of constraints), this follows the code.
+source of nearby venues, the number of constraints), this module follows the code.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class GoalGenerator:
         return [self._venue(domain, None, rng) for domain in chosen]
 
     def _nearby(self, venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
-        """Return sub-goals for venues near `venues`; these get no nearby venues of their own."""
+        """Return sub-goals near `venues`; these sub-goals get no nearby venues of their own."""
         nearby: list[SubGoal] = []
         for source in rng.shuffled(venues):
             for domain in VENUE_DOMAINS:
@@ -263,7 +263,7 @@ def _traffic(venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
 def _in_order(
     venues: Sequence[SubGoal], nearby: Sequence[SubGoal], traffic: Sequence[SubGoal]
 ) -> list[SubGoal]:
-    """Return all sub-goals: each venue, the venues near it, and each trip as early as possible."""
+    """Return sub-goals in order: a venue, then the venues near it; trips as early as possible."""
     placed: list[SubGoal] = []
     waiting = list(traffic)
     for venue in venues:
@@ -297,7 +297,7 @@ def _flat(subgoals: Sequence[SubGoal]) -> Goal:
 def goal_type(goal: Goal) -> str:
     """Return the paper's code of a goal's type: S, M, M+T, CM or CM+T.
 
-    S is a single domain, M several; C means that a venue is near another, +T means traffic.
+    S means a single domain, M means several, C means a venue near another, +T means traffic.
     """
     if goal[-1].subgoal == 1:
         return "S"

@@ -1,8 +1,8 @@
 """Reads logs of simulated dialogues for scoring.
 
 A log is a file of trajectories (`mwzeval.conversation.trajectory`) whose exchanges have the form of
-predictions files. Other simulators may write a header line with the settings, then lines of
-predictions files with goal, final goal and a flag for finished dialogues.
+predictions files. Other simulators may write a header line with the settings and lines of a
+predictions file, which also have the goal, the final goal and a flag for finished dialogues.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
 OF_NO_SCORE = "acts do not count in scores of a simulation, but were used in its dialogues"
 NATURAL_MIX = 1000
-"""The maximum number of dialogues in the natural mix, which has the first dialogues of a log."""
+"""The maximum number of dialogues in the natural mix, which are the first dialogues of a log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ Dialogues = tuple[Sequence[Dialogue], Sequence[Dialogue]]
 class Training(NamedTuple):
     """An action that trains a model: its output, its settings and its learning curve.
 
-    `line` is the format of a point below `header`. Without validation dialogues, the model of the
-    last epoch is written.
+    `header` is printed above the learning curve, and `line` is the format of a point. Without
+    validation dialogues, the model of the last epoch is written.
     """
 
     what: str
@@ -315,7 +315,7 @@ GROUPS = {
     "dst": "train or use TRADE",
 }
 Action = tuple[str, Callable[[ArgumentParser], None], Callable[[Namespace], None]]
-"""An action: its description, the function that adds its arguments, and its function."""
+"""An action: its description, the function that adds arguments, and the function that runs it."""
 _TRAIN = "train; repeat the command to resume"
 ACTIONS: Mapping[str, Action] = {
     **{name: (_TRAIN, action.add_arguments, action.run) for name, action in TRAININGS.items()},

@@ -1,7 +1,7 @@
 """The interfaces of a simulation: users, systems, NLU and NLG, and their random choices.
 
 Any class with these methods can be used; it need not inherit from these protocols. A new user and a
-new system are made for every dialogue. The values that they return are checked by the caller.
+new system are made for every dialogue. The caller checks all returned values.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class System(Protocol):
 
 
 class TextSystem(Protocol):
-    """A system that receives and returns text; `state` and `selected` as for `System`.
+    """A system that receives and returns text; it may have `state` and `selected`, like `System`.
 
     If it has the attributes `understood` and `said`, its last input and output acts are logged.
     """
@@ -157,7 +157,7 @@ def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
 def as_text(said: object, who: str) -> str:
     """Return the text that a user or system has returned; None means an empty text.
 
-    Raises `TypeError` for values that are not text, `ValueError` for text that cannot be encoded.
+    Raises `TypeError` if it is not text, and `ValueError` if the text cannot be encoded.
     """
     if said is None:
         return ""
@@ -169,7 +169,7 @@ def as_text(said: object, who: str) -> str:
 
 
 def _check_texts(texts: Iterable[str]) -> None:
-    """Raise `TypeError` for values that are not text, `ValueError` for lone surrogates.
+    """Raise `TypeError` if a value is not text, and `ValueError` if it has a lone surrogate.
 
     Otherwise these errors would only occur when the log is written or read.
     """

@@ -70,7 +70,8 @@ class Header:
 class Predicted:
     """The prediction for one exchange; missing fields are None.
 
-    `state` has all 26 slots ("" if a slot is not constrained), and any unknown slots.
+    `state` has all 26 slots ("" if a slot is not constrained), and also the unknown slots of the
+    file.
     """
 
     user_acts: Acts | None = None
@@ -96,7 +97,7 @@ def read_predictions(path: str | Path) -> Any:
     """Return the content of a JSON or JSON Lines file (also compressed, or `-`).
 
     Lines `{"dialogue_id": …, "turns": […]}` become one object of dialogues; a line `{"_meta": …}`
-    may be among them. Raises `InputError` if a file has another format or is encoded in GBK.
+    may be among the lines. Raises `InputError` if a file has another format or is encoded in GBK.
     """
     name = str(path)
     text = chinese_text(read_bytes(path), name)

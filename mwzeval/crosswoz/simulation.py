@@ -1,7 +1,7 @@
 """Simulated dialogues: a user with a goal talks to a system, at act level or text level.
 
-The goal with a given number, and its dialogue, depend only on the seed, not on the number of
-processes or on interruptions.
+Each goal, and its dialogue, depend only on the number of the goal and on the seed, not on the
+number of processes or on interruptions.
 
 Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"). The user begins; a dialogue is
 finished if the user terminates it within 15 turns.
@@ -67,7 +67,7 @@ MOST_EXCHANGES = 15
 """The maximum number of user turns of a dialogue."""
 PER_TYPE = 1000
 GIVE_UP = 100_000
-"""After this number of consecutive goals of complete types, the missing types are given up."""
+"""The maximum number of goals in a row whose types already have enough dialogues."""
 MakeGoal = Callable[[Rng], Goal]
 FINISHED = "finished"
 OUTCOMES = {
@@ -77,7 +77,7 @@ OUTCOMES = {
     "agent_error": "system failed",
     INFRASTRUCTURE: "infrastructure",
 }
-"""End of a trajectory → its name in a summary."""
+"""The way in which a trajectory ends → its name in a summary."""
 SHOWN_PROBLEMS = 5
 
 
@@ -171,7 +171,7 @@ class _CheckedUser:
 
 
 class _Partner:
-    """The system's side of a dialogue, and at text level NLU and NLG of both sides."""
+    """The system's side of a dialogue; at text level, it includes the NLU and NLG of both sides."""
 
     def __init__(self, setting: Setting, rng: Rng, record: Record) -> None:
         self._setting, self._rng, self._record = setting, rng, record
@@ -227,7 +227,7 @@ def goal_of(make_goal: MakeGoal, seed: int, number: int) -> Goal:
 
 
 def planned_goals(make_goal: MakeGoal, seed: int, per_type: int) -> Iterator[tuple[int, Goal]]:
-    """Yield numbers and goals in order, without the goals whose types are complete.
+    """Yield numbered goals in order, without goals whose type already has enough dialogues.
 
     Raises `MwzevalError` if goals of some type never occur.
     """
@@ -265,17 +265,17 @@ def simulate(
 ) -> Summary:
     """Simulate `per_type` dialogues of each goal type in a `setting`; return the finish rates.
 
-    Goals are made by `make_goal` (default: CrossWOZ's goal generator with the database); goals of
-    complete types are skipped. `seed` decides all random choices. `processes` is the number of
-    parallel dialogues. `output` is a file of trajectories, which has complete lines at any time.
-    With `resume`, an interrupted run continues its file, and the result is identical to that of an
-    uninterrupted run. `about` is added to the header of the file. `progress` shows a bar on
-    standard error (None: only on a terminal). With a `time_limit` in seconds, dialogues run in
-    processes that can be killed, and a dialogue fails if a call of user or system takes longer. By
-    default, calls have no limit.
+    Goals are made by `make_goal` (default: CrossWOZ's goal generator with the database); goals
+    whose type already has enough dialogues are skipped. `seed` decides all random choices.
+    `processes` is the number of parallel dialogues. `output` is a file of trajectories, which has
+    complete lines at any time. With `resume`, an interrupted run continues its file, and the result
+    is identical to that of an uninterrupted run. `about` is added to the header of the file.
+    `progress` shows a bar on standard error (None: only on a terminal). With a `time_limit` in
+    seconds, dialogues run in processes that can be killed, and a dialogue fails if one call of the
+    user or system takes longer. By default, calls have no limit.
 
-    Raises `UsageError` for invalid numbers, or if the output exists and is not resumed or belongs
-    to another run; `MwzevalError` if it cannot be written or a process dies.
+    Raises `UsageError` if a number is invalid, or if the output exists and is not resumed or
+    belongs to another run. Raises `MwzevalError` if the output cannot be written or a process dies.
     """
     if per_type < 1:
         raise UsageError(f"per_type must be at least 1, not {per_type}")
@@ -382,7 +382,8 @@ class Summary:
     `natural` is the rate in the natural mix of goal types ("overall" in the paper), `macro` is the
     mean over goal types. `outcomes` counts dialogues by their ending. `problems` counts the errors
     of users and systems, most frequent first. `silent` counts dialogues with an empty system turn.
-    `unknown` counts the dialogues with acts that do not exist, by the unknown part.
+    `unknown` counts the dialogues with acts that do not exist, by the part of the act that is
+    unknown.
     """
 
     by_type: Mapping[str, Rate]

@@ -49,7 +49,7 @@ def system_named(name: str) -> Callable[[Database], Any]:
 
     `rule` is the rule-based system, and `rule-paper` uses the paper's RuleDST. A folder contains a
     trained SL policy. `package.module:Name` is a user-defined class or function that is called with
-    the database. Raises `UsageError` for other names, `InputError` if loading fails.
+    the database. Raises `UsageError` for other names, and `InputError` if loading fails.
     """
     if name in (RULE, RULE_PAPER):
         return partial(RuleSystem, paper_compatible=name == RULE_PAPER)
@@ -77,7 +77,7 @@ class TrainedNlg:
 
     @cached_property
     def loaded(self) -> Nlg:
-        """The generator. Raises `InputError` for an invalid folder, `DependencyError`."""
+        """The generator. Raises `InputError` for an invalid folder, or `DependencyError`."""
         from mwzeval.crosswoz.models.sclstm import load_sclstm
 
         return load_sclstm(self.folder)
@@ -104,7 +104,7 @@ class TrainedNlu:
 
     @cached_property
     def loaded(self) -> Callable[[str, tuple[str, ...], Side], Acts]:
-        """The NLU's function. Raises `InputError` for an invalid folder, `DependencyError`."""
+        """The NLU's function. Raises `InputError` for an invalid folder, or `DependencyError`."""
         required("torch").set_num_threads(1)  # processes share the cores
         from mwzeval.crosswoz.models.nlu import load_nlu
 
@@ -122,11 +122,11 @@ def nlg_named(name: str) -> Nlg:
 
 
 def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: Database) -> Nlu:
-    """Return the NLU called `name`, for a `database`; `templates` are those of a `TemplateNlg`.
+    """Return the NLU called `name`, for a `database` and the `templates` of both sides.
 
     `templates` matches the manual templates. A folder contains a trained NLU. `package.module:Name`
     is a user-defined class or function that is called once, without arguments. Raises `UsageError`
-    for other names, `InputError` if an NLU cannot be loaded.
+    for other names, and `InputError` if an NLU cannot be loaded.
     """
     if name == TEMPLATES and templates is not None:
         user, system = templates[USER].manual, templates[SYSTEM].manual

@@ -49,5 +49,5 @@ JOINT_NAMES = {
 
 `gold_previous_state`: each turn starts from the gold state before it (RuleDST in the paper).
 `predicted_history`: the input is all utterances so far (TRADE in the paper). `gold_acts`: the input
-is all gold acts of the user so far. The three are not comparable.
+is all gold acts of the user so far. Scores with different conditioning are not comparable.
 """

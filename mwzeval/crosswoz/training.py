@@ -23,8 +23,8 @@ from mwzeval.neural import TrainingSettings
 
 VALIDATION = "val"
 NOTE_FILE = "learned_from.json"
-"""Training writes this file next to a model, with the folds on which it was trained. Predictions
-have the same note, so that a warning is printed if they are scored on these dialogues."""
+"""The file, next to a model, that names the folds on which the model was trained. Predictions
+repeat these names, so that a warning is printed if training dialogues are scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class SclstmSettings(TrainingSettings):
     dropout: float = 0.25
     learning_rate: float = 0.005
     epochs: int = 30
-    """The maximum number of epochs; training stops after five epochs without a better one."""
+    """The maximum number of epochs; training stops after five epochs without improvement."""
     seed: int = 2019
     rarest: int = 2
     """Words that occur less often in training are unknown and never generated."""

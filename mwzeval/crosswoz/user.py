@@ -37,7 +37,7 @@ LATER_TURNS = (1, 2, 3, 4), (40, 25, 15, 10)
 """The limits on the number of acts of a later turn (exceeded by one at most), and their weights."""
 GOODBYE = 0.05
 NO_UPPER_BOUND = 10_000
-"""The upper bound of a value with a single price. (odd) It is also used for `50元以下` (≤ 50)."""
+"""The upper bound if a value has a single price. (odd) This includes `50元以下` (≤ 50)."""
 
 
 class RuleSimulator:
@@ -224,7 +224,7 @@ def _referred_subgoal(line: SemanticTuple) -> int:
 
 
 def _listed(values: Sequence[str]) -> Value:
-    """Return informed values as a list, without those before the last "nothing", or "nothing"."""
+    """Return the values after the last "nothing" as a list, or "nothing" if there are none."""
     if values[-1] == NOTHING:
         return NOTHING
     after = max((i for i, value in enumerate(values) if value == NOTHING), default=-1)

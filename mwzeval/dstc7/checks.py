@@ -54,7 +54,7 @@ class DialogueChecks:
 def _report_lacking(
     findings: Findings, lacking: list[tuple[str, str]], answers: int, where: str
 ) -> None:
-    """Warn about correct answers that are not among the candidates, with the first example."""
+    """Warn about correct answers that are not among the candidates, and name the first example."""
     if lacking:
         name, identity = lacking[0]
         message = (

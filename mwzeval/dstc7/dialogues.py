@@ -2,7 +2,7 @@
 
 Each example of a dialogue file has a context, the candidates and, except in the test set, the
 correct candidates. In subtask 2, all examples share the candidates in a separate file, the pool.
-Targets list the correct candidates of examples whose dialogue file does not have them.
+Targets list the correct candidates if the dialogue file does not.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate for the next utterance; `candidate_id` is canonical, `raw_id` as in the file."""
+    """A candidate; `candidate_id` is its canonical id, and `raw_id` is the id in the file."""
 
     candidate_id: str
     utterance: str
@@ -82,8 +82,9 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
 def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
     """Yield the examples of a dialogue file; only a few are in memory at a time.
 
-    Examples with problems are left out, and the problems are added to `findings`. Without it, the
-    first problem raises `InputError`. Invalid JSON always raises it, with line and column.
+    Examples with problems are left out, and the problems are added to `findings`. Without
+    `findings`, the first problem raises `InputError`. Invalid JSON always raises `InputError`, with
+    line and column.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     seen: set[str] = set()
@@ -208,9 +209,9 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
     """Return canonical candidate id → utterance, in the order of the file.
 
     The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header or quotes; further
-    tabs are part of the utterance. Lines with one column and repeated ids are errors; a size other
-    than 120,000 is a warning. Problems are added to `findings`; without it, errors raise
-    `InputError`.
+    tabs are part of the utterance. A line with only one column is an error, and so is a repeated
+    id; a size other than 120,000 is a warning. Problems are added to `findings`; without
+    `findings`, errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     pool: dict[str, str] = {}
@@ -245,8 +246,8 @@ def read_targets(
     """Return the targets of a file with lines `example-id<TAB>id[,id...]`.
 
     Further columns are ignored. `NONE`, in upper or lower case, means that no candidate is correct.
-    A repeated id is removed unless `repeats` is set. Problems are added to `findings`; without it,
-    errors raise `InputError`.
+    A repeated id is removed unless `repeats` is set. Problems are added to `findings`; without
+    `findings`, errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     targets: Targets = {}

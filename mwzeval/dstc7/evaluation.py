@@ -86,8 +86,8 @@ def evaluate(
     """Return the scores of a submission (a file, `-`, or a zip with officially named files).
 
     `track` is a `Track` or its name (`dstc7-ubuntu-1`); by default, it follows from the official
-    file name. Raises `UsageError` if the track is unknown, `InputError` with all problems if the
-    submission or its gold data cannot be scored under these `options`.
+    file name. Raises `UsageError` if the track is unknown. Raises `InputError` with all problems if
+    the submission or its gold data cannot be scored under these `options`.
     """
     with no_garbage_collection():
         loaded, findings = _load(submission, gold, track, options)
@@ -171,7 +171,7 @@ def plain_metrics(
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
     """Return the mean of the final scores of several submissions, and the tracks that it covers.
 
-    This mean is not official; it is not known how the organizers combined subtasks. Raises
+    This mean is not official, because it is unknown how the organizers combined subtasks. Raises
     `ValueError` if there are no submissions.
     """
     if not evaluated:

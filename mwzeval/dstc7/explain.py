@@ -1,4 +1,4 @@
-"""Explanations of examples: the context, the highest candidates, and why a hit was missed."""
+"""Explanations of examples: the context, the best-ranked candidates, and why a hit was missed."""
 
 from __future__ import annotations
 

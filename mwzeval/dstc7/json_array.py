@@ -15,7 +15,7 @@ from mwzeval.files.reading import part_limit, pieces, too_large
 REFILL = 2**20
 """The minimum number of characters that are read at a time."""
 LONGEST_TOKEN = 16
-"""The longest token: an error closer to the end of the text may be due to an incomplete token."""
+"""The maximum length of a token. An error closer to the end may be due to an incomplete token."""
 
 _BLANKS = re.compile("[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode
@@ -24,9 +24,9 @@ _decode = json.JSONDecoder().raw_decode
 def items_of(path: str | Path) -> Iterator[Any]:
     """Yield the items of the array in a JSON file; about one item is in memory at a time.
 
-    Raises `InputError`, with line and column, if the file is not JSON (after the items before the
-    error were yielded), not an array, empty, not UTF-8 or not readable, or if an item is too large
-    or nested too deeply for memory.
+    Raises `InputError` with line and column if the file is not a JSON array, empty, not UTF-8 or
+    not readable, or if an item is too large or nested too deeply for memory. The items before
+    invalid JSON are yielded first.
     """
     text = _Text(path)
     first = text.next_character()

@@ -105,7 +105,8 @@ def published_document(
     """Return tables as a document; a submission is added to the table of its own split.
 
     If the submission's report has an interval, it is shown below the table. Raises `UsageError` if
-    its scores are not the official scores (the F-score, or scores with `compat="2018"`).
+    the submission's scores are not the official scores (the F-score, or scores with
+    `compat="2018"`).
     """
     if entry is not None:
         meta = entry.meta

@@ -82,7 +82,7 @@ def load(
 ) -> Loaded | None:
     """Return the submission with its gold data, read and checked; None if a file cannot be read.
 
-    All problems are added to `findings`, which also shows whether one prevents scoring.
+    All problems are added to `findings`, which also shows whether a problem prevents scoring.
     """
     notes = findings.of_file(str(submission))
     # A file in an archive always has an official name.
@@ -173,7 +173,7 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
     `ubuntu_test_subtask_1.json` and `ubuntu_responses_subtask_1.tsv` (test split only); for subtask
     2, `ubuntu_subtask_2_candidates.tsv` is the pool. The names of the test sets of Advising end
     with `_case1` or `_case2` before the extension. `.gz`, `.xz` or `.zst` may follow. Raises
-    `UsageError` for an unknown split, `DataError` if there is no such file.
+    `UsageError` for an unknown split, and `DataError` if there is no such file.
     """
     if split not in SPLITS:
         raise UsageError(f"a split must be one of {', '.join(SPLITS)}, not {split}")

@@ -191,9 +191,9 @@ def select(
 def covering(weights: Sequence[float], coverage: float) -> list[int]:
     """Return the indices of the most probable entries that together cover a share of all weight.
 
-    They are the fewest entries that reach `coverage` after sorting by falling weight (equal weights
-    stay in order). Entries of weight 0 are never included. The indices are in sorted order; the
-    list is empty if all weights are 0.
+    They are the fewest entries that reach `coverage` after sorting by decreasing weight (equal
+    weights stay in order). Entries of weight 0 are never included. The indices are in sorted order;
+    the list is empty if all weights are 0.
     """
     try:
         total = fsum(weights)
@@ -231,7 +231,7 @@ def scored_table(
     """Return the rows with all measures, in the order of a report.
 
     `checksum` is that of the targets. `several` is true if an example has more than one correct
-    answer; then the recall of sets is shown too.
+    answer; then set recall is also shown.
     """
     choices: dict[str, object] = {"corpus": f"{track.name}@{checksum}"}
     if track.case is not None:

@@ -48,7 +48,7 @@ Submission = Mapping[str, Ranking]
 """Canonical example id → ranking, in file order."""
 
 Scored = Sequence[tuple[int | str, float]]
-"""Pairs of candidate id and confidence, in falling order."""
+"""Pairs of candidate id and confidence, best candidate first."""
 
 
 class Ranked(NamedTuple):
@@ -94,7 +94,7 @@ def read_submission(
     """Return the submission in a file: JSON (also compressed, or `-`), or a zip archive.
 
     `track` selects a file of the archive, in which all files have official names. Problems of
-    examples and entries are added to `findings`; without it, errors raise `InputError`.
+    examples and entries are added to `findings`; without `findings`, errors raise `InputError`.
     `InputError` is also raised for a file that cannot be read, is not a JSON array or is too large.
     """
     name = str(path)
@@ -222,7 +222,7 @@ Entries = tuple[Sequence[str], Sequence[float | None]]
 
 
 def _well_formed(entries: list[Any]) -> Entries | None:
-    """Return the entries of a list in the usual, valid case; None if any entry has a problem."""
+    """Return the entries of a list if all entries are valid; None if any entry has a problem."""
     try:
         raw_ids = [entry["candidate-id"] for entry in entries]
         raw_confidences = [entry["confidence"] for entry in entries]

@@ -66,7 +66,8 @@ def candidate_id(raw: Any) -> str | None:
     """Return the canonical form of a candidate's id; None if it is not a valid id.
 
     The canonical form is the decimal string of an integer (Advising), or the stripped text in upper
-    case. Ubuntu's ids have 12 characters of A–Z and 0–9, in later editions lower-case hexadecimal.
+    case. Ubuntu's ids have 12 characters: A–Z and 0–9, or in later editions, lower-case hexadecimal
+    digits.
     """
     if type(raw) is str:
         return raw.strip().upper() or None
@@ -76,7 +77,8 @@ def candidate_id(raw: Any) -> str | None:
 def example_id(raw: Any) -> str | None:
     """Return the canonical form of an example's id; None if it is not a valid id.
 
-    It is the decimal string of a number, also if the number is given as text, or stripped text.
+    The canonical form of a number, even if it is given as text, is its decimal string; for other
+    text, it is the stripped text.
     """
     if type(raw) is str:
         text = raw.strip()
@@ -194,7 +196,7 @@ def track_of_file(file: str) -> Track | None:
 def track_from(name: str | None, file: str, *, is_output: bool = False) -> Track:
     """Return the track called `name`; without a name, the track in the submission's file name.
 
-    Raises `UsageError` if neither is a track, `InputError` if an input file does not exist.
+    Raises `UsageError` if neither is a track, and `InputError` if an input file does not exist.
     """
     named = track_of_file(file)
     if name is not None:

@@ -1,7 +1,7 @@
 """Dialogue acts (intent, domain, slot, value), and the keys of turns.
 
-The canonical spelling joins the four parts with `+`; `-` occurs in slots (`酒店设施-叫醒服务`).
-Templates and references are grouped by turns whose acts have equal keys.
+The canonical spelling joins the four parts with `+`; `-` occurs in slots (`酒店设施-叫醒服务`). Turns whose
+acts have equal keys share their templates and references.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def parse_acts(raw: Iterable[Any]) -> Acts:
 
 
 def ordered(acts: Iterable[Act]) -> Acts:
-    """Return acts without repeats in the order of the corpus, by code point."""
+    """Return acts without repeats, sorted by code point as in the corpus."""
     return tuple(sorted(set(acts)))
 
 
@@ -122,7 +122,7 @@ def turn_key(acts: Iterable[Act]) -> Key:
 
 
 def parse_key(text: str) -> Key:
-    """Return the key whose spelling in a template file is `text`, in any order."""
+    """Return the key that `text` spells in a template file, with its parts in any order."""
     return tuple(sorted(text.split(TOGETHER))) if text else ()
 
 

@@ -254,7 +254,7 @@ class Database:
     def trip_facts(self, domain: str, ends: Mapping[str, str]) -> dict[str, Any]:
         """Return the facts about a metro or taxi trip that can be requested, by slot.
 
-        A station is None if the database has none, or if an end has no name.
+        A station is None if it is not in the database, or if an end of the trip has no name.
         """
         if domain == TAXI:
             return dict(TAXI_RECORD)

@@ -159,7 +159,7 @@ def check_characters(dialogues: Iterable[Dialogue]) -> None:
 
 
 def _check_goals(dialogue: Dialogue) -> None:
-    """Check that the user's states and the final goal have the lines of the goal in its order."""
+    """Check that the user's states and the final goal have the goal's lines in the same order."""
     lines = [line[:3] for line in dialogue.goal]
     if [line[:3] for line in dialogue.final_goal] != lines:
         raise ShapeError("final_goal: expected the lines of the goal, in the same order")
@@ -216,7 +216,8 @@ def _line(raw: Any) -> SemanticTuple:
 def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
     """Return the value of a `key` in a JSON object of a file.
 
-    Raises `ShapeError`, which describes the `expected` value, if it is missing or of another kind.
+    Raises `ShapeError`, which describes the `expected` value, if the value is missing or of another
+    kind.
     """
     if not isinstance(plain, dict):
         raise ShapeError(f"expected an object, {found(plain)}")

@@ -70,8 +70,8 @@ REVISIONS = {
 class Fold:
     """One fold of a revision, and the tables of its database as in the files.
 
-    `checksum` has 8 hexadecimal digits and covers all of its files; `other_files` has the locations
-    of files that differ from the published files.
+    `checksum` has 8 hexadecimal digits and covers all files of the fold; `other_files` has the
+    locations of files that differ from the published files.
     """
 
     revision: str
@@ -85,7 +85,8 @@ class Fold:
 def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
     """Return a fold with typed dialogues.
 
-    Raises `UsageError` for an unknown fold or revision, `DataError` for missing or invalid files.
+    Raises `UsageError` for an unknown fold or revision, and `DataError` for missing or
+    invalid files.
     """
     _check("revision", revision, tuple(REVISIONS))
     _check("fold", fold, FOLDS)
@@ -128,7 +129,7 @@ def _places(revision: str, fold: str) -> list[str]:
 def load_database(root: DataRoot, revision: str = RELEASE) -> tuple[Database, str]:
     """Return the database of a revision, and a checksum of its files (8 hexadecimal digits).
 
-    Raises `UsageError` for an unknown revision, `DataError` if files are missing or invalid.
+    Raises `UsageError` if the revision is unknown, and `DataError` if a file is missing or invalid.
     """
     _check("revision", revision, tuple(REVISIONS))
     tables = _table_files(root, revision)
@@ -195,7 +196,7 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """A fold with the other data for scoring.
+    """A fold, and the other data that scoring needs.
 
     `system_vocabulary` has the acts without values that the paper's policies can predict (mined
     from the train fold); it is None if the file is missing.
@@ -260,9 +261,9 @@ def corpus_root(
 ) -> DataRoot:
     """Return the data root of a revision; the data root of the sample is always the embedded one.
 
-    `data` is a folder in the layout of `data/crosswoz/public_files.tsv`, or one with this layout in
-    its subfolder `crosswoz`. The default is `MWZEVAL_DATA`, otherwise the user's cache. Raises
-    `DataError` if the given folder does not exist.
+    `data` is a folder in the layout of `data/crosswoz/public_files.tsv`, or a folder whose
+    subfolder `crosswoz` has this layout. The default is `MWZEVAL_DATA`, otherwise the user's cache.
+    Raises `DataError` if the given folder does not exist.
     """
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
@@ -282,7 +283,8 @@ def load_gold(
     `data` and `offline` are those of `corpus_root`; missing files of the cache are downloaded
     unless `offline`.
 
-    Raises `UsageError` for an unknown fold or revision, `DataError` for missing or invalid files.
+    Raises `UsageError` for an unknown fold or revision, and `DataError` for missing or
+    invalid files.
     """
     root = corpus_root(revision, data, offline=offline)
     _check_is_fold(root, revision, fold)

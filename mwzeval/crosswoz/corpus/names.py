@@ -82,7 +82,7 @@ GOAL_TYPES = {
 }
 """The paper's code of a goal type → its name in the files.
 
-Single domain; several independent domains, without and with traffic; several domains of which
-some depend on others (a hotel near the restaurant), without and with traffic.
+In this order: a single domain; several independent domains, without and with traffic; several
+domains of which some depend on others (a hotel near the restaurant), without and with traffic.
 """
 CODE_OF_GOAL_TYPE = {name: code for code, name in GOAL_TYPES.items()}

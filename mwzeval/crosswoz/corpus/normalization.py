@@ -69,7 +69,7 @@ BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text without blanks. Raises `DependencyError` without jieba.
 
-    Blocks are segmented separately, which has the same result. The results for blocks are cached,
+    Each block is segmented separately, which gives the same words. The words of blocks are cached,
     because many sentences differ only in a few values.
     """
     words: list[str] = []

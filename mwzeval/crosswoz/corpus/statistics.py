@@ -107,7 +107,8 @@ def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, floa
     value at the end), dialogues without an offer, and system turns whose last query differs from
     the first. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
     `values` distinct values in acts, `slot_values` distinct values of each domain and slot. The
-    paper does not define them; the definitions are ours. Raises `DependencyError` without jieba.
+    paper does not define these figures; the definitions are ours. Raises `DependencyError` without
+    jieba.
     """
     every = list(dialogues)
     scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
@@ -210,7 +211,7 @@ def fold_statistics(fold: Fold) -> dict[str, Any]:
 def statistics_document(statistics: Mapping[str, Any]) -> Document:
     """Return the result of `fold_statistics` as two tables with a line for each number.
 
-    The paper's number is below it: for the same fold or, if marked, for the training fold.
+    The paper's number for the same fold or, if marked, for the training fold is below it.
     """
     paper = statistics.get("paper", {})
     scopes = {

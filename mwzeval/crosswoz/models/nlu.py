@@ -249,7 +249,7 @@ def _open_values(database: Database) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def varied(example: Example, values: Values, share: float, draw: Iterator[float]) -> Example:
-    """Return an example in which a share of the values is replaced by others of their slots.
+    """Return an example in which a share of the values is replaced by other values of the slots.
 
     `draw` yields random numbers in [0, 1). The context does not change.
     """
@@ -520,7 +520,7 @@ class JointNlu:
     batch_size: int = 64
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
-        """Return the acts of a side's utterance; `context`: previous utterances, oldest first."""
+        """Return the acts of an utterance. `context` has previous utterances, oldest first."""
         return self.predict([Utterance(utterance, tuple(context)[-CONTEXT:], side)])[0]
 
     def predict(self, utterances: Sequence[Utterance]) -> list[Acts]:
@@ -563,9 +563,9 @@ def train_nlu(
     interrupted training, with an identical result. `watch` gets the mean loss of each epoch. Values
     of the `database` are used to vary examples.
 
-    Raises `InputError` for dialogues without utterances, invalid Unicode and a damaged checkpoint,
-    `UsageError` if `folder` contains other files or `encoder` is not a BERT, `DependencyError` if a
-    BERT is used without transformers.
+    Raises `InputError` if there are no utterances, a text is invalid Unicode or the checkpoint is
+    damaged. Raises `UsageError` if `folder` contains other files or `encoder` is not a BERT. Raises
+    `DependencyError` if a BERT is used without transformers.
     """
     examples = training_examples(dialogues)
     labels, values = Labels.of(examples), values_of(examples, database)
@@ -593,7 +593,7 @@ def train_nlu(
 def load_nlu(path: str | Path) -> JointNlu:
     """Return the NLU in a folder that training wrote, or in the file of a character tagger.
 
-    Raises `InputError` for anything else, `DependencyError` if a required library is missing.
+    Raises `InputError` for anything else, and `DependencyError` if a required library is missing.
     """
     is_bert = Path(path, CONFIG_FILE).is_file()
     transformers = _transformers() if is_bert else None
@@ -616,7 +616,7 @@ def load_nlu(path: str | Path) -> JointNlu:
 def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
     """Return the training examples.
 
-    Raises `InputError` if there are none, and for invalid Unicode.
+    Raises `InputError` if there are none or if a text is invalid Unicode.
     """
     check_characters(dialogues)
     examples = [example for example in examples_of(dialogues) if example.utterance.text]

@@ -53,7 +53,7 @@ KIND = "CrossWOZ SC-LSTM (form 2)"
 MODEL_FILE = "sclstm.safetensors"
 BEAM = 10
 LONGEST = 100
-"""The maximum number of tokens of a sentence; the longest of the validation fold has 118."""
+"""The maximum number of tokens of a sentence; in the validation fold, the maximum is 118."""
 ERROR_COST = 10.0
 """The cost of a slot error, which is subtracted from the mean log-probability."""
 FORESIGHT = 0.5
@@ -71,7 +71,7 @@ class Example:
 
 
 def features(acts: Acts) -> tuple[str, ...]:
-    """Return the features of a sentence: the keys of its acts; repeated keys are numbered."""
+    """Return the features of a sentence: the keys of its acts, with numbers if keys repeat."""
     seen: Counter[str] = Counter()
     return tuple(_numbered(act_key(act), seen) for act in acts)
 
@@ -104,7 +104,7 @@ def examples_of(dialogues: Sequence[Dialogue], side: Side) -> list[Example]:
 def tokens_of(utterance: str, acts: Acts) -> tuple[str, ...] | None:
     """Return the words of an utterance with placeholders, None if a value is missing.
 
-    If a value contains another, the longest one is replaced.
+    If a value contains another value, the longest value is replaced.
     """
     waiting: dict[str, list[str]] = {}
     for act in acts:
@@ -193,13 +193,14 @@ def beam_search(
     """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
 
     After each token, the search continues with the `width` most probable sequences, until this
-    number of sequences is complete. Width 1 is greedy search; with the number of all sequences, the
-    search is exhaustive. If no sequence is complete, the most probable incomplete one is returned.
+    number of sequences is complete. Width 1 means greedy search; if `width` is the number of all
+    sequences, the search is exhaustive. If no sequence is complete, the most probable incomplete
+    one is returned.
 
     A state has one row for each sequence. `begin` is the state of one empty sequence, and `end` is
     the token that ends a sequence. `following` returns log-probabilities of the next token, shape
-    (sequences, tokens), -inf for impossible tokens. `extended` returns the state of new sequences,
-    given the index of the old sequence and the next token of each.
+    (sequences, tokens), -inf for impossible tokens. `extended` returns the state of new sequences;
+    for each of them, it receives the index of the old sequence and the next token.
     """
     state, kept = begin, [Hypothesis((), 0.0, is_complete=False)]
     complete: list[Hypothesis] = []
@@ -231,7 +232,7 @@ def beam_search(
 def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
     """Return the indices of the `width` highest scores, highest first; ties are in order.
 
-    The other scores are not sorted, which would take most of the time of a search.
+    The other scores are not sorted, because this would take most of the time of a search.
     """
     places = np.arange(len(scores))
     if width < len(scores):
@@ -253,7 +254,7 @@ class Losses(NamedTuple):
     words: Tensor
     """The cross-entropy of the tokens, in nats."""
     acts: Tensor
-    """The remaining acts at the end, and the cost of changes of the acts vector."""
+    """The costs of acts that remain at the end, and of changes of the acts vector."""
 
 
 class SclstmNetwork(nn.Module):
@@ -391,7 +392,7 @@ class Sclstm:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread, which makes results reproducible; a beam is too small for more."""
+    """Compute in one thread, which makes results reproducible; more threads would not help."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -432,7 +433,7 @@ def load_sclstm(folder: str | Path, beam: int = BEAM) -> SclstmNlg:
 
 
 WatchSide = Callable[[Side, Point], None]
-"""A function that is called with each new point of a side's curve."""
+"""A function that is called with each new point of a side's learning curve."""
 
 
 def train_sclstm(
@@ -444,13 +445,14 @@ def train_sclstm(
 ) -> SclstmNlg:
     """Train the generators of both sides and return those that are best on `validation`.
 
-    A subfolder of `folder` for each side gets the model, and a checkpoint after each epoch; the
-    same call resumes an interrupted training, with an identical result. `watch` gets losses in nats
-    per token; training losses include dropout and the costs of the acts vector, validation losses
-    do not.
+    For each side, the model and a checkpoint after each epoch are written to a subfolder of
+    `folder`; the same call resumes an interrupted training, with an identical result. `watch` gets
+    losses in nats per token; training losses include dropout and the costs of the acts vector,
+    validation losses do not.
 
-    Raises `InputError` for dialogues without sentences, invalid Unicode and a damaged checkpoint,
-    `UsageError` if the folder contains other files, `DependencyError` without jieba.
+    Raises `InputError` if there are no sentences, a text is invalid Unicode or the checkpoint is
+    damaged. Raises `UsageError` if the folder contains other files, and `DependencyError` without
+    jieba.
     """
     check_characters([*training, *validation])
     for side in SIDES:

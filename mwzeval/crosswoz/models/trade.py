@@ -51,11 +51,11 @@ SLOTS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot i
 """The slots of a state; their numbers are their indices."""
 SLOT_NAMES = list(dict.fromkeys(slot for _, slot in SLOTS))
 PADDING, UNKNOWN, END, SYSTEM, USER = range(5)
-"""The special numbers. `SYSTEM` and `USER` precede the utterances of the two sides."""
+"""The numbers of special words. `SYSTEM` and `USER` precede the utterances of the two sides."""
 SPECIAL = 5
 MARKS = (SYSTEM, USER)
 RAREST = 2
-"""Words of utterances that occur less often in training are unknown; words of values never are."""
+"""Words of utterances that occur less often in training are unknown, except words of values."""
 FILLED = 1
 """The gate's class of slots with a value; the class of other slots is 0."""
 IMPOSSIBLE = -1e9
@@ -104,7 +104,7 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """The count of numbers, including special numbers."""
+        """The count of word numbers, including the special numbers."""
         return SPECIAL + len(self.words)
 
     def cut(self, text: str) -> list[str]:
@@ -180,7 +180,7 @@ class Text:
 
 
 def filled(state: State) -> dict[int, str]:
-    """Return number of slot → value, for all slots with a value."""
+    """Return slot number → value, for all slots that have a value."""
     values = (state.get(domain, {}).get(slot, "") for domain, slot in SLOTS)
     return {number: value for number, value in enumerate(values) if value}
 
@@ -199,7 +199,7 @@ class TradeNetwork(nn.Module):
         self.slots = nn.Embedding(len(SLOT_NAMES), width)
         for embedding in (self.words, self.domains, self.slots):
             nn.init.normal_(embedding.weight, std=0.1)
-        # Two layers: on CPUs, the training time of a packed bidirectional one is quadratic.
+        # A packed bidirectional layer would have quadratic training time on CPUs.
         self.forwards = nn.GRU(width, width)
         self.backwards = nn.GRU(width, width)
         self.decoder = nn.GRU(width, width, batch_first=True)
@@ -208,14 +208,14 @@ class TradeNetwork(nn.Module):
         self.dropout = nn.Dropout(settings.dropout)
 
     def encode(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the histories as numbers, and vectors of their words and of the whole."""
+        """Return histories as numbers, a vector for each word, and a vector for each history."""
         lengths = torch.tensor([len(example.words) for example in examples])
         histories = torch.full((len(examples), int(lengths.max())), PADDING)
         for row, example in enumerate(examples):
             histories[row, : len(example.words)] = torch.from_numpy(example.words)
         read = histories.masked_fill(histories >= self._size, UNKNOWN)
         if self.training:
-            # As in the public code, dropped words become unknown, so positions are learned.
+            # As in the public code, dropped words are replaced by the unknown word.
             is_kept = torch.rand(read.shape) >= self._settings.dropout
             read = read.where(is_kept | (read <= max(MARKS)), UNKNOWN)
         inputs = self.dropout(self.words(read)).transpose(0, 1)
@@ -245,7 +245,7 @@ class TradeNetwork(nn.Module):
         return looks, looks.exp() @ encoded
 
     def mixture(self, states: Tensor, seen: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logarithms of the shares of vocabulary and history in the next word."""
+        """Return the log-probabilities that the next word is generated, and that it is copied."""
         score = self.switch(torch.cat([states, seen, inputs], dim=-1))
         return functional.logsigmoid(score), functional.logsigmoid(-score)
 
@@ -384,7 +384,7 @@ class TradeTracker:
     def exchanges(self, dialogue: Dialogue) -> list[dict[str, Any]]:
         """Return the exchanges of a dialogue in a predictions file of the DST track.
 
-        Their conditioning is `predicted_history`. Raises `InputError` like `track`.
+        The conditioning is `predicted_history`. Raises `InputError` like `track`.
         """
         return [{STATE: state} for state in self.track(dialogue)]
 
@@ -419,8 +419,8 @@ def train_trade(
     log-likelihoods of a state, in nats. The best epoch has the highest joint accuracy on
     `validation`, the score `joint`. `watch` is called with each point.
 
-    Raises `InputError` for dialogues without states, invalid Unicode and a damaged checkpoint,
-    `UsageError` if the folder contains other files.
+    Raises `InputError` if there are no states, a text is invalid Unicode or the checkpoint is
+    damaged. Raises `UsageError` if the folder contains other files.
     """
     check_characters([*training, *validation])
     learner = TradeLearner(training, validation, settings or TradeSettings())

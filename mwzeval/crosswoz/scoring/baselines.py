@@ -70,8 +70,8 @@ def copied_exchanges(
     """Return, as predictions, the gold data of the same side one turn earlier.
 
     The first turn has no acts, words or selected names. The state is the gold state before the
-    turn. With `own_states` it is the previous state of the copy itself, which is always empty.
-    `with_acts` includes the system's acts.
+    turn. With `own_states`, the state is the previous state of the copy itself, which is always
+    empty. `with_acts` includes the system's acts.
     """
     nothing = Predicted(
         user_acts=(),
@@ -129,7 +129,8 @@ def rule_tracker_file(
     """Return RuleDST's predictions from gold user acts, with the conditioning of the header.
 
     With `gold_previous_state`, as in the paper, the tracker starts every turn from the gold state
-    before it; with `gold_acts`, from its own state. `source_in_turn` is a variant of `RuleTracker`.
+    before it. With `gold_acts`, the tracker starts every turn from its own state. `source_in_turn`
+    is a variant of `RuleTracker`.
     """
     resets = conditioning == GOLD_PREVIOUS_STATE
 
@@ -172,7 +173,8 @@ def generated_file(
 ) -> dict[str, Any]:
     """Return a generator's texts for the gold acts of both sides, "" for acts without a text.
 
-    `system` is its name. The random choices of each dialogue depend on the seed and the dialogue.
+    `system` is the name of the generator. The random choices of each dialogue depend on the seed
+    and the dialogue.
     """
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:

@@ -166,7 +166,7 @@ def evaluate(
 ) -> ScoredPredictions:
     """Return the scores of `predictions`, a file name or the content of a predictions file.
 
-    `gold` has the correct answers, and `options` choose the tracks and the rules. Messages name the
+    `gold` has the correct answers, and `options` choose the tracks and the rules. Messages call the
     input `file`. Raises `InputError` with all problems if the predictions cannot be scored.
     """
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)

@@ -152,7 +152,7 @@ class ItemScores(Generic[Item]):
     def measures(
         self, name: str, label: str, signature: Signature, sums: Mapping[str, float]
     ) -> Iterator[Measure]:
-        """Yield F1, precision and recall of all items, and F1 of each scope in gold, in percent.
+        """Yield F1, precision and recall of all items, and F1 of the scopes in gold, in percent.
 
         `sums` are the sums of the columns. In `name`, `{}` is replaced by `f1`, `precision` or
         `recall`.
@@ -354,7 +354,7 @@ def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -
 
 
 PART_SCOPES = (*INTENTS, *DOMAINS)
-"""Scopes of single acts: intents and domains. A General act has one scope for both."""
+"""Scopes of single acts: intents and domains. A General act has one scope for intent and domain."""
 ActPair = tuple[frozenset[Act], frozenset[Act]]
 """The predicted acts and the gold acts of a turn."""
 
@@ -505,7 +505,7 @@ class PolicyScores(TrackScores):
             yield lexicalized(turn.system_acts_delex or (), domain, found)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield both F1 scores: for all, by goal type, Select turns, intent and domain."""
+        """Yield both F1 scores, for all acts and by goal type, Select turns, intent and domain."""
         exact = sign("policy", {"acts": "exact"})
         yield from POLICY_ACTS.measures("policy.{}", "Policy act", exact, sums)
         without = sign("policy", {"acts": "delexicalized", "order": "round-trip"})

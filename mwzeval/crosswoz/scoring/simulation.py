@@ -1,9 +1,9 @@
 """Scores simulated dialogues: finish rate, Inform and Success.
 
-Source of the finish rate: Zhu et al., TACL 2020, section 5.6. The overall rate ("natural") is over
-the first 1,000 dialogues, which have the natural mix of goal types; "macro" is the mean over goal
-types. Inform and Success are not from the paper (see `success.py`). They are computed from the
-user's last state, corrected by the system's utterances.
+Source of the finish rate: Zhu et al., TACL 2020, section 5.6. The overall rate ("natural") is
+computed over the first 1,000 dialogues, which have the natural mix of goal types; "macro" is the
+mean over goal types. Inform and Success are not from the paper (see `success.py`). They are
+computed from the user's last state, corrected by the system's utterances.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "un
 def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
     """Return the lines of the goal with the user's final values.
 
-    The state of a user whose goal names a venue has this name even if the system names another. So
-    if the system names a venue that does not exist, the final value is replaced by that name.
+    If the goal names a venue, the user's state has this name even if the system names another
+    venue. Therefore, if the system names a venue that does not exist, that name replaces the final
+    value.
     """
     invented: dict[str, str] = {}
     for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):
@@ -150,7 +151,7 @@ def evaluate_simulation(
     """Return the scores of a log of simulated dialogues; `gold` has the database.
 
     `log` is a file name, or the lines of a file, which messages call `file`. Raises `InputError`
-    with all problems if the log cannot be scored, `UsageError` for options that do not apply to
+    with all problems if the log cannot be scored, and `UsageError` for options that do not apply to
     simulations.
     """
     checked, findings = _checked(log, options, file)
@@ -182,7 +183,7 @@ def evaluate_simulation(
 def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) -> list[Problem]:
     """Return all problems of a log.
 
-    Raises `InputError` if it cannot be read at all, `UsageError` like `evaluate_simulation`.
+    Raises `InputError` if it cannot be read at all, and `UsageError` like `evaluate_simulation`.
     """
     return _checked(path, options)[1].problems
 

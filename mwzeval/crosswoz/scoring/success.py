@@ -75,7 +75,7 @@ MEANINGS = {
 
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 SEPARATORS = re.compile(r"[,;、/]")
-"""Characters that separate several phone numbers; elsewhere a blank separates them."""
+"""Characters that separate phone numbers; all other lists of values are separated by blanks."""
 
 
 def is_nothing(held: object) -> bool:
@@ -315,8 +315,8 @@ SENTENCES = re.compile(r"[。！？!?;；，,\n]")
 def answer_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
     """Return the value of a slot in a response, or "" if it does not contain the value `held`.
 
-    A part of a sentence with the name of a service states whether the service exists. If the user
-    has just `asked` for the service, a mere yes or no is also an answer.
+    A part of a sentence that names a service states whether the service exists. If the user has
+    just `asked` for the service, a mere yes or no is also an answer.
     """
     if slot.startswith(SERVICE_PREFIX):
         told = _service(response, slot.removeprefix(SERVICE_PREFIX))

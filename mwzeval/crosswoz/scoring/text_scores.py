@@ -1,14 +1,14 @@
 """Scores of texts: BLEU-4, and for NLG also missing and redundant values.
 
-Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as in its public code, which is NLTK's
-`corpus_bleu`: n-gram counts are clipped by their maximum over the references, the brevity penalty
-uses the closest reference length, a segment shorter than n still counts for one n-gram, and 0.1
-replaces a count of 0 ("method 1" of Chen and Cherry, 2014). The references of a
-turn are all sentences of the fold whose acts have the same multiset of act keys, with the values of
-the turn inserted. The slot error rate is that of Wen et al., EMNLP 2015, for texts with values: the
-number of missing and redundant values divided by the number of values of the acts. The slot error
-rate and the value missing rate are not from the paper; its public code has an unfinished slot error
-rate that does not fit its acts.
+Source: Zhu et al., TACL 2020, section 5.5. As in its public code, BLEU is NLTK's `corpus_bleu`:
+n-gram counts are clipped by their maximum over the references, the brevity penalty uses the closest
+reference length, a segment shorter than n still counts for one n-gram, and 0.1 replaces a count of
+0 ("method 1" of Chen and Cherry, 2014). The references of a turn are all sentences of the fold
+whose acts have the same multiset of act keys, with the values of the turn inserted. The slot error
+rate is that of Wen et al., EMNLP 2015, for texts with values: the number of missing and redundant
+values divided by the number of values of the acts. The slot error rate and the value missing rate
+are not from the paper; the paper's public code has an unfinished slot error rate that does not fit
+the paper's acts.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class NlgScorer:
         """Return the numbers of each dialogue; `responses` has one text for each exchange.
 
         Turns with the same acts share their references and are scored together. Raises `KeyError`
-        for an unknown dialogue, `ValueError` if the number of texts is not the number of exchanges,
+        for an unknown dialogue, `ValueError` if the numbers of texts and exchanges differ, and
         `DependencyError` if jieba is not installed.
         """
         places: dict[object, list[tuple[str, int]]] = {}
@@ -280,7 +280,7 @@ class NlgScorer:
 
 
 def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a share in percent, NaN where the whole is 0."""
+    """Return a share in percent; NaN if the whole is 0."""
     nothing = np.full_like(part, np.nan, dtype=np.float64)
     return np.divide(100 * part, whole, out=nothing, where=whole > 0)
 
@@ -337,7 +337,7 @@ def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def closest_length_bleu(statistics: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return BLEU-4, 0 to 1, of summed statistics, in their common shape; 0 without any match."""
+    """Return BLEU-4 (0 to 1; 0 without any match) in the common shape of the summed statistics."""
     system, reference, *counts = statistics
     correct, total = np.stack(counts[:MAX_NGRAM_ORDER]), np.stack(counts[MAX_NGRAM_ORDER:])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -39,9 +39,9 @@ class RuleTracker:
     """Tracks one dialogue.
 
     `state` has the constraints so far, `domain` is the current domain, and `requests` has the
-    (domain, slot) pairs of unanswered requests. `source_in_turn` is a variant that no paper uses. A
-    chosen venue that is named in the same turn is then the source of a Select, the target domain is
-    cleared, and the name is not a constraint of the source.
+    (domain, slot) pairs of unanswered requests. `source_in_turn` selects a variant that no paper
+    uses: a chosen venue that is named in the same turn is the source of a Select, the target domain
+    is cleared, and the name is not a constraint of the source.
     """
 
     source_in_turn: bool = False

@@ -2,8 +2,8 @@
 
 The input is a vector of 328 zeros and ones; the output is a number for each act without value.
 Source: Zhu et al., TACL 2020, section 4.3. The vector, the vocabularies, the insertion of values
-and the situations of a corpus are those of the public code, with queries that are independent of
-each other. Training (`models/sl.py`) requires PyTorch; this module does not.
+and the situations of a corpus are those of the public code, but queries are independent of each
+other. Training (`models/sl.py`) requires PyTorch; this module does not.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def delexicalized(acts: Iterable[Act]) -> list[str]:
 def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entity]) -> Acts:
     """Return de-lexicalized system acts with the values of the current domain's query.
 
-    (odd) An Inform is dropped if its number exceeds the number of results, although it counts the
-    values of the first result. An Inform without a value and acts of other domains are dropped.
-    (odd) A missing value of the database becomes `None`, as in `None元`.
+    (odd) An Inform is dropped if its number exceeds the number of results, although this number
+    counts the values of the first result. An Inform without a value and acts of other domains are
+    dropped. (odd) A missing value of the database becomes `None`, as in `None元`.
     """
     found: list[Act] = []
     for act in map(parse_act, acts):
@@ -291,8 +291,8 @@ class SlPolicy:
     def load(cls, path: str | Path) -> SlPolicy:
         """Return the policy in a file, or in a folder that training wrote.
 
-        Raises `InputError` if it is damaged, not a policy or not in safetensors format,
-        `DependencyError` without safetensors.
+        Raises `InputError` if it is damaged, not a policy or not in safetensors format. Raises
+        `DependencyError` if safetensors is not installed.
         """
         file = Path(path, MODEL_FILE) if Path(path).is_dir() else Path(path)
         arrays, about = read_arrays(file, KIND)
@@ -332,7 +332,7 @@ def predicted_acts(
 
 
 class SlSystem:
-    """A system of RuleDST, the database and the SL policy, for a single dialogue."""
+    """A system that consists of RuleDST, the database and the SL policy, for a single dialogue."""
 
     def __init__(self, policy: SlPolicy, database: Database) -> None:
         self._policy = policy

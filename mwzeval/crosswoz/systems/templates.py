@@ -1,9 +1,9 @@
 """Templates for NLG and NLU: sentences with placeholders, grouped by the keys of turns.
 
 Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: four JSON files in a
-folder or zip archive. Each side has a file with sentences for whole turns that were mined from a
-corpus (`auto`), and a file with hand-written sentences for single acts (`manual`). A file is an
-object: key → list of sentences. mwzeval includes a small set of its own.
+folder or zip archive. Each side has a file `auto` (sentences for whole turns, mined from a corpus)
+and a file `manual` (hand-written sentences for single acts). A file is an object: key → list of
+sentences. mwzeval includes a small set of its own.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ Part = tuple[Sequence[str], Sequence[Act]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Templates:
-    """The sentences of one side, by key: of whole turns, and of single acts."""
+    """The sentences of one side by key: for whole turns, and for single acts."""
 
     auto: Mapping[Key, Sequence[str]]
     manual: Sentences
@@ -128,7 +128,7 @@ class Templates:
         `auto` chooses among the sentences for the key of the whole turn. `manual` joins a sentence
         for each key of an act. `auto_manual`, the paper's mode, uses `manual` if `auto` has no
         sentence. `auto_manual_public` has the fallback of the public code: a sentence for each act,
-        where all acts with a key have the value of the first one.
+        in which all acts with the same key get the value of the first of these acts.
         """
         spoken = lowered(acts)
         if mode != "manual" and (sentences := self.auto.get(turn_key(spoken))):
@@ -206,7 +206,7 @@ def _joined(parts: Iterable[Part], rng: Rng) -> str | None:
 
 
 def _as_part(sentence: str) -> str:
-    """Return a sentence that can be continued: with a comma, unless it asks or exclaims."""
+    """Return a sentence with a comma at the end, unless the sentence asks or exclaims."""
     part = sentence.rstrip(_PAUSES)
     return part if not part or part[-1] in _ENDS else part + COMMA
 
@@ -297,7 +297,7 @@ Readings = tuple[Reading, ...]
 
 
 class _Pattern(NamedTuple):
-    """A template as a pattern: its regular expression, its key, and the places of its values."""
+    """A template as a pattern: its regular expression, its key, and the positions of its values."""
 
     regex: re.Pattern[str]
     literal: int
@@ -393,7 +393,7 @@ def _chosen(readings: Sequence[Reading], domain: str | None) -> Reading:
 
 
 def _indexed(sentences: Sentences) -> dict[tuple[str, str], list[_Pattern]]:
-    """Return patterns by their first and last characters, "" for a value."""
+    """Return patterns by their first and last characters ("" if there is a value)."""
     index: dict[tuple[str, str], list[_Pattern]] = {}
     for key, of_key in sentences.items():
         for sentence in dict.fromkeys(of_key):

@@ -94,7 +94,7 @@ class Settings(TrainingSettings):
 
 
 class Vocabulary:
-    """Numbers words: known words from 0; other words share `buckets` numbers after these."""
+    """Assigns numbers to words: first to known words, then `buckets` numbers to all others."""
 
     def __init__(self, words: Sequence[str], buckets: int) -> None:
         self.words = tuple(words)
@@ -179,7 +179,7 @@ CONTEXT, CANDIDATE, SHARED = "context", "candidate", "shared"
 WORD_VECTORS = "word_vectors"
 DENSE, SPARSE = "dense", "sparse"
 LENGTH_OFFSET = 2.0
-"""The number that is added to the number of words; sums are divided by a power of the result."""
+"""Sums are divided by a power of the number of words plus this number."""
 FIRST_VECTOR_LENGTH = 0.3
 """The initial length of word vectors; it is small so that exact matches dominate."""
 FIRST_SCALE = 2.6
@@ -244,7 +244,7 @@ class DualEncoder(nn.Module):
     ) -> Tensor:
         """Return the scores, contexts × candidates; `dropping` leaves words out at random.
 
-        Without dropout, they equal the dot products of `encode` except for rounding.
+        Without dropout, the scores equal the dot products of `encode` except for rounding.
         """
         dense = self._dense(contexts, 0, dropping) @ self._dense(candidates, 1, dropping).T
         # Only words that occur on both sides contribute to a product.
@@ -377,7 +377,8 @@ class TrainingData:
     """Pairs of a context and a correct answer.
 
     `rarity` is BM25's inverse document frequency of each word, divided by that of an unseen word.
-    `example[i]` is equal for pairs of the same example, `same[i]` for answers with the same words.
+    `example[i]` is equal for pairs of the same example, and `same[i]` is equal for answers with the
+    same words.
     """
 
     vocabulary: Vocabulary
@@ -391,7 +392,7 @@ class TrainingData:
         return len(self.contexts)
 
     def twins(self, pairs: Integers) -> NDArray[np.bool_]:
-        """Return, pairs × pairs, whether answers are also correct for contexts of other pairs."""
+        """Return, pairs × pairs, whether the answer of one pair fits the context of the other."""
         example, same = self.example[pairs], self.same[pairs]
         twins: NDArray[np.bool_] = (same[:, None] == same) | (example[:, None] == example)
         np.fill_diagonal(twins, False)
@@ -498,7 +499,7 @@ def train_dual_encoder(
     was interrupted, the same call resumes it, and the result is identical. `watch` is called with
     each new point of the curve.
 
-    Raises `InputError` for files without training examples and for a damaged checkpoint,
+    Raises `InputError` if there are no training examples or the checkpoint is damaged. Raises
     `UsageError` if the folder contains other files.
     """
     chosen = settings or Settings()

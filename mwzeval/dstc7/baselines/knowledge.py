@@ -24,7 +24,7 @@ MOST_WORDS = 40
 def read_knowledge(path: str | Path, track: Track) -> Knowledge:
     """Return the knowledge for subtask 5: Ubuntu's man pages (a folder or JSON Lines) or courses.
 
-    Raises `UsageError` for other subtasks, `InputError` or `DataError` for unreadable files.
+    Raises `UsageError` for other subtasks, and `InputError` or `DataError` for unreadable files.
     """
     if track.subtask != 5:
         raise UsageError(f"{track.name} has no external knowledge: only subtask 5 has it")
@@ -76,7 +76,7 @@ def read_man_pages(path: str | Path) -> tuple[ManPage, ...]:
 
     In a folder, `ls.1.txt`, `ls.1` and `ls.txt` are pages of `ls`. A line of a JSON Lines file is
     an object with `name`, `text` and optionally `section`. Pages are sorted by name and section.
-    The format of the organizers' own files is unknown. Raises `InputError` with all problems,
+    The format of the organizers' own files is unknown. Raises `InputError` with all problems, and
     `DataError` for a folder without pages.
     """
     place = Path(path)

@@ -138,7 +138,8 @@ def list_scores(contexts: Vectors, candidates: Vectors, sizes: Sequence[int]) ->
 def pool_best(contexts: Vectors, pool: Vectors, most: int) -> list[tuple[Indices, Scores]]:
     """Return, for each context, the `most` candidates of a pool with the largest dot products.
 
-    The result has rows of the pool and their scores, best first; ties are in pool order.
+    The result has the pool rows of these candidates and their scores, best first; ties are in pool
+    order.
     """
     found = []
     for start in range(0, len(contexts), BLOCK):

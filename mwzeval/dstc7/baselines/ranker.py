@@ -94,7 +94,7 @@ def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[V
 
 
 def at_random(example: str, ids: Sequence[str], seed: int, most: int | None = None) -> Ranked:
-    """Return candidates in random order, at most `most`, with falling scores from 1 to above 0.
+    """Return candidates in random order, at most `most`, with scores that fall from 1 to above 0.
 
     The order depends only on `seed` and the id of the example.
     """
@@ -182,7 +182,7 @@ def as_choices(ranking: Ranked, *, are_logarithms: bool) -> Ranked:
     """Return the ten best candidates of a ranking with probabilities that add up to 1.
 
     If the scores are logarithms of odds (dual encoder), the probabilities are their softmax.
-    Otherwise they are proportional to positive scores, or equal if there are none.
+    Otherwise they are proportional to positive scores, or equal if no score is positive.
     """
     choices = ranking.entries[:CHOICES]
     scores = [score for _, score in choices]
@@ -291,11 +291,11 @@ def predict(
     """Rank the candidates of a dialogue file and write the submission.
 
     Subtask 2 requires the `pool`. In subtask 4, NONE is added to every list with a fixed score:
-    `none_score`, or the best score on `dev`, a dialogue file with answers. Without both, NONE is
-    not added. The random baseline gives NONE a random rank. Confidences are the baseline's scores.
-    With `choices`, the ten best candidates get probabilities, for the F-score.
+    `none_score`, or the best score on `dev`, a dialogue file with answers. Without either option,
+    NONE is not added. The random baseline gives NONE a random rank. Confidences are the baseline's
+    scores. With `choices`, the ten best candidates get probabilities, for the F-score.
 
-    Raises `UsageError` for options that cannot be combined, `InputError` for invalid files,
+    Raises `UsageError` if options cannot be combined, `InputError` if a file is invalid, and
     `DependencyError` if a library of an extra is not installed.
     """
     if track.has_pool != (pool is not None):
