@@ -1,7 +1,7 @@
 """Dialogue acts (intent, domain, slot, value), and the keys of turns.
 
-The canonical spelling joins the four parts with `+`; `-` occurs in slots (`酒店设施-叫醒服务`). Turns whose
-acts have equal keys share their templates and references.
+The canonical spelling joins the four parts with `+`; `-` occurs in slots (`酒店设施-叫醒服务`).
+Turns whose acts have equal keys share templates and references.
 """
 
 from __future__ import annotations
