@@ -24,9 +24,9 @@ SPELLINGS = {"train_id": "trainid", "id": "trainid", "train": "trainid"}
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """A booking: the venues that it may refer to, and its slots in normalized spelling.
+    """A booking: the venues to which it may refer, and its slots in normalized spelling.
 
-    `venue` is the name of the venue in the booking, None if there is no name.
+    `venue` is the name of the venue in the booking, or None if there is no name.
     """
 
     venue: str | None
@@ -35,7 +35,7 @@ class Booked:
 
 
 class Miss(NamedTuple):
-    """A slot of a booking that differs from the goal; `value` is None if the slot is missing."""
+    """A slot of a booking that differs from the goal. `value` is None if the slot is missing."""
 
     slot: str
     value: str | None
@@ -64,14 +64,14 @@ def bookable(goal: Mapping[str, Goal]) -> tuple[str, ...]:
 
 
 def has_bookings(turns: Iterable[Turn]) -> bool:
-    """Return whether a dialogue lists its bookings; an empty list counts."""
+    """Return whether a dialogue has a list of bookings, which may be empty."""
     return any(turn.bookings is not None for turn in turns)
 
 
 def booked_by_calls(
     bookings: Iterable[Booking], database: Database, facts: VenueFacts
 ) -> dict[str, Booked]:
-    """Return the last successful booking of each domain, in their order."""
+    """Return the last successful booking of each domain, in the order of the bookings."""
     last = {booking.domain: booking.slots for booking in bookings if booking.domain in BOOKED_BY}
     booked = {}
     for domain, raw_slots in last.items():
@@ -89,8 +89,8 @@ def booked_by_calls(
 def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
     """Return the bookings of a dialogue from its final (normalized) state.
 
-    A domain is booked if its state has any booking slot. The state names the booked venue; without
-    a name, it may be any venue that satisfies the state, as for Inform.
+    A domain is booked if its state has any booking slot. The booked venue is the venue that the
+    state names or, without a name, any venue that satisfies the state, as for Inform.
     """
     booked = {}
     for domain in BOOKED_BY:
@@ -108,7 +108,7 @@ def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict
 def judge_booking(
     domain: str, goal: Goal, satisfying: frozenset[str], booked: Booked | None, rules: Rules
 ) -> BookingOutcome:
-    """Return the outcome of a domain's booking; `satisfying` are the venues that fit the goal."""
+    """Return the outcome of a domain's booking. `satisfying` are the venues that fit the goal."""
     if booked is None:
         return BookingOutcome(False, ())
     misses = []
@@ -130,8 +130,9 @@ def judge_booking(
 def venues_called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
     """Return the venues with a name, or else the queried venues with the most similar names.
 
-    Names that share all their words with the given name are preferred ("meze bar restaurant" is
-    the Meze Bar). Among these names, or else among all, those with the highest ratio are returned.
+    Names that share all their words with the given name are preferred ("meze bar restaurant" is the
+    Meze Bar). Of these names, or of all names if there are none, those with the highest ratio are
+    returned.
     """
     exactly = facts.called(domain, name)
     if exactly:

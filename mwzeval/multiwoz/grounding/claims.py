@@ -41,7 +41,7 @@ from mwzeval.scores import explanation
 
 RIGHT, INCONSISTENT, UNKNOWN, UNJUDGED = "right", "inconsistent", "unknown", "unjudged"
 VERDICTS = (UNKNOWN, INCONSISTENT, RIGHT, UNJUDGED)
-"""Verdicts from worst to best: not in the database, value of another venue, true, no evidence."""
+"""Verdicts, the worst first: not in the database, value of another venue, true, no evidence."""
 SHOWN_NAMES = 3
 """Maximum number of names or values that are shown for a claim."""
 
@@ -70,13 +70,13 @@ OF_ONE_VENUE = frozenset({"name", "address", "phone", "postcode", "trainid"})
 """Slots that are compared with the database even if the domain is unknown."""
 
 OF_ANY_VENUE = frozenset({"area", "pricerange", "phone", "postcode", "address"})
-"""Slots that exist in several domains, so the assigned domain may be wrong."""
+"""Slots of several domains, so that the domain assigned to a value may be wrong."""
 
 CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
-"""Slots whose values users choose; the statement that no venue has such a value is not a claim."""
+"""Slots whose values users choose. A statement that no venue has such a value is not a claim."""
 
 CHOICES = CHOSEN_BY | {"day", "entrancefee"}
-"""Slots whose values are often requested, denied, or stated about other venues."""
+"""Slots whose values are often requested, denied, or stated about venues that are not offered."""
 
 SLOTS = (*dict.fromkeys(slot for slots in CHECKED.values() for slot in slots), CHOICE)
 INVENTED = "?"
@@ -90,7 +90,7 @@ FEW = 8
 class SystemTurn:
     """A turn of the system: its response, its (normalized) state, and its mentions.
 
-    `booked` are the domains booked by this turn; `calls` are the tool calls of this turn.
+    `booked` are the domains that the turn books; `calls` are the tool calls of the turn.
     """
 
     words: str
@@ -103,10 +103,10 @@ class SystemTurn:
 class CheckedMention(NamedTuple):
     """A mention, compared with the database or with the log of tools.
 
-    `known` states whether the database has the value (None: undefined). `agrees` states whether an
-    offered venue has the value or, for the log, whether tools returned it (None: no evidence).
-    `offered` are the venues on offer at this position. `right` are the correct numbers of venues,
-    or the values that tools returned.
+    `known` states whether the database has the value; None means undefined. `agrees` states whether
+    an offered venue has the value or, for the log, whether tools returned it; None means no
+    evidence. `offered` are the venues that are offered at this position. `right` are the correct
+    numbers of venues, or the values that tools returned.
     """
 
     turn: int
@@ -121,15 +121,16 @@ class CheckedMention(NamedTuple):
 class Claim(explanation.Claim):
     """A claim of the system, and its verdict.
 
-    `text` is the part of the response in `turn` from character `start` to `end`. `domain`,
-    `slot` and `value` are its interpretation; `value` is in the database's spelling, None if the
-    database does not have it. The claim is about `venues` venues (a number); `venue` has the names
-    of the first ones, and is empty if the claim is a venue's name or the venue is unknown.
+    `text` is the part of the response in `turn` from character `start` to `end`. `domain`, `slot`
+    and `value` are the interpretation of the text; `value` is in the database's spelling, or None
+    if the database does not have it. `venues` is the number of venues that the claim is about, and
+    `venue` has the names of the first of them; `venue` is empty if the claim is a venue's name or
+    the venue is unknown.
 
-    `verdict` is the worst verdict of the sources in `held_against` (`database`, `log`); `right` are
-    the correct values. Each source has a result, None without evidence: whether the database has
-    the value (`known`), whether a venue of the claim has it (`agrees`), and whether tools returned
-    it (`log_agrees`).
+    `verdict` is the worst verdict of the sources in `held_against` (`database`, `log`). `right` are
+    the correct values. Three results are None without evidence: whether the database has the value
+    (`known`), whether a venue of the claim has it (`agrees`), and whether tools returned it
+    (`log_agrees`).
     """
 
     turn: int
@@ -185,7 +186,7 @@ def _some(names: Sequence[str], count: int) -> str:
 
 
 class Named(NamedTuple):
-    """The venues of a domain that were named in the last turn with such a name."""
+    """The venues of a domain that were named in the last turn with a name of the domain."""
 
     turn: int
     venues: tuple[str, ...]
@@ -208,14 +209,14 @@ class Grounded:
 
 
 class Grounding:
-    """Judges the mentions of dialogues; its caches do not affect results."""
+    """Judges the mentions of dialogues. Its caches do not affect results."""
 
     def __init__(self, database: Database, facts: VenueFacts) -> None:
         self.database = database
         self.facts = facts
 
     def judge(self, goal: Mapping[str, DomainGoal], turns: Sequence[SystemTurn]) -> Grounded:
-        """Return the judged mentions of a dialogue; `goal` is that of Inform and Success."""
+        """Return the judged mentions of a dialogue. `goal` is the goal for Inform and Success."""
         checked: list[CheckedMention] = []
         named: dict[str, Named] = {}
         read: list[Sequence[Mention]] = []
@@ -260,7 +261,7 @@ class Grounding:
         return Grounded(turns, tuple(checked), named, goal, progress.outcome())
 
     def _chosen(self, domain: str, last: Named, turns: Sequence[SystemTurn]) -> tuple[str, ...]:
-        """Return the last named venues, or if some satisfy later states, only these."""
+        """Return the last named venues or, if some satisfy later states, only these venues."""
         later = turns[-1].state.get(domain) if len(turns) > last.turn + 1 else None
         if later is None or len(last.venues) == 1:
             return last.venues
@@ -283,7 +284,8 @@ class Grounding:
 def _is_right(mention: Mention, domain: str, venues: tuple[str, ...], slot: str) -> bool:
     """Return whether a mention correctly provides a requested slot of one of the venues."""
     if slot == REFERENCE or domain not in NAMED_BY:
-        # Any value is accepted: a taxi's number is generated, and other domains have one venue.
+        # Any value is accepted, because taxi numbers are generated and other domains have one
+        # venue.
         return mention.domain in (domain, None)
     return mention.domain == domain and any(venue in mention.venues for venue in venues)
 
@@ -380,7 +382,7 @@ class _Turn:
             if self._agrees(end, domain, value, offered):
                 mention, agrees = end, True
         if agrees is False and not about and value is not None and slot in OF_ANY_VENUE:
-            # The domain may be wrong: a named venue of another domain may have the value.
+            # The domain may be wrong, because a named venue of another domain may have the value.
             for other, last in self.named.items():
                 venues = _real(last.venues)
                 if (
@@ -394,7 +396,7 @@ class _Turn:
         return CheckedMention(number, mention, value is not None, agrees, offered)
 
     def _value(self, mention: Mention, domain: str) -> Value | None:
-        """Return the database's value for a mention, None if there is none."""
+        """Return the database's value for a mention, or None if there is none."""
         slot = mention.slot
         if slot in NUMERIC:
             value = comparable(slot, mention.value or mention.text)
@@ -403,7 +405,7 @@ class _Turn:
         return None if mention.value is None else mention.value.lower()
 
     def _is_asked_for(self, mention: Mention, domain: str) -> bool:
-        """Return whether the user has mentioned the value; repeating it is not a claim."""
+        """Return whether the user has mentioned the value. Repeating a value is not a claim."""
         asked, rules = self._state.get(domain, {}), self._database.rules
         slot = normalize_slot(mention.slot)
         return slot in asked and normalize_value(
@@ -411,7 +413,7 @@ class _Turn:
         ) == normalize_value(slot, mention.text.lower(), rules)
 
     def _on_offer(self, domain: str, about: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the venues to which a value may refer; empty if they are unknown.
+        """Return the venues to which a value may refer, or none if the venues are unknown.
 
         `about` are the venues to which the response assigns the value, empty if unclear.
         """
@@ -431,7 +433,7 @@ class _Turn:
     def _agrees(
         self, mention: Mention, domain: str, value: Value | None, offered: tuple[str, ...]
     ) -> bool | None:
-        """Return whether an offered venue has the value; None if none has the slot."""
+        """Return whether an offered venue has the value, or None if no venue has the slot."""
         slot, facts = mention.slot, self._facts
         if not any(facts.knows(domain, venue, slot) for venue in offered):
             return None
@@ -457,7 +459,8 @@ def with_named_venues(
 ) -> dict[str, DomainGoal]:
     """Return a goal in which a named venue is the venue with exactly this name.
 
-    This is needed because an alias of the rules can hide a venue, such as "the junction".
+    Otherwise, a venue such as "the junction" could not be found, because the rules replace its
+    name.
     """
     complete = dict(domain_goals)
     for domain, goal in goals.items():
@@ -525,7 +528,7 @@ def _claim(
     log: CheckedMention | None,
     facts: VenueFacts,
 ) -> Claim:
-    """Return a mention as a claim, with the verdicts of database and log, if any."""
+    """Return a mention as a claim, with the verdicts of the database and the log, if any."""
     domain, slot = str(mention.domain), mention.slot
     verdicts: dict[str, str] = {}
     right: tuple[str, ...] = ()

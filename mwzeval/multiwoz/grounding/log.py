@@ -1,11 +1,11 @@
-"""Compare claims with the log of tools: with the results that calls returned before the claim.
+"""Compare claims with the log of tools, that is, with results that calls returned before the claim.
 
 Four kinds of claims are compared: values of a venue that a tool returned, booking references,
 statements that a booking was made, and numbers of venues. Definitions are in `docs/metrics.md`.
 Dialogues without results are not judged.
 
-Logs store results as JSON or as text, which may be truncated. The complete parts of a truncated
-result are read; a truncated list gives no evidence about numbers or missing values.
+Logs store results as JSON or as text, which may be truncated. Of a truncated result, the complete
+parts are read. A truncated list gives no evidence about numbers or missing values.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAILED_WHEN = {
     **dict.fromkeys(("success", "ok", "booked", "confirmed", "available"), (False,)),
     "status": ("error", "fail", "failed", "failure", "rejected", "unavailable"),
 }
-"""Keys of a result → the values that mean that the call failed."""
+"""Maps keys of a result to the values that mean that the call failed."""
 
 
 Record = Mapping[str, str]
@@ -51,7 +51,7 @@ Record = Mapping[str, str]
 class Returned:
     """The result of a call.
 
-    `count` is the number of venues, None if unknown. `is_whole` is False for a truncated result.
+    `count` is the number of venues, or None if unknown. `is_whole` is False for a truncated result.
     """
 
     call: FunctionCall
@@ -76,7 +76,7 @@ class Returned:
 
 
 def returned_by(call: FunctionCall) -> Returned | None:
-    """Return the result of a call; None if the log has no result or the call is unknown."""
+    """Return the result of a call, or None if the log has no result or the call is unknown."""
     function = BY_NAME.get(call.function)
     if function is None or call.result is None or call.result == "":
         return None
@@ -112,7 +112,7 @@ def _code(text: str) -> str:
 
 
 def _parsed(text: str) -> tuple[bool, list[Any]]:
-    """Return whether a result is complete, and its values: the text itself if it is not JSON."""
+    """Return whether a result is complete, and its values (the text itself if it is not JSON)."""
     try:
         return True, [parse_json(text, "result")]
     except InputError:
@@ -132,7 +132,7 @@ def _parsed(text: str) -> tuple[bool, list[Any]]:
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int] | None:
-    """Return the value that begins at a position, and its end; None if it is truncated."""
+    """Return the value that begins at a position and its end, or None if the value is truncated."""
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -234,7 +234,7 @@ def compare_with_log(
 ) -> tuple[CheckedMention, ...]:
     """Return the mentions of a dialogue for which its log has evidence, turn by turn.
 
-    `known` is only set for values of offered venues, and is None for other mentions.
+    `known` is set only for values of offered venues; it is None for other mentions.
     """
     returned = [[returned_by(call) for call in turn.calls] for turn in grounded.turns]
     if not any(map(any, returned)):
@@ -252,7 +252,7 @@ def compare_with_log(
 
 
 class CalledBooking(NamedTuple):
-    """A booking made by a call: the name of its venue, and the venues with this name."""
+    """A booking that a call made: the name of the venue, and the venues with this name."""
 
     domain: str
     name: str
@@ -269,13 +269,13 @@ class _Log:
         self._returned: list[Returned] = []
         self._bookings: list[CalledBooking] = []
         self._found: dict[str, list[Returned]] = {}
-        """Domain → the results of its find calls in the last turn with such calls."""
+        """The results of each domain's find calls in the last turn with find calls for it."""
         self._named_last: Sequence[Mention] = ()
         self._names_last: dict[str | None, tuple[str | None, list[str]]] = {}
         self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
 
     def go_on(self, number: int, turn: SystemTurn, returned: Sequence[Returned | None]) -> None:
-        """Start the next turn: add its calls, and remember the venues that it names, if any."""
+        """Start the next turn by adding its calls and remembering the venues that it names."""
         self._number, self._turn = number, turn
         found: dict[str, list[Returned]] = {}
         for call, result in zip(turn.calls, returned, strict=True):
@@ -304,7 +304,7 @@ class _Log:
             self._names_last.clear()
 
     def checked(self, by_database: Iterable[CheckedMention]) -> Iterator[CheckedMention]:
-        """Yield comparisons of the current turn with the log; `by_database`: with the database."""
+        """Yield comparisons of the turn with the log. `by_database` are those with the database."""
         for value in by_database:
             if value.mention.slot != CHOICE:
                 yield from self._value(value)
@@ -345,7 +345,7 @@ class _Log:
         """Return the domain of a value, the names of its venues, and the venues.
 
         If the database cannot judge the value or does not have the named venue, the venues are
-        those named in this turn, or else in the last turn that names any.
+        those that this turn names, or else those of the last turn that names venues.
         """
         domain = found.mention.domain
         names = [self._facts.name(str(domain), venue) for venue in found.offered]
@@ -377,7 +377,7 @@ class _Log:
     def _are_of_database(
         self, domain: str, slot: str, venues: Sequence[str], listed: Sequence[Sequence[str]]
     ) -> bool:
-        """Return whether tools returned values of each venue, all equal to the database's."""
+        """Return whether tools returned values of each venue, all as in the database."""
         return bool(venues and all(listed)) and all(
             (value := comparable(slot, text)) is not None
             and self._facts.has(domain, venue, slot, value)
@@ -411,9 +411,10 @@ class _Log:
                 yield self._checked(mention, False, _codes(made))
 
     def _bound(self, mentions: Sequence[Mention]) -> Iterator[str | None]:
-        """Yield the domain to which the text assigns each reference, None if it is unclear.
+        """Yield the domain to which the text assigns each reference, or None if it is unclear.
 
-        The text before a reference is used, or, if it mentions no domain, the text after it.
+        The text before a reference is used. If this text mentions no domain, the text after it is
+        used.
         """
         after_it = False
         places = [self._shown.shown_at(mention.start, mention.end) for mention in mentions]
@@ -525,7 +526,7 @@ class _Log:
         return counts
 
     def _checked(self, mention: Mention, agrees: bool, right: tuple[str, ...]) -> CheckedMention:
-        """Return a claim that the database cannot judge; `right` are the values in the log."""
+        """Return a claim that the database cannot judge. `right` are the values in the log."""
         return CheckedMention(self._number, mention, None, agrees, (), () if agrees else right)
 
     def _mention(self, start: int, end: int, slot: str, domains: Collection[str] = ()) -> Mention:
@@ -546,7 +547,7 @@ def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
 
 
 def _is_of(booking: CalledBooking, name: Mention) -> bool:
-    """Return whether a booking may be for the named venue; True if this is unclear."""
+    """Return whether a booking may be for the named venue, also True if this is unclear."""
     if not booking.name or not (booking.venues and name.venues):
         named, booked = {*folded(name.text)}, {*folded(booking.name)}
         return not booked or named <= booked or booked <= named

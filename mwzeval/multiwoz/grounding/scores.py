@@ -35,7 +35,7 @@ MENTIONS = Rates(
     SLOTS,
     of_dialogues=False,
 )
-"""Values and venues that are not in the database; values that agree with the offered venues."""
+"""Values and venues that are not in the database, and values that agree with the offered venues."""
 LOG = Rates(
     (
         Rate("log_consistency", "Log Consistency", "logged_right", "logged"),
@@ -44,7 +44,7 @@ LOG = Rates(
     dict.fromkeys((*SLOTS, *OF_LOG)),
     of_dialogues=False,
 )
-"""Claims that agree with results of tools; of these, claims that contradict the database."""
+"""Claims that agree with results of tools, and those of them that contradict the database."""
 INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
 GOALS = Rates(
     (
@@ -55,7 +55,7 @@ GOALS = Rates(
     ALL_DOMAINS,
     of_dialogues=True,
 )
-"""`SILENT` is a lower bound: the Grounded Inform of a system that names no venue."""
+"""`SILENT` is the Grounded Inform of a system that names no venue, which is a lower bound."""
 BOOKINGS = Rates(
     (Rate("booking", "Booking", "booking", "booking_goals"),), BOOKED_BY, of_dialogues=True
 )
@@ -81,7 +81,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 
 def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
-    """Return the columns of rows; delexicalized responses have only bookings."""
+    """Return the columns of rows. Delexicalized responses have only bookings."""
     of_words = (*MENTIONS.columns, *GOALS.columns, *LOG.columns) if lexicalized else ()
     return (*of_words, *BOOKINGS.columns, BY_CALLS)
 
@@ -90,8 +90,9 @@ def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
 class Computed:
     """The grounded scores that can be computed for an input.
 
-    `words` is whether responses are lexicalized. `bookings` is the source of bookings: `calls` or
-    `states` if it is the same in all dialogues with bookings, `mixed`, or None without a source.
+    `words` is true if responses are lexicalized. `bookings` is the source of bookings: `calls` or
+    `states` if all dialogues with bookings have the same source, otherwise `mixed`, or None without
+    a source.
     """
 
     words: bool
@@ -109,7 +110,7 @@ class Computed:
 
 
 def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict[str, float]:
-    """Return the counts of a dialogue's claims; `log` is the comparison with the log."""
+    """Return the counts of a dialogue's claims. `log` is the comparison with the log."""
     mentions, of_log = (
         Counter((checked.mention.slot, checked.known, checked.agrees) for checked in source)
         for source in (grounded.checked, log)
@@ -132,7 +133,7 @@ def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict
 
 
 def _by_slot(counted: Iterable[tuple[str, Sequence[bool | None], int]]) -> dict[str, list[int]]:
-    """Return sums, in total and by slot, of tuples (slot, flags of the counts, added amount)."""
+    """Return sums, in total and by slot, of tuples (slot, flags of the counts, amount to add)."""
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for slot, applies, times in counted:
         for scope in (WHOLE, slot):
@@ -163,7 +164,7 @@ def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float
 def grounded_measures(
     computed: Computed, sums: Mapping[str, float], sign: Sign
 ) -> Iterator[Measure]:
-    """Yield the scores as measures in the order of a report; scores without cases are omitted."""
+    """Yield the scores as measures in the order of a report, without scores that have no cases."""
     if computed.words:
         yield from GOALS.measures(sums, sign)
     if computed.bookings:
@@ -176,7 +177,7 @@ def grounded_measures(
 def grounded_view(
     computed: Computed, sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
 ) -> dict[str, Any]:
-    """Return the scores for a report from `values`, name → scope → number.
+    """Return the scores for a report from `values` by name and scope.
 
     Scores are in percent by scope, with the number of `mentions`; scores that were not computed
     are None. With a log, three counts are added: claims compared with the log, claims that
@@ -201,12 +202,12 @@ def grounded_view(
 
 
 SAYS = "says"
-"""Label of the facts with the mentions in a turn's response."""
+"""Label of the facts that show the mentions in a turn's response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A dialogue with lexicalized responses: their interpretation, and the data to judge it.
+    """A dialogue with lexicalized responses, their interpretation, and the data to judge them.
 
     `constraints` are the goal's constraints by domain.
     """
@@ -295,7 +296,7 @@ class Words:
 def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:
     """Return whether a value is assigned to these venues although they do not have it.
 
-    A correct value of another venue, in a list or before the user's choice, does not count.
+    A correct value of another venue in a list, or before the user's choice, does not count.
     """
     mention = checked.mention
     if mention.slot != slot or mention.domain not in (domain, None):

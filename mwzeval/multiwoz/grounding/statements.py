@@ -1,8 +1,8 @@
-"""Decide to which of several venues a response assigns a value, and whether it claims the value.
+"""Decide to which of several venues a response assigns a value, and whether the value is claimed.
 
 The layout (list item, row or column of a table) and the sentence decide. A value is assigned to the
-names before it in its sentence, or else to the names in an earlier sentence or in the line above.
-The venue is unknown if a question is between name and value, or if a list has ended.
+names before it in the same sentence, or else to the names in an earlier sentence or in the line
+above. The venue is unknown if there is a question between name and value, or if a list has ended.
 
 A value is not a claim if it is denied (`not in the centre`), requested (`something cheap?`), wished
 for (`you want a hotel`), stated about other venues (`there is also one in the east`), or stated
@@ -34,13 +34,13 @@ GENERIC = "hotel"
 MOST = 16
 """Maximum number of names before a value, and after it, that are considered."""
 LONGEST = 300
-"""Maximum number of characters in a sentence, which bounds run time; longer sentences are split."""
+"""Maximum number of characters in a sentence. Longer sentences are split, to bound run time."""
 
 Names = tuple[Mention, ...]
 
 
 class _Placed(NamedTuple):
-    """A mention and its position in the displayed text; `sentence` is the index of its sentence."""
+    """A mention and its position in the displayed text. `sentence` is the index of its sentence."""
 
     mention: Mention
     start: int
@@ -66,7 +66,7 @@ class Statements:
         self._sentences.pop()
 
     def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
-        """Return the names to which a value is assigned, empty if this is unclear.
+        """Return the names to which a value is assigned, or none if this is unclear.
 
         `names` are in the order of the text; only the nearest names are considered.
         """
@@ -74,7 +74,7 @@ class Statements:
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
-        """Return whether a value is claimed; `choice` is true if users choose by the slot."""
+        """Return whether a value is claimed. `choice` is true if users choose by the slot."""
         names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
@@ -162,7 +162,7 @@ class Statements:
         )
 
     def tickets(self, price: Mention) -> tuple[int, ...]:
-        """Return the numbers of tickets to which a price may refer, empty if unknown.
+        """Return the numbers of tickets to which a price may refer, or none if unknown.
 
         For rooms, only prices of one night are recognized.
         """
@@ -232,7 +232,7 @@ class Statements:
         return names
 
     def _is_asked_between(self, name: _Placed, value: _Placed) -> bool:
-        """Return whether a question about something else is between a name and a value."""
+        """Return whether there is a question about something else between a name and a value."""
         begin = name.end
         if name.sentence < len(self._sentences):
             begin = max(begin, self._sentences[name.sentence])
@@ -264,7 +264,7 @@ class Statements:
         return groups
 
     def _in_column(self, value: _Placed, named: Sequence[_Placed]) -> Sequence[_Placed]:
-        """Return the names in the header of a value's column; empty if rows are venues."""
+        """Return the names in the header of a value's column, or none if the rows are venues."""
         blocks = self._shown.blocks
         block = blocks[value.block]
         if not block.cells:
@@ -296,8 +296,8 @@ MOST_CONSTRAINTS = 7
 class Count(NamedTuple):
     """A number of venues and its position in a displayed text.
 
-    `noun` is the counted noun; `of_own` is true if the speaker "has" these venues, which may be a
-    selection; `rest` is the rest of the sentence.
+    `noun` is the counted noun. `of_own` is true if the speaker "has" these venues, which may be a
+    selection. `rest` is the rest of the sentence.
     """
 
     start: int
@@ -324,7 +324,7 @@ def counts_in(text: str) -> Iterator[Count]:
 
 
 def domains_of(noun: str, among: Iterable[str]) -> list[str]:
-    """Return the domains of a noun: all of `among` for `options`, none for unknown nouns."""
+    """Return the domains of a noun: all of `among` for "options", none for unknown nouns."""
     named = [domain for domain in among if domain in NAMED_BY]
     if PATTERNS["any noun"].fullmatch(noun):
         return named
@@ -338,7 +338,8 @@ def compare_counts(
 
     A count is right if it is the number of results for the turn's state, with or without the values
     in the response, or for a subset of these constraints, because speakers may count before all
-    constraints are known. The returned numbers are those for state, and for state and values.
+    constraints are known. The numbers in the database are returned for the state, and for the state
+    with the values.
     """
     if not state:
         return
@@ -375,7 +376,7 @@ def _numbers(
     number: int,
     database: Database,
 ) -> set[int]:
-    """Return the possible numbers of venues; subsets are only queried if `number` is missing."""
+    """Return the possible numbers of venues. Subsets are only queried if `number` is missing."""
     both = {**constraints, **values}
     found = {len(database.find(domain, asked)) for asked in (constraints, both, values)}
     if number not in found:

@@ -1,8 +1,8 @@
 """ConvLab-2's rule tracker and policy as a text-level agent.
 
 The policy queries its own database, as at act level, but books with the tools. A tool requires all
-details of a booking, whereas the policy books after the first slot; the agent therefore asks for
-the missing details. It also orders taxis with the tool, which requires the route.
+details of a booking, whereas the policy books after the first slot. Therefore, the agent asks for
+the missing details. The agent also orders taxis with the tool, which requires the route.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ACT_SLOTS = {**USER_ACT_SLOTS, "taxi": {"car": "Car", **USER_ACT_SLOTS["taxi"]}
 
 
 class ConvlabPolicy:
-    """The agent for one dialogue; its random choices depend on `seed`, `item` and `trial`."""
+    """The agent for one dialogue. Random choices depend on `seed`, `item` and `trial`."""
 
     def __init__(
         self, vocabulary: Vocabulary, resources: ActResources, seed: int, item: str, trial: int

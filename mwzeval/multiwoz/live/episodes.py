@@ -1,7 +1,7 @@
 """The settings of live MultiWOZ dialogues, and `Episodes` for custom harnesses.
 
 A setting runs the dialogues of a run at text level or act level. With `Episodes`, a harness calls
-the agent itself, and gets users, functions and judgments from this module. The modules in
+the agent itself and gets users, functions and judgments from this module. The modules in
 `mwzeval.multiwoz.frameworks` are such harnesses.
 """
 
@@ -82,16 +82,16 @@ A_SYSTEM = "a system that uses acts must be a class whose objects have answer(ac
 
 
 def setting_of(arguments: Namespace) -> RunSetting:
-    """Return the setting of a run. Raises `UsageError` for invalid options, and `DataError`."""
+    """Return the setting of a run. Raises `UsageError` for invalid options, or `DataError`."""
     options = LiveOptions.of(arguments)
     return ActSetting(options) if options.level == ACTS else WordSetting(options)
 
 
 def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], MakeAgent]:
-    """Return a function that starts the agent in a process; its stack closes all resources.
+    """Return a function that starts the agent in a process and adds all resources to a stack.
 
     `LiveOptions.check_names` must have accepted the name. Raises `DataError` if files are missing,
-    `DependencyError` if tools cannot be served; the returned function raises `MwzevalError`.
+    and `DependencyError` if tools cannot be served. The returned function raises `MwzevalError`.
     """
     name, rounds = options.agent, options.most_tool_rounds
     if name == HUMAN:
@@ -191,7 +191,7 @@ def agenda_user(
     conditions: Conditions,
     record: Record,
 ) -> AgendaUser | LiveUser:
-    """Return the agenda user of a dialogue; with `values`, the public one with its errors."""
+    """Return the agenda user of a dialogue; with `values`, the public user with its errors."""
     draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:
         return AgendaUser(planned.goal, values, draws)
@@ -201,7 +201,7 @@ def agenda_user(
 class LiveSetting:
     """The goals and options of a run.
 
-    Raises `UsageError` for unknown names, `DataError` if files are missing.
+    Raises `UsageError` for unknown names, and `DataError` if files are missing.
     """
 
     benchmark = NAME
@@ -214,12 +214,12 @@ class LiveSetting:
         self._conditions = options.conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the options; a process that is not a fork reads the database itself."""
+        """Pickle only the options. A process that is not a fork reads the database itself."""
         return type(self), (self._options,)
 
 
 class TextSetting(LiveSetting):
-    """A text-level agent that may call database functions; subclasses add the user."""
+    """A text-level agent that may call database functions. Subclasses add the user."""
 
     def __init__(self, options: LiveOptions, *users: str) -> None:
         super().__init__(options)
@@ -282,7 +282,7 @@ class WordSetting(TextSetting):
         )
 
     def _log_events(self, planned: Planned, record: Record) -> None:
-        """Begin the log of events first, so that lines have the same order of keys."""
+        """Begin the log of events first, so that the keys of all lines have the same order."""
         if self._conditions:
             Stress(self._conditions, planned, record)
 
@@ -364,9 +364,9 @@ class ActSetting(LiveSetting):
 class Outcome:
     """The outcome of a dialogue: task success, and whether all venues and all bookings are right.
 
-    `booking` is None if the goal has no booking. `complete` is whether the user believes that it
-    has everything, None if the user does not report it. `domains` has the success of each domain,
-    `user_faults` is the number of user mistakes, `losses` are the failure reasons as sentences.
+    `booking` is None if the goal has no booking. `complete` is whether the user believes that the
+    goal is met, or None if the user does not report it. `domains` has the success of each domain,
+    `user_faults` is the number of user mistakes, and `losses` are the failure reasons as sentences.
     """
 
     success: bool
@@ -381,13 +381,13 @@ class Outcome:
 
 
 class Episodes:
-    """Goals and their users; an `episode` is a dialogue about one goal.
+    """Goals and users. An `episode` is a dialogue about one goal.
 
     The options are those of `mwzeval live`, with the names of `LiveOptions`: `goals` and `corpus`,
     the folder `data` with the corpus files (not needed for the corpus `sample`), `user`, the limits
     `user_turns` and `tool_rounds`, `fail_book`, the conditions `stress`, and `seed` for all random
-    choices. Loading takes about one second. Raises `UsageError` for unknown names, `DataError` if
-    files are missing.
+    choices. Loading takes about one second. Raises `UsageError` if a name is unknown, and
+    `DataError` if files are missing.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")
@@ -409,11 +409,11 @@ class Episodes:
         self.goals: Mapping[str, Goal] = dict(self._setting.items)
         """The goals by id, in the order of the corpus."""
         self.prompt: str = read_prompt(AGENT_PROMPT).text
-        """The default system message for models; a harness may use another one."""
+        """The default system message for models. A harness may use another system message."""
         self.tools = schema_of(self._options.conditions)
 
     def episode(self, goal: str, trial: int = 1, *, trials: int = 1) -> Episode:
-        """Return a dialogue about a goal; its name has the number of the `trial` if `trials` > 1.
+        """Return a dialogue about a goal. If `trials` > 1, its name has the number of the `trial`.
 
         Raises `UsageError` for an unknown goal.
         """

@@ -1,14 +1,15 @@
-"""The judge of live dialogues: it decides for each domain whether the user's goal was met.
+"""The judge of live dialogues, which decides for each domain whether the user's goal was met.
 
 A judgment only needs the goal and the messages of a dialogue. For each domain, the judge
 determines in this order:
 
-* the chosen venue: the one that the user picked from a list or asked about, or that the agent named
-  last. If the user picked no venue from a list, the first venue of the list is assumed, because
-  users often only say "yes". A taxi is judged by the arguments of its call. Without calls, it is
-  judged by the places and times that are mentioned where the dialogue is about the taxi (`inform`);
-* the answers: they must be values of the chosen venue, service or booking. If the agent gives both
-  right and wrong values, the last one counts, because the user relies on it (`success`);
+* the chosen venue: the venue that the user picked from a list or asked about, or that the agent
+  named last. If the user picked no venue from a list, the first venue of the list is assumed,
+  because users often only say "yes". A taxi is judged by the arguments of its call. Without calls,
+  it is judged by the places and times that are mentioned where the dialogue is about the taxi
+  (`inform`);
+* the answers: they must be values of the chosen venue, service or booking. If the agent gives right
+  and wrong values, the last value counts, because the user relies on it (`success`);
 * the last booking and its reference (`booking`).
 
 `docs/live_reference.md` has the definitions; `docs/metrics.md` defines the grounded scores.
@@ -80,13 +81,13 @@ INFORM, SUCCESS, BOOKING = "inform", "success", "booking"
 TRAIN_DESCRIBED_BY = frozenset({"leaveat", "arriveby", "duration", "price"})
 """The slots that describe a train whose id is not mentioned."""
 ENDED = {"agent_error": "agent-error", "user_error": "user-error", "limit": "limit"}
-"""Maps the ending of a dialogue before the user is done to a kind of failure reason."""
+"""Maps each ending that occurs before the user is done to a kind of failure reason."""
 REFERENCE = "reference"
 _REFERENCE_KEYS = (REFERENCE, "ref", "confirmation")
 RIDE_SLOTS = ("departure", "destination", *LONG_SLOTS)
 """The constraints of a goal that a taxi ride has to meet."""
 _STILL_ABOUT_TAXI = 2
-"""The number of turns after a turn about a taxi that may also be about it."""
+"""The number of turns that may still be about a taxi, after a turn about this taxi."""
 _ARTICLES = frozenset({"the", "a"})
 _TIME = re.compile(r"\b0?([0-9]{1,2})[:.]?([0-9]{2})\b")
 _NO_SIGN = re.compile(r"[^0-9a-z]+")
@@ -99,7 +100,7 @@ _PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class DomainJudgement:
-    """The judgment of one domain in a goal; None for outcomes that do not apply.
+    """The judgment of one domain in a goal. Outcomes that do not apply are None.
 
     `inform`: the chosen venue or ride satisfies the goal. `success`: `inform`, and all requested
     slots have right answers. `booking`: the last booking is right. `reference`: the agent gave its
@@ -127,7 +128,7 @@ class Judgement:
 
     `row` has the counts of the grounded scores and of Booking, as for predictions, and the counts
     of informed and requested slots, as for an act-level dialogue. `turns` is the number of user
-    turns, `calls` the number of the agent's valid calls.
+    turns, and `calls` is the number of the agent's valid calls.
     """
 
     domains: Mapping[str, DomainJudgement]
@@ -152,7 +153,7 @@ class Judgement:
 
 
 def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
-    """Return the reason if the dialogue ended, after `turns`, before the user was done; else ()."""
+    """Return the reason if the dialogue ended before the user was done (after `turns`), else ()."""
     kind = ENDED.get(dialogue.end)
     if kind is None:
         return ()
@@ -162,7 +163,7 @@ def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
 
 
 class Judge:
-    """Judges live dialogues on one database; its only state is a cache.
+    """Judges live dialogues on one database. The only state of a judge is a cache.
 
     `tables` maps domains to the contents of the corpus files `<domain>_db.json` (see
     `read_tables`). `tools` are the functions that agents call.
@@ -189,8 +190,8 @@ class Judge:
     ) -> Judgement:
         """Return the judgment of a dialogue with these messages, which can have any content.
 
-        `goal` is a `Goal` or the annotation of a corpus; `bookings` are reported by an agent with
-        its own tools: `[{"domain": …, "slots": {…}}, …]`.
+        `goal` is a `Goal` or the annotation of a corpus. An agent with its own tools reports
+        `bookings` in the form `[{"domain": …, "slots": {…}}, …]`.
         """
         dialogue = self._read(goal, messages, bookings)
         domains = {d: DomainJudge(self, dialogue, d).judgement() for d in dialogue.goals}
@@ -208,20 +209,20 @@ class Judge:
     def claims(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> tuple[Claim, ...]:
-        """Return the agent's claims and whether they are true; arguments as in `judge`."""
+        """Return the agent's claims and whether they are true. For arguments, see `judge`."""
         dialogue = self._read(goal, messages, bookings)
         log = compare_with_log(dialogue.grounded, self.database, self.facts)
         return claims_of(dialogue.grounded, log, self.facts)
 
     @cached_property
     def services(self) -> DatabaseTools:
-        """The database for police and hospitals, which is created at its first use."""
+        """The database for police and hospitals, which is created when it is first used."""
         return DatabaseTools(self._tables, self.rules)
 
     def _read(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object
     ) -> _Dialogue:
-        """Compare a dialogue with the database: transcript → venues → bookings → agent messages."""
+        """Compare venues, bookings and agent messages of a dialogue with the database."""
         goals = goals_of(goal)
         transcript = read_transcript(
             messages, self._delexicalizer, self.rules, bookings, tuple(goals), self._tools
@@ -301,7 +302,7 @@ class DomainJudge:
         )
 
     def _chosen(self) -> Choice | None:
-        """Return the chosen venue; bookings without a known turn are applied last."""
+        """Return the chosen venue. Bookings without a known turn are applied last."""
         exchanges = self._exchanges
         booked: dict[int, Option] = {}
         if self._domain in BOOKED_BY and exchanges:
@@ -372,7 +373,7 @@ class DomainJudge:
         return False
 
     def _venues_meant(self, choice: Choice | None) -> tuple[str, ...]:
-        """Return the venues that answers may be about: the chosen venues that satisfy the goal."""
+        """Return the venues to which answers may refer: the chosen venues that satisfy the goal."""
         if self._domain not in NAMED_BY:
             return ()
         meant = self._venue_booked() or choice
@@ -380,7 +381,7 @@ class DomainJudge:
         return tuple(venue for venue in venues if venue in self._satisfying)
 
     def _answers(self, requested: Sequence[str], venues: Sequence[str]) -> Iterator[Answer]:
-        """Yield the answers for the requested slots; `venues` are the chosen venues."""
+        """Yield the answers for the requested slots. `venues` are the chosen venues."""
         domain = self._domain
         if domain in NAMED_BY:
             checked = self._dialogue.grounded.checked
@@ -388,7 +389,7 @@ class DomainJudge:
             for slot in requested:
                 yield self._venue_answer(slot, venues, known)
         elif domain == TAXI:
-            # Only a booking has the true values; without calls, any value for a taxi is accepted.
+            # Only a booking has the true values. Without calls, any value for a taxi is accepted.
             is_open = bool(self._bookings) or not self._dialogue.transcript.has_calls
             for slot in requested:
                 values = [value for made in self._bookings if (value := _returned(made, slot))]
@@ -410,7 +411,7 @@ class DomainJudge:
         venues: Sequence[str],
         checked: Mapping[tuple[int, int, int], CheckedMention],
     ) -> Answer:
-        """Return the answer for a slot of a venue; values of any of `venues` are right.
+        """Return the answer for a slot of a venue. The values of all `venues` are right.
 
         `checked` maps (turn, start, end) of mentions to their comparison with the database.
         """
@@ -501,7 +502,7 @@ class DomainJudge:
 
 
 class Option(NamedTuple):
-    """A venue in the dialogue: its text, and the database venues with that name (may be empty)."""
+    """A venue in the dialogue: its text, and the database venues with that name (possibly none)."""
 
     text: str
     venues: tuple[str, ...]
@@ -518,9 +519,9 @@ class Choice(NamedTuple):
 class VenueChoice:
     """Follows which venue of a domain the user and the agent choose, turn by turn.
 
-    `options` are the remaining candidates after `turn`; the first candidate is assumed to be
-    chosen. It is empty before a venue is named. `is_picked` is true if the user named the venue,
-    `is_confirmed` if the agent has mentioned it.
+    `options` are the remaining candidates after `turn`, of which the first is assumed to be chosen;
+    there are none before a venue is named. `is_picked` is true if the user named the venue, and
+    `is_confirmed` is true if the agent has mentioned the venue.
     """
 
     def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
@@ -530,7 +531,7 @@ class VenueChoice:
         self._set(0, ())
 
     def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:
-        """Return the final choice, or None; `booked` maps turns to booked venues."""
+        """Return the final choice, or None. `booked` maps turns to booked venues."""
         for turn, exchange in enumerate(exchanges):
             if exchange.user_mentions or len(self.options) > 1:
                 self._after_user(turn, exchange)
@@ -594,7 +595,7 @@ class VenueChoice:
         )
         if named:
             self._after_names(turn, named, exchange.state.get(domain))
-        elif self.options and mentions:  # all of them are denied
+        elif self.options and mentions:  # all candidates are denied
             if _share(self.options, _venues(mentions)):
                 self._set(turn, ())
         elif self.is_picked:
@@ -681,7 +682,8 @@ def _words(text: str) -> frozenset[str]:
 class Answer(NamedTuple):
     """The agent's answer for a requested slot: right, wrong, or None if there is no true value.
 
-    `text` is the wrong value in `turn`, None if there was no answer; `right` has the right values.
+    `text` is the wrong value in `turn`, or None if there was no answer. `right` has the right
+    values.
     """
 
     slot: str
@@ -708,7 +710,7 @@ def spoken_answer(
     """Return the first right answer, else the last wrong answer.
 
     If there are no `right` values and `is_open` is true, any mention is accepted. `domains` are the
-    domains of mentions that count, None for all.
+    domains of mentions that count; None means all domains.
     """
     answer = Answer(slot, False, right=right)
     for turn, exchange in enumerate(exchanges):
@@ -759,10 +761,11 @@ def inform_counts(
 ) -> tuple[int, int, int]:
     """Return the numbers of slots: requested and informed, only informed, only requested.
 
-    `answers` maps the domains of the goal to answers; a slot without an answer was not informed.
-    Only right values count as answers; slots with wrong values count as only informed. The slots of
-    claims about venues and of all mentions about a ride or a service are informed. Slots of the
-    goal's constraints and requested slots without a known true value are not counted.
+    `answers` maps the domains of the goal to answers. A slot without an answer was not informed.
+    Only right values count as answers; a slot with a wrong value counts as only informed. The
+    informed slots are the slots of claims about venues and of all mentions about a ride or a
+    service. Slots of the goal's constraints and requested slots without a known true value are not
+    counted.
     """
     found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
     for domain, given in answers.items():

@@ -133,11 +133,11 @@ END_TEXTS = {
 class Modality(NamedTuple):
     """The functions that judge the dialogues of a run.
 
-    `check` is called first and reports dialogues that cannot be judged. `row` returns the additive
-    numbers of a dialogue. `explain` returns an explanation, with outcomes only if the dialogue is
-    scored. `has_faults` returns whether the user made a mistake, None if this is unknown.
-    `measures` yields the scores for column sums in the order of a report. `plain` returns parts of
-    a JSON report, given a mapping name → scope → value.
+    `check` is called first and reports dialogues that cannot be judged. `row` returns the numbers
+    of a dialogue, which can be summed. `explain` returns an explanation, with outcomes only if the
+    dialogue is scored. `has_faults` returns whether the user made a mistake, or None if this is
+    unknown. `measures` yields the scores for column sums in the order of a report. `plain` returns
+    parts of a JSON report, given values by name and scope.
     """
 
     name: str
@@ -160,8 +160,8 @@ def reported_faults(dialogue: Trajectory) -> Sequence[Any]:
 def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) -> Modality:
     """Return the modality that judges utterances and bookings.
 
-    If a user (such as that of another program) does not report its mistakes, code detects them:
-    invented values, and repeated messages. `reader` is called at the first use.
+    If a user, such as the user of another program, does not report its mistakes, invented values
+    and repeated messages are detected. `reader` is called when it is first needed.
     """
     judged: dict[str, Judgement] = {}
     found_faults: dict[str, Sequence[Any]] = {}
@@ -247,7 +247,7 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
         if not is_scored:
             return explained
         found = judgement(dialogue, goal)
-        # If something else failed, it is usually the reason why the dialogue ended.
+        # If anything else failed, this is usually the reason why the dialogue ended.
         ended = () if found.success else end_reasons(dialogue, len(turns))
         return replace(
             explained,
@@ -302,7 +302,7 @@ def _outcomes(judgement: Judgement) -> dict[str, dict[str, bool | None]]:
 
 
 def _goal_facts(goal: Goal) -> Iterator[Fact]:
-    """Yield one line for each part of a goal: venue or ride, booking, and each request."""
+    """Yield a line for each part of a goal: the venue or ride, the booking, and each request."""
     for domain in goal[ORDERING]:
         part = goal[domain]
         for label, slots, first in (
@@ -319,8 +319,8 @@ def _goal_facts(goal: Goal) -> Iterator[Fact]:
 def _turn_reached(fact: Fact, turns: Sequence[Turn], judgement: Judgement) -> int | None:
     """Return the turn in which a line of the goal was met, or a marker.
 
-    None: the line was not met; `CANNOT_BE`: it cannot be met; `NOT_JUDGED`: the agent did nothing
-    that can be judged.
+    None means that the line was not met, `CANNOT_BE` that it cannot be met, and `NOT_JUDGED` that
+    the agent did nothing that can be judged.
     """
     domain = str(fact.scope)
     judged = judgement.domains[domain]
@@ -376,7 +376,7 @@ def _with_reports(
 
 
 def _text_view(number: int, turn: Turn, read: str, claims: Sequence[Claim]) -> TurnView:
-    """Return the view of a turn; `read` is the user's message as the agent read it."""
+    """Return the view of a turn. `read` is the user's message as the agent read it."""
     utterances = [Utterance("user", read)] if read else []
     if turn.agent is not None:
         utterances.append(Utterance(SYSTEM, turn.agent))
@@ -401,7 +401,7 @@ def _arguments(text: str) -> str:
 
 
 def _result(text: str | None) -> str:
-    """Return a result as one line; a list of venues is preceded by its length and names."""
+    """Return a result as one line. A list of venues is preceded by its length and names."""
     value = json_value(text or "")
     shown = " ".join((text or "").split())
     if isinstance(value, Mapping) and isinstance(rows := value.get("results"), list):
@@ -429,7 +429,7 @@ def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Mod
     def check(
         dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Judge the dialogues, and report those with invalid acts."""
+        """Judge the dialogues, and report dialogues with invalid acts."""
         for name, goal in goals.items():
             dialogue, more = dialogues[name], dialogues[name].more
             held = dialogue.report.get("goal")

@@ -58,12 +58,12 @@ AGENTS: Mapping[str, tuple[Level, ...]] = {
 """The built-in agents, with their modality."""
 GOALS = "corpus"
 FAIL_GOAL = "goal"
-"""Refuses the bookings that should fail according to the goal."""
+"""The system that refuses the bookings that should fail according to the goal."""
 OWN = "package.module:Name, file.py:Name"
 MODEL = "openai:MODEL"
 AGENT_PROMPT = embedded("live", "prompts", "agent-1.txt")
 USER_PROMPT = embedded("live", "prompts", "user-1.txt")
-"""The system messages of models as agents and users; a changed text has a new number."""
+"""The system messages of models as agents and users. A changed text gets a new number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class LiveOptions:
         self._check_conditions()
 
     def _check_conditions(self) -> None:
-        """Raise `UsageError` for unknown conditions, and for those that do not apply."""
+        """Raise `UsageError` for unknown conditions, and for conditions that do not apply."""
         conditions = self.conditions
         if self.level == ACTS:
             wrong, where = conditions.of(TOOL_FAULTS, NOISE), f"at --level {ACTS}"
@@ -138,7 +138,7 @@ class LiveOptions:
 
     @classmethod
     def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
-        """Return the options of a command, named like the fields; `others` have precedence.
+        """Return the options of a command by the names of the fields. `others` have precedence.
 
         Raises `UsageError` for invalid combinations.
         """
@@ -228,7 +228,7 @@ class LiveOptions:
         return corpus_root(self.corpus_name, self.data, offline=self.offline)
 
     def select_goals(self, database: Records) -> RunGoals:
-        """Return the goals. Raises `UsageError` for unknown goals, `DataError`."""
+        """Return the goals. Raises `UsageError` for unknown goals, or `DataError`."""
         return select_goals(
             self.goals,
             corpus=self.corpus_name,

@@ -1,15 +1,16 @@
 """The parser with which an act-level user reads an agent's messages.
 
 Only the text counts: the user does not know values that only a tool returned, such as a reference
-that the agent does not mention. Calls in a turn help to interpret its text: they show its domain,
-the booking to which a reference belongs, and whether an apology means that nothing was found. The
-mention finder of the grounded scores finds the values. They are spelled as in the database, or as
-in the user's goal if both spellings have the same meaning.
+that the agent does not mention. Calls in a turn help to interpret its text: they show the domain,
+the booking to which a reference belongs, and whether an apology means that nothing was found.
+Values are found as for the grounded scores. They are spelled as in the database, or as in the
+user's goal if the two spellings have the same meaning.
 
 Several venues or trains of one domain are a choice (Select) among those that satisfy the user's
 constraints according to the text; a single venue is an offer (Recommend). A statement about only
 some of several venues is ignored. A booking counts as made if the text confirms it or has a
-reference. Its day, people, time and nights are parsed, so that the user can correct them.
+reference. The day, people, time and nights of the booking are parsed, so that the user can correct
+them.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ BOOKED_SLOTS: Mapping[str, str] = {
     "leaveat": "Time",
     "arriveby": "Time",
 }
-"""Maps mention slots to booking slots; a table's time may be parsed as that of a train."""
+"""Maps mention slots to booking slots. The time of a table may be parsed as that of a train."""
 BOOKING = "Booking"
 """The domain of acts about the booking of any venue."""
 TABLES = frozenset({"restaurant", "hotel"})
@@ -68,7 +69,7 @@ _ENDS_AND_TIMES = frozenset({"departure", "destination", "leaveat", "arriveby"})
 _NAME_SLOTS = frozenset({"name", "address", "departure", "destination"})
 _KIND_SLOTS = frozenset({"type", "food", "stars", "internet", "parking"})
 _SHARED_SLOTS = frozenset({"area", "pricerange", "phone", "postcode", "address", "choice"})
-"""Slots of several domains; the words of the sentence determine the domain."""
+"""Slots that several domains have. The words of the sentence determine the domain."""
 LONGEST_LINE = 60
 """The maximum number of characters in a line that belongs to a list of questions."""
 
@@ -92,7 +93,7 @@ class ReadingContext:
     """The context of an agent's turn, for a single dialogue.
 
     `goal` may be the copy that the user modifies. `domain` is the last mentioned domain, `state`
-    has the constraints that the user has stated, `words` the names that were mentioned.
+    has the constraints that the user has stated, and `words` are the names that were mentioned.
     """
 
     def __init__(self, goal: Goal, gazetteer: Gazetteer, rules: Rules) -> None:
@@ -102,7 +103,7 @@ class ReadingContext:
         self.state: dict[str, dict[str, str]] = {}
         self.words = Context(gazetteer)
         self.asked: set[tuple[str, str]] = set()
-        """Domain and slot, in the form of acts, of the user's last requests."""
+        """The domain and slot of each of the user's last requests, spelled as in acts."""
         self._rules = rules
 
     def add_user_acts(self, acts: Iterable[Act]) -> None:
@@ -196,7 +197,7 @@ def _service_values(
 
 
 class AgentReader:
-    """Parses agents' messages; one reader serves all dialogues of a process.
+    """Parses agents' messages. A reader serves all dialogues of a process.
 
     `tables` maps domains to the unmodified rows of the database.
     """
@@ -236,9 +237,10 @@ class AgentReader:
     def acts_of(
         self, text: str, context: ReadingContext, calls: Sequence[Returned] = ()
     ) -> list[Act]:
-        """Return the acts of an agent turn; empty if the text has no known meaning.
+        """Return the acts of an agent turn, or none if the text has no known meaning.
 
-        `calls` are the results of its calls. The context is updated with the names in the turn.
+        `calls` are the results of the calls in the turn. The names in the turn are added to the
+        context.
         """
         called = [call.domain for call in reversed(calls) if call.domain in context.domains]
         before = (context.domain,) if context.domain else ()
@@ -264,10 +266,10 @@ class AgentReader:
 class Sentence:
     """A sentence or line in lower case, its start position, and its meaning.
 
-    `topics` are the domains of the goal that its words name. The flags report that `nothing` was
+    `topics` are the domains of the goal that the words name. The flags report that `nothing` was
     found, that a booking was made (`booked`) or failed (`unbooked`), or that a venue or booking is
-    `unavailable`. `domains` are the domains of its values; `given` maps act slots to all
-    its values, asserted or not; `details` are slots and values of bookings.
+    `unavailable`. `domains` are the domains of the values. `given` maps act slots to all values,
+    asserted or not. `details` are slots and values of bookings.
     """
 
     def __init__(self, start: int, low: str, domains: Sequence[str]) -> None:
@@ -327,9 +329,9 @@ def _finds_nothing(sentence: str) -> bool:
 def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (domain, slot), in the form of acts, for the questions in a sentence.
 
-    Only questions about constraints count: offers (`would you like the phone number?`) and
-    proposals to drop a constraint (`another area?`) do not. `domains` are the candidate domains,
-    the most likely first.
+    Only questions about constraints count. Offers (`would you like the phone number?`) and
+    proposals to drop a constraint (`another area?`) do not count. `domains` are the candidate
+    domains, the most likely first.
     """
     if not has("agent asks", sentence):
         return
@@ -342,7 +344,8 @@ def _requests(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]
     if domain is None:
         return
     if asks_time and domain in JOURNEYS:
-        # A question about a time asks for departure and arrival, unless a word decides.
+        # A question about a time asks for departure and arrival, unless a word excludes one of
+        # them.
         rest = PATTERNS["agent place"].sub(" ", sentence)
         leaves, arrives = has("agent sets out", rest), has("agent arrives", rest)
         if leaves or not arrives:
@@ -377,7 +380,7 @@ class Value(NamedTuple):
 class _TurnReader:
     """Parses one turn: its sentences, then values, references and booking details, then acts.
 
-    `focus` are the domains of the goal, with the most likely domain of the turn first; `mentioned`
+    `focus` are the domains of the goal, with the most likely domain of the turn first. `mentioned`
     are the domains that have been mentioned in the turn so far.
     """
 
@@ -407,7 +410,7 @@ class _TurnReader:
         ]
         self.values: list[Value] = []
         self.references: list[tuple[str, str]] = []
-        """References with the domains of their bookings; the domain is "" if it is unclear."""
+        """References with the domains of the bookings. The domain is "" if it is unclear."""
         self.mentioned: list[str] = []
 
     @cached_property
@@ -462,7 +465,8 @@ class _TurnReader:
             if PATTERNS["agent limit"].search(self.low, max(sentence.start, start - 12), start):
                 return
             if not mention.sure:
-                # If the end of the ride is unclear, use the end that has this time in the goal.
+                # If it is unclear whether a time is departure or arrival, use the slot with this
+                # time in the goal.
                 other = _OTHER_END[act_slot]
                 constraints = self.context.goal[domain].get("info", {})
                 if constraints.get(SYSTEM_SLOTS[domain][other.lower()]) == value:
@@ -571,7 +575,7 @@ class _TurnReader:
         return list(dict.fromkeys(acts))
 
     def _of_service(self, known: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
-        """Yield (slot, value) for a service in the turn; parts of longer values are left out."""
+        """Yield (slot, value) for a service in the turn, without parts of longer values."""
         text = f" {' '.join(fold(self.low))} "
         found = [(words, slot, value) for words, slot, value in known if words in text]
         for words, slot, value in found:
@@ -638,7 +642,7 @@ class _TurnReader:
                 yield Act(intent, name, slot, different[-1])
 
     def _chosen(self, domain: str, by_venue: Mapping[str, Sequence[Value]]) -> list[str]:
-        """Return the candidates: the venue that the user named, or the venues that fit its goal.
+        """Return the candidates: the venue that the user named, or the venues that fit the goal.
 
         If no venue fits, the result is the first venue, so that the user objects to it.
         """
@@ -656,7 +660,7 @@ class _TurnReader:
         return [v for v in fitting if v.lower() == own] or fitting or list(by_venue)[:1]
 
     def _unknown(self, acts: Sequence[Act]) -> Iterator[Act]:
-        """Yield acts for present or future requests for which the agent says it lacks the value."""
+        """Yield acts for present or future requests whose value the agent says it does not know."""
         informed = {(act.domain.lower(), act.slot) for act in acts}
         context = self.context
         for sentence in self.sentences:
@@ -707,7 +711,7 @@ class _TurnReader:
     # Bookings
 
     def _booked(self) -> dict[str, str]:
-        """Return a mapping domain → reference for the bookings made, "" without a reference."""
+        """Return the reference of each booking made, by domain, or "" without a reference."""
         booked = {domain: code for code, domain in self.references if domain}
         made = [call.domain for call in self.calls if call.is_booking and not call.has_failed]
         for sentence in self.sentences:
@@ -756,7 +760,8 @@ class _TurnReader:
     def _is_about_booking(self, sentence: Sentence) -> bool:
         """Return whether the unavailable item is a table or a room, not a venue.
 
-        This holds if user or agent have begun to book, or if the sentence has a booking detail.
+        This is true if the user or the agent has begun to book, or if the sentence has a booking
+        detail.
         """
         domain = self._searched(sentence)
         slots = {slot.lower() for slot in ACT_BOOKING_SLOTS.get(domain, ())}

@@ -60,14 +60,14 @@ from mwzeval.version import __version__, library_version
 HEADLINE = (SUCCESS, "pass^", "flips^", "agent_usd", "user_usd", "both_usd", "end.")
 """Prefixes of the scores that are shown first, in this order."""
 BY_SLOT = ("hallucination", "consistency")
-"""Scores that also exist per slot; scores per slot are shown on request."""
+"""Scores that also exist per slot. Scores per slot are shown on request."""
 DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
 _OF_SERVER = ("model", "host", "dialogue_seconds")
 """Keys in a header that describe the server or the limits of a model, not the model itself."""
 
 
 class KnowledgeBase:
-    """The database of a corpus and the judges that use it; each is created at its first use.
+    """The database of a corpus and the judges that use it. Each is created when it is first used.
 
     Raises `DataError` if files are missing.
     """
@@ -95,8 +95,8 @@ class LiveRun(NamedTuple):
 class LiveScorer:
     """Scores files of live dialogues; each database is read once.
 
-    The first fields are those of an `Evaluator`. Dialogues in messages are judged by their text,
-    dialogues that only have acts by corrected rules; with `compat` (`convlab2`), acts are judged by
+    The first fields are those of an `Evaluator`. Dialogues with messages are judged by their text;
+    dialogues that only have acts are judged by corrected rules or, with `compat` (`convlab2`), by
     the rules of ConvLab-2's evaluator. `refusal` is the reason why the options of a command do not
     allow scoring, or None. `prices` are token prices of models. `exclude_user_faults` adds the
     outcomes of dialogues in which the user made no mistake.
@@ -141,7 +141,7 @@ class LiveScorer:
         return findings.problems
 
     def _checked(self, text: str, findings: Findings) -> LiveRun | None:
-        """Return the dialogues and their modality; problems are added to `findings`.
+        """Return the dialogues and their modality. Problems are added to `findings`.
 
         Raises `InputError` if the dialogues belong to another benchmark, and `DataError` if the
         goals of a corpus are required but missing.
@@ -254,7 +254,7 @@ class LiveScorer:
         measures = tuple(modality.measures(table.sums(), lambda name: signature))
         scored = {name: run.dialogues[name] for name in names}
         accounts = Accounts.of(scored, run.header, self.prices, findings)
-        # The usage of the dialogues in the table.
+        # The token usage of the dialogues in the table.
         successes: NDArray[Any] = next(
             (table.column(m.outcome) for m in measures if m.key == (SUCCESS, WHOLE) and m.outcome),
             np.zeros(len(names)),
@@ -288,12 +288,12 @@ class LiveScorer:
         return corpus_root(corpus, self.data, offline=self.offline)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Exclude the databases: another process reads them itself."""
+        """Exclude the databases, because another process reads the databases itself."""
         return {**self.__dict__, "_bases": {}}
 
 
 def _corpus_of(file: LiveFile) -> str:
-    """Return the corpus in the header; without one, derive the corpus from the ids."""
+    """Return the corpus in the header. Without a header entry, derive the corpus from the ids."""
     corpus = file.header.get("corpus")
     if corpus in CORPUS_NAMES:
         return str(corpus)
@@ -306,7 +306,7 @@ def _corpus_of(file: LiveFile) -> str:
 class ScoredRun:
     """A run with its modality and its results (`scored_table`).
 
-    Dialogues with an infrastructure error are not scored; they are counted and shown.
+    Dialogues with an infrastructure error are counted and shown but not scored.
     """
 
     run: LiveRun
@@ -417,7 +417,7 @@ class ScoredRun:
 
 
 def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> NDArray[np.bool_]:
-    """Return a mask of the dialogues without mistakes or a failure of the user."""
+    """Return a mask of the dialogues in which the user neither makes a mistake nor fails."""
     known = [run.modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
     if unknown := known.count(None):
         message = f"for {unknown:,} dialogues in acts it is unknown whether the user makes mistakes"
@@ -440,8 +440,9 @@ def _of_chosen(
 ) -> tuple[Table, tuple[Measure, ...]]:
     """Return columns and scores for the 0/1 outcomes of the chosen dialogues, as a new scope.
 
-    In all other dialogues the columns are 0, so that they fit into the table and resampling uses
-    all dialogues. Endings, scores of parts, and scores without a chosen case are left out.
+    In all other dialogues, the columns are 0, so that they fit into the table and resampling uses
+    all dialogues. Endings, scores of parts, and scores without cases in the chosen dialogues are
+    left out.
     """
     columns: dict[str, NDArray[np.float64]] = {}
     scores = []

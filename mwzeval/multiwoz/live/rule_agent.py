@@ -1,9 +1,9 @@
 """The built-in agent `rule`, which searches, recommends, answers and books by rules.
 
-Like any agent, it receives messages, and returns a message with tool calls or text. Only its
-vocabulary (the existing values) comes directly from the database. It asks for the slots that it
-needs to search and to book, recommends one venue, answers questions about it, and books it. If a
-constraint changes, it searches again.
+Like any agent, it receives messages, and returns a message with tool calls or text. Only the
+vocabulary (the existing values) comes directly from the database. The agent asks for the slots that
+it needs to search and to book, recommends one venue, answers questions about this venue, and books
+it. If a constraint changes, the agent searches again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _BEGINNING = re.compile(r"^\w|(?<=[.?!] )\w")
 
 
 class Response:
-    """The agent's response in a turn: sentences, and the acts that they express."""
+    """The agent's response in a turn: sentences, and the acts that the sentences express."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -88,7 +88,7 @@ class Response:
         self.add(agent_sentence("rule", what, self._seed, partial(_value, record)), acts)
 
     def offer(self, domain: str, record: Record, count: int) -> None:
-        """Recommend a venue or train, out of `count` results."""
+        """Recommend a venue or train from `count` results."""
         if count > 1:
             plural = agent_sentence("rule", f"plural {domain}", self._seed, str)
             values = {"count": str(count), "plural": plural}
@@ -110,7 +110,7 @@ class Response:
             self.add(text, informs("Inform", domain, record, slots))
 
     def ask(self, domain: str, slots: Sequence[str]) -> None:
-        """Ask for slots of states, with one sentence for each."""
+        """Ask for slots of states, with one sentence for each slot."""
         for slot in slots:
             timed = slot in ("leaveat", "arriveby")
             about = "booking" if slot != plain(slot) and domain != "train" else domain
@@ -141,10 +141,10 @@ def _value(record: Record, slot: str) -> str:
 
 
 class CallingAgent:
-    """An agent for one dialogue; it is called with all messages so far.
+    """An agent for one dialogue, which is called with all messages so far.
 
     `answer` yields the calls of a turn, receives their results, and adds sentences to the response.
-    A message also has the `acts` of its sentences, as lists, which can be compared with the user's
+    A message also has the `acts` of its sentences, as lists, for comparison with the user's
     interpretation.
     """
 
@@ -183,7 +183,7 @@ class CallingAgent:
 
 
 class RuleAgent(CallingAgent):
-    """The agent `rule` for one dialogue; `vocabulary` can be shared."""
+    """The agent `rule` for one dialogue. Several agents can share a `vocabulary`."""
 
     def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
         def read(utterance: str, state: BeliefState) -> UserTurn:
@@ -276,7 +276,7 @@ class Policy:
         }
 
     def _update(self, turn: UserTurn) -> None:
-        """Add the constraints of a turn; some replace earlier constraints."""
+        """Add the constraints of a turn, some of which replace earlier constraints."""
         state = self._state
         for domain, slot, value in turn.constraints:
             informed = state.constraints.setdefault(domain, {})
@@ -315,7 +315,7 @@ class Policy:
             self._response.general("reqmore", "more?")
 
     def _ask_missing(self, domain: str, needed: Sequence[str]) -> bool:
-        """Ask for missing slots, up to `MOST_ASKED` times; a journey also needs a time.
+        """Ask for missing slots, each up to `MOST_ASKED` times. A journey also needs a time.
 
         Returns whether the agent asked for anything.
         """
@@ -406,7 +406,7 @@ class Policy:
         known.count = count if isinstance(count, int) else len(known.results)
 
     def _chosen(self, domain: str, wants_other: bool) -> Record:
-        """Return the previous venue if it still fits, else the first one not recommended yet."""
+        """Return the previous venue if it still fits, or the first venue not yet recommended."""
         known, key = self._of(domain), NAMED_BY[domain]
         names = [str(row[key]) for row in known.results]
         name = str(known.offered[key]) if known.offered else ""

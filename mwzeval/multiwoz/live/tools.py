@@ -47,7 +47,7 @@ from mwzeval.scores.findings import found
 MOST_RESULTS = 5
 """The maximum number of results that are listed."""
 TRAIN_DETAILS = ("day", "departure", "destination", "leaveat", "arriveby", "price")
-"""The details of a booked train that are returned; the price is for one ticket."""
+"""The details of a booked train that are returned. The price is for one ticket."""
 
 Arguments = Mapping[str, str]
 Result = dict[str, Any]
@@ -57,7 +57,7 @@ _TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
 
 
 class DatabaseTools:
-    """The database, shared by all dialogues of a process; its only state is a cache.
+    """The database, which all dialogues of a process share. Its only state is a cache.
 
     `tables` maps domains to the contents of the corpus files `<domain>_db.json` (see
     `read_tables`).
@@ -88,7 +88,7 @@ class DatabaseTools:
         self._department_index = FuzzyIndex(departments)
 
     def of_dialogue(self, seed: int, dialogue: str, goal: Goal | None = None) -> Tools:
-        """Return the tools of a dialogue; bookings in `fail_book` of the goal are refused."""
+        """Return the tools of a dialogue. Bookings in `fail_book` of the goal are refused."""
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
@@ -153,7 +153,7 @@ class DatabaseTools:
 class Tools:
     """The functions that an agent can call in one dialogue.
 
-    `calls` counts the calls, `errors` the calls that returned an error.
+    `calls` is the number of calls, and `errors` is the number of calls that returned an error.
     """
 
     schema: Sequence[Mapping[str, Any]] = DatabaseTools.schema
@@ -166,7 +166,7 @@ class Tools:
         self.errors = 0
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """Return the result of a call, a JSON object; an error is `{"error": …}`."""
+        """Return the result of a call, which is a JSON object. An error is `{"error": …}`."""
         self.calls += 1
         try:
             function, values = checked_call(name, arguments, self._shared.rules)
@@ -217,7 +217,7 @@ class Tools:
 
 
 class CallError(Exception):
-    """A call cannot be executed; the text explains the reason and the solution to the agent."""
+    """A call cannot be executed. The text explains the reason and the solution to the agent."""
 
 
 def checked_call(

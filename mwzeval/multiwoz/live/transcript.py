@@ -1,7 +1,7 @@
 """Transcripts: a live dialogue prepared for the judge, with mentions, calls, bookings and wishes.
 
-Messages or calls that cannot be interpreted (an unknown function, arguments that are not JSON) are
-ignored: file checks report them, and a call of an unknown function has no effect.
+Calls that cannot be interpreted (an unknown function, arguments that are not JSON) are ignored
+here. The checks of the file report such calls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONSTRAINTS = {
     },
     TAXI: frozenset({"departure", "destination", "leaveat", "arriveby"}),
 }
-"""Maps a domain to the slots that users choose by."""
+"""Maps a domain to the slots by which users choose a venue."""
 OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number": "reference"}
 """Maps slot names in booking records of other programs to mwzeval's names."""
 
@@ -44,8 +44,8 @@ OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number
 class Exchange(SystemTurn):
     """A user message, and all actions of the agent until the next user message.
 
-    `domains` are the domains of this turn, with the most certain domain first. The state follows
-    from all calls so far, or from the user's messages if the agent calls no functions. A booking
+    `domains` are the domains of this turn, with the most certain domain first. The state is derived
+    from all calls so far or, if the agent calls no functions, from the user's messages. A booking
     without a known turn is assigned to every turn.
     """
 
@@ -55,7 +55,7 @@ class Exchange(SystemTurn):
 
 
 class TurnBooking(NamedTuple):
-    """A booking, and the number of its turn, which is None if it is unknown.
+    """A booking, and the number of its turn, which is None if the turn is unknown.
 
     `returned` is the result of the call, None without a result.
     """
@@ -86,8 +86,8 @@ def read_transcript(
 ) -> Transcript:
     """Return the transcript of these messages, which can have any content.
 
-    `bookings` are reported by an agent with its own tools. `domains` are the domains of the goal;
-    if there is only one, every turn is about it.
+    An agent with its own tools reports `bookings`. `domains` are the domains of the goal. If there
+    is only one domain, every turn is about it.
     """
     conversation, turns = _conversation(messages, tools)
     users, agents = conversation.asked, [turn["response"] for turn in turns]
@@ -179,7 +179,7 @@ def _slots(raw: Mapping[Any, Any]) -> dict[str, str]:
     """Return the slots of a reported booking under mwzeval's names."""
     slots = {str(slot): str(value) for slot, value in raw.items()}
     if any(slot.lower() == "trainid" for slot in slots):
-        slots.pop("id", None)  # the id of the record, not of the train
+        slots.pop("id", None)  # this is the id of the record, not of the train
     return {OWN_NAMES.get(slot.lower(), slot): value for slot, value in slots.items()}
 
 
@@ -192,7 +192,7 @@ def _choices(
 ) -> Iterator[Sequence[Mention]]:
     """Yield the user's mentions in turns that may choose a venue: after a list, or with a name.
 
-    Other turns are not parsed, because this takes as long as parsing the agent's messages.
+    Other turns are not parsed, because parsing takes as long as for the agent's messages.
     """
     names: set[str] = set()
     is_listed = False

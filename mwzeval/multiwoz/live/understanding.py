@@ -1,8 +1,8 @@
-"""The parser for user messages: it finds constraints, requests and bookings by cues and values.
+"""The parser for user messages, which finds constraints, requests and bookings by cues and values.
 
-It uses neither a grammar nor learning. The trie of the gazetteer finds the values, as in system
-responses. The slot and domain of an ambiguous value (an area, a day, a number of people) follow
-from the nearest word that names a domain, the last question, and the previous topic.
+The parser has no grammar and no trained model. Values are found in the trie of the gazetteer, as in
+system responses. The slot and domain of an ambiguous value (an area, a day, a number of people)
+follow from the nearest word that names a domain, the last question, and the previous topic.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Span(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """A constraint of the user; slots are named as in states (`bookday` belongs to a booking)."""
+    """A constraint of the user. Slots are named as in states (`bookday` belongs to a booking)."""
 
     domain: str
     slot: str
@@ -98,9 +98,9 @@ class Constraint(NamedTuple):
 class UserTurn:
     """The meaning of a user turn. `domains` are the domains of the turn, in order of mention.
 
-    In the domains `books` the user wants a booking, in `declines` the user wants none, and
-    `given_up` are domains that the user abandons. In the domains `any_type`, "hotel" means any
-    place to stay.
+    `books` are domains in which the user wants a booking, `declines` are domains in which the user
+    wants no booking, and `given_up` are domains that the user abandons. In the domains `any_type`,
+    "hotel" means any place to stay.
     """
 
     constraints: list[Constraint] = field(default_factory=list)
@@ -160,7 +160,7 @@ def plain(slot: str) -> str:
 
 
 class Vocabulary:
-    """The values and names of a town; its only state is a cache.
+    """The values and names of a town. Its only state is a cache.
 
     `tables` maps domains to the rows of the database.
     """
@@ -281,8 +281,8 @@ def understand(text: str, vocabulary: Vocabulary, state: BeliefState) -> UserTur
 class _Reader:
     """Parses the sentences of a turn in order, and adds their meaning to `turn`.
 
-    `carried` is the domain of the previous sentence. For the current sentence, `first` and `after`
-    delimit its tokens (`after` is excluded), and `topics` maps tokens that name a domain to that
+    `carried` is the domain of the previous sentence. `first` and `after` delimit the tokens of the
+    current sentence (`after` is excluded), and `topics` maps tokens that name a domain to that
     domain. If the sentence gives places and times of a journey, `ride` is the kind of journey.
     """
 
@@ -370,7 +370,7 @@ class _Reader:
     # Requests
 
     def _requests(self, given: Collection[str], about: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield (domain, slot) of requests; slots in `given` are not requested."""
+        """Yield (domain, slot) of requests. Slots in `given` are not requested."""
         if not has("user asks", self.low):
             return
         slots = requested_slots(self.low)
@@ -471,7 +471,7 @@ class _Reader:
         return None
 
     def _is_hotel(self, before: str) -> bool:
-        """Return whether "hotel" is a type, not any place to stay; `before` precedes the word."""
+        """Return whether "hotel" is a type, not any place to stay. `before` precedes the word."""
         named = [span.values[0] for span in self.spans if span.slot == "type"]
         if ("guesthouse" in named and "not" not in self.low) or has("user asks type", self.low):
             return False
@@ -514,7 +514,7 @@ class _Reader:
         return Constraint(domain, slot or by_question, span.values[0])
 
     def _domain(self, slot: str, index: int) -> str | None:
-        """Return the domain of a value: that of the nearest topic, else that of the dialogue."""
+        """Return the domain of a value: the domain of the nearest topic, else of the dialogue."""
         allowed = SHARED.get(slot, ())
         if len(allowed) == 1:
             return allowed[0]
@@ -544,7 +544,7 @@ class _Reader:
                     yield span.first, domain
 
     def _same_as_elsewhere(self) -> Iterator[Constraint]:
-        """Yield constraints that repeat a value of another domain (by default the latest one)."""
+        """Yield constraints that repeat a value of another domain (by default, the latest)."""
         for match in self.same:
             other = _meaning("user place", match["domain"]) if match["domain"] else None
             for phrase in filter(None, (match["what"], match["more"])):
@@ -671,11 +671,11 @@ _READERS: Mapping[str, Callable[[_Reader, Span], Constraint | None]] = {
     **dict.fromkeys(FLAG_SLOTS, _Reader._amenity),
     **dict.fromkeys(("day", "people", "stay"), _Reader._booking),
 }
-"""Maps the slot of a value to its parser; other values are constraints on their own slot."""
+"""Maps the slot of a value to its parser. A value without a parser is a constraint on its slot."""
 
 
 def _meaning(kind: str, word: str) -> str | None:
-    """Return the rest of the name of the expression of this kind that a whole word matches."""
+    """Return the name, without the kind, of the expression that matches the whole word."""
     return next((name for name, cued in patterns_of(kind).items() if cued.fullmatch(word)), None)
 
 

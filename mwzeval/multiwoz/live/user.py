@@ -1,19 +1,20 @@
-"""The agenda user of live dialogues, at act level: the public simulator with its errors corrected.
+"""The agenda user of live dialogues at act level, which is the public simulator without its errors.
 
 The user follows these rules, each of which has a test:
 
 * It states its constraints in messages of one to three constraints, then asks, then books. It
   states all constraints, including the day of a train, before it asks anything.
-* It remembers every answer, whenever the system gives it, until the system names another venue.
+* It remembers every answer until the system names another venue.
 * It compares values after normalization; names, types and times are compared as in the scores.
 * It corrects a value that contradicts the goal, or a booking with a wrong or missing detail, once.
   After that, it accepts the value or gives up the booking.
 * "The same day as the hotel" is used only for a value stated earlier. The user states the value
   itself if the system asks for it or finds nothing.
-* If nothing is found or the booking fails, the user turns to its second wish in the goal. If there
-  is none, it repeats all constraints once, and then gives up this domain. It continues with the
-  other domains, because success is also counted by domain.
-* It gives up a domain if it or the system has said the same thing three times without progress.
+* If nothing is found or the booking fails, the user turns to its second wish in the goal. Without a
+  second wish, the user repeats all constraints once, and then gives up this domain. The user
+  continues with the other domains, because success is also counted by domain.
+* It gives up a domain if the user or the system has said the same thing three times without
+  progress.
 * It thanks the system when it says goodbye.
 """
 
@@ -72,7 +73,7 @@ from mwzeval.multiwoz.words.gazetteer import name_forms
 from mwzeval.multiwoz.words.text import fold
 
 MOST_MESSAGES = 20
-"""The maximum number of user messages; after them, the user says goodbye."""
+"""The maximum number of user messages, after which the user says goodbye."""
 PATIENCE = 3
 """The number of repetitions without progress after which the user gives up."""
 MOST_IN_A_MESSAGE = 3
@@ -85,7 +86,7 @@ SAME_VALUE = {
     "area": "same area as the {}",
     "pricerange": "in the same price range as the {}",
 }
-"""Maps a slot to a phrase that refers to a value stated earlier for the domain in the braces."""
+"""Maps a slot to a phrase for an earlier value; the braces are replaced by the earlier domain."""
 NO_OFFER, CHOICE = "nooffer", "choice"
 _NO_VENUE, _ONE_VENUE = frozenset({"0", "zero", "no", "none"}), frozenset({"1", "one"})
 _OTHER_TIME = {"leaveAt": "arriveBy", "arriveBy": "leaveAt"}
@@ -98,15 +99,15 @@ Reply = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a user distributes what it says over messages.
+    """How a user distributes constraints, questions and bookings over messages.
 
-    `most` is the number of constraints and questions in a message; if it is 0, the number is drawn
+    `most` is the number of constraints and questions in a message; 0 means that the number is drawn
     for each message. A user that `waits` opens with the domain alone, answers questions, and states
     a constraint only if it was not asked anything. A user that `hurries` also books and asks in the
     message with its constraints; in the `joined` domains, that message opens the next domain
     instead. The user gives up a domain after `patience` consecutive turns without anything new,
-    unless this is 0. A user that `returns` names the domain if it continues with another one than
-    that of its last message. `same` is the probability of "the same day" for an earlier value.
+    unless `patience` is 0. A user that `returns` names the domain when it changes the domain.
+    `same` is the probability of "the same day" for an earlier value.
     """
 
     most: int = 0
@@ -132,7 +133,7 @@ class LiveUser:
         self.goal = begun(goal)
         self.current_domain: str | None = None
         self.gave_up: list[str] = []
-        """The domains that the user has given up, in this order."""
+        """The domains that the user has given up, in the order of giving up."""
         domains: list[str] = self.goal[ORDERING]
         self._domains = {domain: _ActiveDomain(domain, self.goal[domain]) for domain in domains}
         self._draws = draws
@@ -210,7 +211,8 @@ class LiveUser:
     def wish_otherwise(self, domain: str, part: str, marker: Act) -> None:
         """Turn to the second wish for a part (`info` or `book`), announced by the marker.
 
-        The user forgets the booking, and if it wants another venue, the answers about this one.
+        The user forgets the booking and, if it wants another venue, the answers about the present
+        venue.
         """
         active = self._domains[domain]
         give_up_first_wish(active.goal, part)
@@ -231,10 +233,10 @@ class LiveUser:
         self._progress()
 
     def _reconsider(self) -> None:
-        """Change wishes before speaking; this user does not."""
+        """Change wishes before speaking. This user does not change wishes."""
 
     def _reopened(self) -> _ActiveDomain | None:
-        """Return a domain to continue with before saying goodbye; this user has none."""
+        """Return a domain to continue with before saying goodbye. This user has no such domain."""
         return None
 
     # Effects of the system's acts
@@ -285,7 +287,7 @@ class LiveUser:
         self._in_full.add(active.domain)
 
     def _learn(self, active: _ActiveDomain, acts: Sequence[Act]) -> None:
-        """Store values, correct those that contradict the goal, and check for a booking."""
+        """Store values, correct values that contradict the goal, and check for a booking."""
         informed: dict[str, list[str]] = defaultdict(list)
         for act in acts:
             informed[act.slot].append(act.value)
@@ -312,7 +314,7 @@ class LiveUser:
                 self._progress()
 
     def _object(self, active: _ActiveDomain, wrong: Sequence[str]) -> bool:
-        """Correct slots; return whether any slot was not corrected before.
+        """Correct slots, and return whether any slot is corrected for the first time.
 
         If a first wish is still not met after the correction, the user turns to its second wish.
         """
@@ -363,7 +365,7 @@ class LiveUser:
     # The user's acts
 
     def _subject(self) -> _ActiveDomain | None:
-        """Return the domain of the next message: that of a reply, or the first unfinished one."""
+        """Return the next message's domain: that of a reply, or the first unfinished domain."""
         answered = (self._domains[act.domain] for act in self._replies)
         for active in (*answered, *self._domains.values()):
             if not active.is_finished:
@@ -408,7 +410,7 @@ class LiveUser:
             acts += self._opening(self._joined(active)) or self._booking_and_questions(active)
         missing = active.missing()
         if not acts and missing is not None and not is_alone:
-            # Questions, or the booking, if the user has words for the slots.
+            # Next come questions, or the booking, if the user has words for the slots.
             intent, slots = missing
             chosen = list(slots)[:room]
             if intent != REQUEST:
@@ -416,13 +418,13 @@ class LiveUser:
                 chosen = chosen[:1] if manner.waits else chosen
             needed = (Act(intent, domain, slot, slots[slot]) for slot in chosen)
             acts = [act for act in needed if user_act(act) is not None]
-        # After the replies, which may be about the previous domain.
+        # This follows the replies, which may be about the previous domain.
         if opens and (is_alone or acts[of_own_accord:]):
             acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
         return acts
 
     def _joined(self, active: _ActiveDomain) -> _ActiveDomain | None:
-        """Return the domain that is opened in the same message as this one, or None."""
+        """Return the domain that is opened in the same message as this domain, or None."""
         if active.spoken_of or active.domain not in self._manner.joined:
             return None
         others = (other for other in self._domains.values() if other is not active)
@@ -452,7 +454,7 @@ class LiveUser:
         ]
 
     def _speak(self, acts: Sequence[Act]) -> list[Act]:
-        """Return the acts in their final form; record the constraints that they state."""
+        """Return the acts in their final form, and record the constraints that the acts state."""
         # Replies do not count as repetitions.
         if any(self._acts[act] for act in acts if act not in self._replies):
             self._markers.append(REPEAT)
@@ -508,7 +510,7 @@ class _ActiveDomain:
         self.spoken_of = False
         """Whether the user has mentioned this domain."""
         self.order: list[str] | None = None
-        """The order in which constraints are stated; None before it is drawn."""
+        """The order in which constraints are stated, or None before the order is drawn."""
         self.places: dict[str, str] = {}
         """The departure and destination of a taxi that depend on other domains of the goal."""
         self.stated: dict[str, str] = {}
@@ -563,7 +565,7 @@ class _ActiveDomain:
         ]
 
     def notice_venue(self, informed: SlotValues) -> None:
-        """Store values of a venue; if it changes, forget the answers about the previous one."""
+        """Store values of a venue. For a new venue, forget the answers about the previous venue."""
         slot, before = self.identity, self.venue
         named = [name for name in informed.get(slot, ()) if name.lower() not in UNINFORMATIVE]
         if named and not (before and any(fits(self.domain, slot, name, before) for name in named)):
@@ -625,7 +627,7 @@ def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
 
 
 def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Reply | None:
-    """Return the choice among offers: the goal's value, or any if all constraints are stated.
+    """Return the choice among offers: the goal's value, or any value if all constraints are stated.
 
     If a venue is chosen, it becomes the current venue. The result is None if there is no choice.
     """

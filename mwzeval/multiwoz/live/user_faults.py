@@ -1,14 +1,14 @@
-"""Mistakes of a user, detected by code: a dialogue may fail because of its user.
+"""Detect mistakes of a user, because a dialogue may fail because of its user.
 
 * `misunderstood`: the user misinterpreted a turn of the agent. This is detected if the agent adds
   its acts to its messages (key `acts`). Only acts that affect the user's next action count: answers
   to requests, values that contradict the goal, names of venues, questions, bookings with reference,
   and failures to find or book something. A turn is misunderstood if the user missed or invented one
-  of these, or understood another value.
+  of these acts, or understood another value.
 * `invented`: the user gives a value that neither its goal nor an earlier agent message contains.
-* `early`: the user claims to be done, but a request or booking is open: in its copy of the goal, or
-  according to the text if it does not report its goal.
-* `repeated`: a user message equals the previous one.
+* `early`: the user claims to be done, but a request or booking is open, either in the user's copy
+  of the goal or, if the user does not report its goal, according to the text.
+* `repeated`: a user message equals the previous message.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _ASKED_WITH = {
 
 AgentMessages = list[ChatMessage]
 Effect = tuple[str, ...]
-"""The effect of an act: a kind, and domain, slot and value where they are relevant."""
+"""The effect of an act: a kind and, where relevant, domain, slot and value."""
 
 
 def faults_of(
@@ -76,7 +76,7 @@ def faults_of(
     """Return the user's mistakes in a dialogue as JSON, in turn order.
 
     A mistake has a `kind`, the user `turn` (from 0), and a `detail`. `goal` is the goal that the
-    user received. From `report`, `understood`, `token` and `goal` are used; checks without their
+    user received. Of the `report`, only `understood`, `token` and `goal` are used. Checks without
     data are skipped.
     """
     goal = begun(goal)
@@ -88,7 +88,7 @@ def faults_of(
     named: set[Effect] = set()
     turn = -1
     for agent, text in turns:
-        # Agents may add their acts to messages, which shows the intended meaning.
+        # Agents may add acts to their messages. These acts show the intended meaning.
         added = [acts for message in agent if isinstance(acts := message.raw.get("acts"), list)]
         if added and 0 <= turn < len(understood):
             meant = [act for acts in added for act in _lists_in(acts)]
@@ -137,7 +137,7 @@ def _padded(texts: Iterable[str]) -> str:
 
 
 def _lists_in(value: Any) -> list[Any]:
-    """Return the lists in a value of a user's report, which may have any type."""
+    """Return the lists in a value of a user's report. The value may have any type."""
     given = value if isinstance(value, list | tuple) else ()
     return [item for item in given if isinstance(item, list | tuple)]
 
@@ -153,7 +153,7 @@ def misunderstanding(
 ) -> str | None:
     """Return a description of the user's misunderstanding of a turn, or None.
 
-    `named` are effects of names that the user already knows; they are ignored.
+    `named` are the effects of names that the user already knows, which are ignored.
     """
     expected, got = (effects(acts, goal).difference(named) for acts in (meant, understood))
     missed = [f"missed {' '.join(effect)}" for effect in sorted(expected - got)]
@@ -214,7 +214,7 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
             yield "answer", name, slot, same
         wishes = [part[key][slot] for key in VALUE_PARTS if slot in part.get(key, {})]
         if not all(fits(name, slot, value, wish) for wish in wishes):
-            # Systems inform about a booking in the domain `booking`, or in that of the venue.
+            # Systems inform about a booking in the domain `booking` or in the domain of the venue.
             yield ("against", slot, same) if is_of_booking else ("against", name, slot, same)
 
 
@@ -234,7 +234,7 @@ def _same(slot: str, value: str) -> str:
 
 
 class _GoalValues:
-    """The values in a goal, for one dialogue at a time; requested slots have no values."""
+    """The values in a goal, for one dialogue at a time. Requested slots have no values."""
 
     def __init__(self, goal: Goal) -> None:
         values = [
@@ -307,10 +307,10 @@ def _open_in_words(
 ) -> Iterator[str]:
     """Yield parts of a goal that were open (not stated, answered or booked) at the last message.
 
-    A constraint counts as stated if either side has mentioned it, because an agent may guess it. If
-    a first wish cannot be met, the second wish counts too. Answers and bookings count if the agenda
-    user would have understood them, or if the values occur in the agent's text in any form. Actions
-    of the agent after the last user message do not count.
+    A constraint counts as stated if user or agent has mentioned it, because an agent may guess it.
+    If a first wish cannot be met, the second wish also counts. Answers and bookings count if the
+    agenda user would have understood them, or if the values occur in the agent's text in any form.
+    Actions of the agent after the last user message do not count.
     """
     dialogue = _Expressed(goal, reader)
     for agent, text in turns[:-1]:

@@ -1,4 +1,4 @@
-"""The text-level rule user: it parses the agent's messages, chooses acts, and verbalizes them."""
+"""The text-level rule user, which parses the agent's messages, chooses acts and verbalizes them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class UserInWords:
 
     @property
     def meant(self) -> list[Act]:
-        """The acts of the last message, with the value in place of "the same" value."""
+        """The acts of the last message, with values in place of references ("the same day")."""
         acts = self._said[-1]
         if not any(is_same(act.value) for act in acts):
             return acts

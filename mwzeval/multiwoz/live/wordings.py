@@ -1,11 +1,12 @@
 """Templates that express acts of users and agents, and goals, as text with literal values.
 
-`wordings.tsv` expresses acts; a sentence may express several acts, and a random generator chooses
-between wordings. A key consists of a kind such as `after` (after the noun), a domain or `any`, a
-slot, and `=value` for values that are not literal, or `=same` for phrases such as "the same day".
+`wordings.tsv` has wordings for acts. A sentence may express several acts, and a random generator
+chooses between wordings. A key consists of a kind such as `after` (after the noun), a domain or
+`any`, a slot, and `=value` for values that are not literal, or `=same` for phrases such as "the
+same day".
 
-The template system and the rule agent use whole sentences in `agents.tsv`, which alternate. Goals
-are expressed by the phrases in `goal_sentences.tsv`.
+The template system and the rule agent use whole sentences from `agents.tsv` in rotation. Goals are
+expressed by the phrases in `goal_sentences.tsv`.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def begun_small(sentence: str) -> str:
 
 
 def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Distribute pairs of slot and value over dictionaries; slots may have several values."""
+    """Distribute pairs of slot and value over dictionaries. Slots may have several values."""
     found: list[dict[str, str]] = []
     for slot, value in pairs:
         free = next((values for values in found if slot not in values), None)
@@ -124,7 +125,7 @@ def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def agent_sentence(agent: str, what: str, seed: str, value: Callable[[str], str]) -> str:
-    """Return a sentence with the values of its slots; the wording depends only on `seed`."""
+    """Return a sentence with the values of its slots. The wording depends only on `seed`."""
     table = keyed_rows("live", AGENTS)
     wordings = table.get(f"{agent} {what}") or table[what]
     return filled(wordings[zlib.crc32(f"{seed} {what}".encode()) % len(wordings)], value)
@@ -162,17 +163,17 @@ def is_same(value: str) -> bool:
 
 
 def user_text(acts: Sequence[Act], rng: Random) -> str:
-    """Return the text for user acts; empty if no act is known."""
+    """Return the text for user acts, or an empty text if no act is known."""
     return _UserTurn(rng).text(acts)
 
 
 def system_text(acts: Sequence[Act], rng: Random) -> str:
-    """Return the text for system acts; empty if no act is known."""
+    """Return the text for system acts, or an empty text if no act is known."""
     return _SystemTurn(rng).text(acts)
 
 
 class _Turn(ABC):
-    """The sentences of a turn; the dialogue's random generator selects their wordings."""
+    """The sentences of a turn. The dialogue's random generator selects wordings."""
 
     def __init__(self, rng: Random) -> None:
         self.sentences: list[str] = []
@@ -206,7 +207,7 @@ class _Turn(ABC):
         return ()
 
     def phrase(self, kind: str, domain: str, slot: str, value: str) -> str:
-        """Return a phrase for a value of a slot; slots without wordings use a general phrase."""
+        """Return a phrase for a value of a slot, which is general for slots without wordings."""
         wordings = self.find(kind, domain, slot, value) or self.find(kind, domain, OTHER)
         return self.fill(wordings, {slot: value, "value": value})
 
@@ -248,7 +249,7 @@ class _Turn(ABC):
         return " ".join([*words, noun, *self.behind(domain, left)])
 
     def behind(self, domain: str, values: Values) -> list[str]:
-        """Return the phrases that follow the noun; `and` connects adjacent clauses."""
+        """Return the phrases that follow the noun, with `and` between adjacent clauses."""
         phrases: list[str] = []
         # Negative phrases are last: "without wifi and with parking" is easily misread.
         slots = sorted(_ordered(values, BEHIND), key=lambda slot: values[slot].lower() == "no")
@@ -312,7 +313,7 @@ class _UserTurn(_Turn):
             add(self.sentence("user dontcare", domain, things=things))
         if booking:
             how = " ".join(self.phrases("how", domain, booking, BOOKED))
-            # A slip is about a venue; a booking in the same message is not corrected.
+            # A slip concerns a venue. A booking in the same message is not corrected.
             changes = (CHANGE, CHANGE_OF_MIND, CORRECT)
             markers = [marker.intent for marker in changes if marker.intent in self._markers]
             key, scope = (f"user {markers[0]} book", "") if markers else ("user book", domain)
@@ -384,7 +385,7 @@ class _SystemTurn(_Turn):
         elif not values:
             self._say("found" if intent == "inform" else "recommended", domain)
         choice, name = values.pop("Choice", None), values.pop("Name", None)
-        # The `Ref` of a venue is an ordinary field: there is no booking yet.
+        # The `Ref` of a venue is an ordinary field, because there is no booking yet.
         reference = values.pop("Ref", None) if domain == "train" else None
         if choice is not None:
             self._say("choice", domain, Choice=choice)
@@ -432,7 +433,8 @@ class _SystemTurn(_Turn):
 
 
 # Goals as sentences, for people and language models that play the user. The sentences contain
-# everything that affects the judgment, with explicit values: "the same day" would be ambiguous.
+# everything that affects the judgment, with explicit values, because "the same day" would be
+# ambiguous.
 
 TOGETHER = 3
 """The maximum number of constraints in a sentence."""

@@ -97,8 +97,8 @@ _IS_TELLING = Cache(
 class _Phrase(NamedTuple):
     """A part of the displayed text that may contain a name.
 
-    `strong` is true if the layout marks it as a name, `heads` if it begins a line. Its distinctive
-    words begin at `own`, after an article and words of small talk.
+    `strong` is true if the layout marks the part as a name, and `heads` is true if the part begins
+    a line. The distinctive words begin at `own`, after an article and words of small talk.
     """
 
     start: int

@@ -29,10 +29,10 @@ class Mention(NamedTuple):
     """A part of a response that names a venue or states a value.
 
     `start` and `end` are character positions in the response. `slot` is the placeholder's plain
-    name (`name`, `phone`, `postcode`, …); `domain` is the domain of the slot, None if unknown.
-    `value` is the value in the database's spelling, None if the database does not have it. `venues`
-    are the ids of all rows of the domain with this value, in table order. `sure` is False if
-    another reading was equally likely. `written` is False for claims that have no placeholder.
+    name (`name`, `phone`, `postcode`, …); `domain` is the domain of the slot, or None if unknown.
+    `value` is the value in the database's spelling, or None if the database does not have it.
+    `venues` are the ids of all rows of the domain with this value, in table order. `sure` is False
+    if another reading was equally likely. `written` is False for claims that have no placeholder.
     """
 
     start: int
@@ -233,8 +233,8 @@ class Block:
 class Shown:
     """A response as displayed.
 
-    `text` is without markup; `places` are the positions of its characters in the response, None if
-    the text is unchanged. `emphasized` are the parts of the text with emphasis, links or code.
+    `text` is without markup; `places` are the positions of its characters in the response, or None
+    if the text is unchanged. `emphasized` are the parts of the text with emphasis, links or code.
     """
 
     text: str

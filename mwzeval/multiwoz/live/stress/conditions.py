@@ -1,8 +1,8 @@
 """The stress conditions of a live run: their rates, presets and random draws.
 
-A condition makes a run harder in one way; its rate is the probability that it affects a call, a
-domain, a message, a word or a dialogue. The rates of the presets and their reasons are in
-`docs/stress.md`.
+A condition makes a run harder in one way. The rate of a condition is the probability that it
+affects a call, a domain, a message, a word or a dialogue. The rates of the presets and their
+reasons are in `docs/stress.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mwzeval.multiwoz.goals.goal import Records
 from mwzeval.multiwoz.schema import UNKNOWN_VALUES
 
 VERSION = 1
-"""Increases when the same text leads to different dialogues."""
+"""This number is increased when the same text leads to different dialogues."""
 TOOL_FAULTS, CHANGES, NOISE, ATTITUDE = "tools", "goals", "words", "attitude"
 """The layers of conditions, which are also presets."""
 CLEAN, REALISTIC, HARD = "clean", "realistic", "hard"
@@ -53,15 +53,15 @@ PRESETS: Mapping[str, Rates] = {
         for layer in dict.fromkeys(LAYERS.values())
     },
 }
-"""The rates of each preset; `tools`, `goals`, `words` and `attitude` have those of `hard`."""
+"""The rates of each preset. `tools`, `goals`, `words` and `attitude` have the rates of `hard`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """The conditions of a run. `rates` has the rates that differ from those of a clean run.
 
-    `preset` is the name of the preset with exactly these rates, otherwise empty. An object without
-    rates is false.
+    `preset` is the name of the preset with exactly these rates, or empty. An object without rates
+    is false.
     """
 
     rates: Rates
@@ -85,7 +85,7 @@ class Conditions:
 
 
 def parse_conditions(text: str) -> Conditions:
-    """Return the conditions in a text such as `realistic,typos=0`: a preset, then other rates.
+    """Return the conditions in a text such as `realistic,typos=0`: a preset, then changed rates.
 
     Raises `UsageError` for unknown names, and for rates that are not possible.
     """
@@ -132,7 +132,7 @@ def _checked_rate(name: str, text: str) -> float:
 
 @cache
 def tables_checksum() -> str:
-    """Return a checksum of the tables of words and rates, 8 hexadecimal digits."""
+    """Return a checksum of the tables of words and rates, with 8 hexadecimal digits."""
     return combined_fingerprint({path.name: path for path in FOLDER.iterdir()})[:8]
 
 
@@ -163,8 +163,8 @@ def known_values(database: Records, domain: str, slot: str) -> list[str]:
 class Stress:
     """The conditions in one dialogue: their random choices, and the events that they cause.
 
-    A choice depends only on seed, item, trial, condition and its key, so a condition does not
-    change the choices of another one, and two agents meet the same choices.
+    A choice depends only on seed, item, trial, condition and key. Therefore, a condition does not
+    change the choices of another condition, and the choices are the same for all agents.
 
     The record stores the events in the entry `stress` of the line: `faults` (kind, domain, turn),
     `changes` (kind, domain, slot, turn) and `mood`. Turns are counted from 0.
@@ -204,7 +204,7 @@ class Stress:
         return "/".join([self._dialogue, condition, *map(str, key)])
 
     def log_fault(self, kind: str, domain: str, *, once: bool = False) -> None:
-        """Record a fault of a tool in the current turn, `once` if it has occurred there before."""
+        """Record a fault of a tool in the current turn; with `once`, no repetitions in a turn."""
         events = self._events("faults")
         event = {"kind": kind, "domain": domain, "turn": self._turns - 1}
         if not once or event not in events:
@@ -225,6 +225,6 @@ class Stress:
 
     @property
     def _turns(self) -> int:
-        """The number of user messages before now, or of act-level turns."""
+        """The number of previous user messages or, at act level, of previous turns."""
         said: int = sum(message.get("role") == USER_ROLE for message in self._record.messages)
         return said + len(self._record.acts)

@@ -28,7 +28,7 @@ from mwzeval.statistics.trials import all_succeed
 ALIKE = ("agent", "user", "goals", "corpus", "level", "seed", "fail_book", "database")
 """The keys of a header that have to be the same in all runs."""
 MEANS = {"user_turns": "turns", "turns": "turns", "tool_calls": "calls", "agent_usd": "USD"}
-"""The scores that are shown with their ratio to the run without conditions."""
+"""The scores that are shown with the ratio to the score of the run without conditions."""
 COLUMNS = {
     SUCCESS: SUCCESS,
     "drop": "drop",
@@ -52,7 +52,7 @@ Successes = Mapping[str, tuple[int, int]]
 
 
 def check_runs(runs: Mapping[str, ScoredRun]) -> None:
-    """Raise `UsageError` unless the first run has no conditions, and the others differ only so."""
+    """Raise `UsageError` unless the first run has no conditions and only conditions differ."""
     (first, clean), *others = runs.items()
     if clean.run.header.get(STRESS):
         raise UsageError(f"{first} has conditions: name the run without conditions first")
@@ -87,11 +87,11 @@ def _rates(scored: ScoredTable) -> dict[str, float]:
 
 
 def paired_scores(runs: Mapping[str, Successes]) -> ScoredTable:
-    """Return drop and robustness of each run but the first, and pass^k over all runs.
+    """Return drop and robustness of each run except the first, and pass^k over all runs.
 
-    Robustness is the share of the successes of the first run that are successes under conditions;
-    pass^k is the probability that k trials of a goal in each of the runs all succeed. A row is a
-    goal of all runs.
+    Robustness is the proportion of the first run's successes that are also successes under
+    conditions. pass^k is the probability that k trials of a goal succeed in every run. Each row is
+    a goal that all runs have.
     """
     (_, clean), *others = runs.items()
     goals = [goal for goal in clean if all(goal in successes for _, successes in others)]
@@ -130,13 +130,13 @@ def _drop(run: str, sums: Sums) -> NDArray[np.float64]:
 
 
 def scores_of(runs: Mapping[str, ScoredRun], how: Resampling) -> tuple[Score, ...]:
-    """Return scores whose scope is the name of a run; those of everything are the worst ones."""
+    """Return scores whose scope is the name of a run. The total is the worst of these scores."""
     (_, clean), *others = runs.items()
     measured = next(m.signature for m in clean.scored_table.measures if m.name == SUCCESS)
     labels = {name: label(run.run.header[STRESS]) for name, run in others}
 
     def signed(score: Score) -> Score:
-        """Return a score whose signature has the choices of success, and the conditions."""
+        """Return a score whose signature has the choices of success and the conditions."""
         own, conditions = score.signature, labels.get(score.scope) or "+".join(labels.values())
         choices = (*measured.choices, (STRESS, conditions), *own.choices)
         return replace(score, signature=Signature(own.metric, choices))

@@ -1,9 +1,9 @@
 """Users whose wishes change during a dialogue, and users with an attitude.
 
 A plan replaces some wishes of a goal by first wishes, which end at the wishes of the goal. The
-agenda user turns from a first wish to the next one when nothing is found, as always, and also at
-the trigger of the plan: when it has heard of a venue, when its booking is made, when it notices
-that it has misspoken, or at the latest before it says goodbye.
+agenda user turns from a first wish to the next wish when nothing is found, as always, and also at
+the trigger of the plan. The trigger is that a venue was named, that the booking was made, or that
+the user notices its own mistake. At the latest, the user changes its wish before it says goodbye.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ CHANGED_SLOTS = {
         ("area", "pricerange", "food", "type", "stars", "day", "leaveAt", "arriveBy"),
     ),
 }
-"""The slots of a first wish; those of one that finds nothing are tried in this order."""
+"""The slots of first wishes. For a first wish that finds nothing, they are tried in this order."""
 MOST_VALUES = 10
 """The maximum number of values of a slot that are tried for a first wish."""
 AFTER_BOOKING = 0.4
-"""The probability that a user changes its mind after the booking, not after it knows the venue."""
+"""The probability that a user changes its mind after the booking, not when it knows the venue."""
 UNLIMITED = 1_000
 """More constraints and questions than any domain of a goal has."""
 JOINED = 0.3
 """The probability that a user in a rush opens the next domain in the same message."""
 _DIFFERENCES = (60, -60, 120, -120)
-"""The differences of times, in minutes, between a first wish for a journey and the next one."""
+"""The differences, in minutes, between the time in a first wish for a journey and in the next."""
 
 
 class PlannedChange(NamedTuple):
@@ -84,7 +84,7 @@ class PlannedChange(NamedTuple):
 def planned_changes(goal: Goal, database: Records, stress: Stress) -> list[PlannedChange]:
     """Return the plan of a dialogue, which has at most one change for each part of a domain.
 
-    Domains with a first wish in the goal itself keep it. Questions are last.
+    Domains keep a first wish that the goal itself contains. Questions are last.
     """
     changes: list[PlannedChange] = []
     questions: list[PlannedChange] = []
@@ -106,7 +106,7 @@ def planned_changes(goal: Goal, database: Records, stress: Stress) -> list[Plann
 def _first_wishes(
     kind: str, domain: str, part: DomainGoal, database: Records, stress: Stress
 ) -> Iterator[PlannedChange]:
-    """Yield first wishes that differ in one slot, and find nothing or something."""
+    """Yield first wishes that differ in one slot and (depending on `kind`) find nothing or not."""
     info = part.get("info", {})
     rng = stress.generator(kind, domain)
     slots = [slot for slot in CHANGED_SLOTS[kind] if slot in info]
@@ -127,7 +127,7 @@ def _first_wishes(
 
 @lru_cache(maxsize=2**12)
 def _other_values(database: Records, domain: str, slot: str, wish: str) -> list[str]:
-    """Return the values of the database that contradict a wish; for a journey, other times."""
+    """Return the values of the database that contradict a wish or, for a journey, other times."""
     if slot in ("leaveAt", "arriveBy"):
         times = [minutes(wish) + more for more in _DIFFERENCES] if ":" in wish else []
         return [_clock(time) for time in times if 0 <= time < 24 * 60]
@@ -147,7 +147,7 @@ def _other_booking(domain: str, book: Mapping[str, str], stress: Stress) -> Iter
 
 
 def _changed(slot: str, value: str) -> str:
-    """Return another value for a slot of a booking; "" if there is none."""
+    """Return another value for a slot of a booking, or "" if there is none."""
     if slot == "time":
         return _clock((minutes(value) + 120) % (24 * 60))
     if slot == "day" and value in DAYS:
@@ -161,7 +161,7 @@ def _clock(time: int) -> str:
 
 
 def manner_of(goal: Goal, stress: Stress) -> tuple[str, Manner]:
-    """Return the attitude of the user in a dialogue: its name, "" if it is cooperative."""
+    """Return the attitude of the user in a dialogue: its name, or "" if it is cooperative."""
     conditions = stress.conditions
     patience = int(conditions[IMPATIENT])
     manner = Manner(patience=patience, returns=True, same=conditions["same"])
@@ -177,8 +177,8 @@ def manner_of(goal: Goal, stress: Stress) -> tuple[str, Manner]:
 class ChangingUser(LiveUser):
     """An agenda user with a plan and an attitude, for a single dialogue.
 
-    `goal` is the goal that is judged; the user's copy ends there in each domain that it does not
-    give up, unless the number of messages is not enough.
+    `goal` is the goal that is judged. The user's copy of a domain reaches this goal at the end,
+    unless the user gives up the domain or has no messages left.
     """
 
     def __init__(self, goal: Goal, draws: Draws, database: Records, stress: Stress) -> None:
@@ -203,7 +203,7 @@ class ChangingUser(LiveUser):
         return {**report, "ended": "limit"} if self.is_done and self._left() else report
 
     def _left(self) -> list[PlannedChange]:
-        """Return the changes that are still to come, questions last."""
+        """Return the changes that have not yet occurred, questions last."""
         changes = self._changes.values()
         return [change for change in changes if not self._domains[change.domain].given_up]
 
@@ -223,7 +223,7 @@ class ChangingUser(LiveUser):
         if change is not None and active.stated.get(change.slot) == change.value:
             self._record(change)
         elif change is not None:
-            # The user has not stated its first wish, so nobody notices that it has changed.
+            # The user has not stated its first wish, so the agent does not notice the change.
             del self._changes[active.domain, part]
         super()._refused(active, part)
 
@@ -237,7 +237,7 @@ class ChangingUser(LiveUser):
             self._turn(change)
 
     def _is_due(self, change: PlannedChange) -> bool:
-        """Return whether the trigger of a change has come."""
+        """Return whether the trigger of a change has occurred."""
         active = self._domains[change.domain]
         if change.kind == SLIPPED:
             return active.stated.get(change.slot) == change.value
@@ -270,7 +270,7 @@ class ChangingUser(LiveUser):
 def user_of(
     planned: Planned, draws: Draws, database: Records, conditions: Conditions, record: Record
 ) -> LiveUser:
-    """Return the agenda user of a dialogue, which changes only if there are such conditions."""
+    """Return the agenda user of a dialogue, changed only if such conditions are active."""
     if not conditions.of(CHANGES, ATTITUDE):
         return LiveUser(planned.goal, draws)
     return ChangingUser(planned.goal, draws, database, Stress(conditions, planned, record))

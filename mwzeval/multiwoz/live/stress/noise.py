@@ -1,7 +1,8 @@
 """Noise in the messages of users: shorter wordings, slips, typos, fillers, small talk, lower case.
 
-An altered word is kept only if it can be decoded: it is not another known word, the right word is
-the nearest of all words of values, and an altered name finds the same venues.
+An altered word is used only if it can be decoded. This means that it is not another known word,
+that the right word is the nearest of all words of values, and that an altered name finds the same
+venues.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS, keyed_rows
 
 ATTEMPTS = 5
-"""The number of alterations of a word or name that are tried; otherwise it stays."""
+"""The number of alterations that are tried for a word or name before it is left unchanged."""
 MOST_EDITS = 2
 MOST_LETTERS = 30
 """The number of letters of the longest word that is altered."""
@@ -35,18 +36,18 @@ SHORTEST = 4
 """The number of letters of the shortest word that is misspelt."""
 TYPOS = ("neighbour", "omitted", "doubled", "swapped")
 TYPO_RATES = tuple(accumulate((0.35, 0.25, 0.2, 0.2)))
-"""The cumulative shares of these errors."""
+"""The cumulative proportions of these errors."""
 JOINED = 1 / 3
-"""The share of altered names in which two words are joined."""
+"""The proportion of altered names in which two words are joined."""
 REPEATED = 0.3
-"""The share of fillers after which the word is repeated."""
+"""The proportion of fillers after which the word is repeated."""
 SLOTS: Mapping[str, Sequence[str]] = {
     "area": tuple(SPELLINGS["area"]),
     "price": tuple(SPELLINGS["pricerange"]),
     "day": DAYS,
     "number": tuple("12345678"),
 }
-"""The values that a slip replaces by another one."""
+"""The values that a slip replaces by another value."""
 _KEYS = {
     key: (row, column + row / 2)
     for row, keys in enumerate(("qwertyuiop", "asdfghjkl", "zxcvbnm"))
@@ -88,7 +89,7 @@ def terse(text: str) -> str:
 
 
 def typo(word: str, rng: Random) -> str:
-    """Return a word with one error of typing; it may be the same word."""
+    """Return a word with one typing error. The result may be the same word."""
     (kind,) = rng.choices(TYPOS, cum_weights=TYPO_RATES)
     place = rng.randrange(len(word))
     before, letter, after = word[:place], word[place], word[place + 1 :]
@@ -100,7 +101,7 @@ def typo(word: str, rng: Random) -> str:
 
 
 def misheard(word: str, rng: Random) -> str:
-    """Return a word as speech recognition may write it; it may be the same word."""
+    """Return a word as speech recognition may write it. The result may be the same word."""
     return _homophones().get(word) or rng.choice(_rewritings(word))
 
 
@@ -117,7 +118,7 @@ def _rewritings(word: str) -> list[str]:
 
 
 class Noise:
-    """Alters messages about the venues of a database; its only state is a cache."""
+    """Alters messages about the venues of a database. Its only state is a cache."""
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], database: DatabaseTools) -> None:
         self._query = database.query
@@ -138,7 +139,7 @@ class Noise:
         lines = chain.from_iterable(keyed_rows("live", "wordings.tsv").values())
         self._known = values | _words(lines) | _words(value for _, value in texts)
         self._values: dict[str, list[str]] = {}
-        """Maps words without up to `MOST_EDITS` of their letters to these words."""
+        """Maps words from which up to `MOST_EDITS` letters are removed to the complete words."""
         for word in values:
             for shorter in _shortened(word, MOST_EDITS):
                 self._values.setdefault(shorter, []).append(word)
@@ -166,7 +167,7 @@ class Noise:
     def _names_in(self, text: str) -> list[tuple[int, int, str]]:
         """Return start, end and lower case of the names in a text."""
         low = text.lower()
-        if len(low) != len(text):  # The lower case of some letters has two characters.
+        if len(low) != len(text):  # In lower case, some letters have two characters.
             low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         found: list[tuple[int, int, str]] = []
         end = 0
@@ -299,7 +300,7 @@ def _edited(text: str, edits: Mapping[tuple[int, int], str], start: int, end: in
 
 
 def _shortened(word: str, count: int) -> set[str]:
-    """Return a word without up to `count` letters; two words with so many edits share a result."""
+    """Return a word without up to `count` letters. Two words with so many edits share a result."""
     found = {word}
     for _ in range(count):
         found |= {text[:place] + text[place + 1 :] for text in found for place in range(len(text))}
@@ -307,7 +308,7 @@ def _shortened(word: str, count: int) -> set[str]:
 
 
 class NoisyUser:
-    """A user whose messages have noise; `meant` in a message is the text without noise."""
+    """A user whose messages have noise. `meant` in a message is the text without noise."""
 
     def __init__(self, user: User, noise: Noise, stress: Stress) -> None:
         self._user = user

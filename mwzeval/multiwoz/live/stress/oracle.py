@@ -1,8 +1,8 @@
 """The built-in agent `oracle`: the policy of `rule` with the meaning of what the user says.
 
-It receives the acts of the user's last message in place of the text, and it overcomes the faults of
-functions. It states only what the user asks for. If it fails, a condition is not fair: an agent
-that understands everything cannot succeed.
+The agent receives the acts of the user's last message in place of the text, and it overcomes the
+faults of functions. It states only what the user asks for. If the agent fails, a condition is not
+fair, because even an agent that understands everything cannot succeed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Calls = Generator[Call, Any, Any]
 
 
 class OraclePolicy(Policy):
-    """The policy for one dialogue; `meant` returns the acts of the user's last message."""
+    """The policy for one dialogue. `meant` returns the acts of the user's last message."""
 
     def __init__(self, meant: Callable[[], Iterable[Act]]) -> None:
         super().__init__(lambda _, state: turn_of(meant(), state))
@@ -61,7 +61,7 @@ class OraclePolicy(Policy):
     def _offer(self, domain: str, offered: Record, count: int) -> None:
         """Name a venue or train, unless a venue is booked in this turn.
 
-        Another venue may be booked, and the user would take two names for a list.
+        The booked venue may be another venue, and the user would interpret two names as a list.
         """
         is_booked = self._of(domain).wants_booking and not self._missing(domain)
         if is_booked and domain in VENUE_DOMAINS:
@@ -71,7 +71,7 @@ class OraclePolicy(Policy):
         self._response.add(text, informs("Recommend", domain, offered, slots))
 
     def _venue(self, domain: str, turn: UserTurn) -> Calling:
-        """Answer the questions last, with the details that a search by name returns."""
+        """Answer questions after all else, with the details that a search by name returns."""
         known, response = self._of(domain), self._response
         asked, known.pending = known.pending, []
         yield from super()._venue(domain, turn)

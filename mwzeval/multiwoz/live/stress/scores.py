@@ -1,7 +1,7 @@
 """Scores that only runs with conditions have: events, recovery, false reports, and asides.
 
 An event is a fault of a tool or a change of the user's wishes. A domain with an event is recovered
-if it is a success. All other scores of a run stay as they are.
+if it succeeds. All other scores of a run are unchanged.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ COLUMNS = (
 
 
 class Event(NamedTuple):
-    """A fault, a change or an aside; the `slot` of an aside is its keyword."""
+    """A fault, a change or an aside. The `slot` of an aside is its keyword."""
 
     kind: str
     domain: str
@@ -140,7 +140,7 @@ def with_events(
             label = "fault of a tool" if kind in FAULT_KINDS else "change of the user"
             label = "aside of the user" if kind == ASIDE else label
             place = max(0, min(turn, len(turns) - 1))
-            # The turn distinguishes the fact from an equal one in the turn before.
+            # The turn distinguishes the fact from an equal fact in the previous turn.
             fact = Fact(label, " ".join(filter(None, (kind, slot, f"(turn {turn})"))), domain)
             turns[place] = turns[place]._replace(facts=(*turns[place].facts, fact))
             is_cause = explained.outcomes.get(domain, {}).get(SUCCESS) is False
@@ -173,7 +173,7 @@ def with_events(
 def _reports(
     dialogue: Trajectory, goal: Goal, tools: Tools, database: Records, *, can_book: bool
 ) -> Counter[str]:
-    """Count false reports of the agent: that it has booked, and that there is nothing.
+    """Count the agent's false reports that it has booked, and that nothing was found.
 
     The acts that the user states and understands are known unless the user is a model.
     """
@@ -201,7 +201,7 @@ def _reports(
                 made += [] if returned.has_failed else [returned]
         booked |= {returned.domain for returned in made}
         acts = heard_acts(told, goal[ORDERING], domain)
-        # A booking that is reported again, with its reference, may be read in another domain.
+        # If a booking is reported again, its reference may be assigned to another domain.
         again = any(of.has_code(act.value) for act in acts if act.slot == "ref" for of in made)
         claims = [act.domain for act in acts if act.intent in BOOKING and not again]
         false = not booked.issuperset(claims)
@@ -236,7 +236,7 @@ def _open_calls(dialogue: Trajectory, tools: Tools) -> set[tuple[str, int]]:
 
 
 def _asides(dialogue: Trajectory) -> Counter[str]:
-    """Count the answers to asides: a refusal, a sentence about them without it, or neither."""
+    """Count the answers to asides: refusals, other sentences about the aside, or no answer."""
     counts = Counter[str]()
     turns = turns_of(dialogue.talk)
     for event in events_of(dialogue):

@@ -1,8 +1,8 @@
 """Temporary faults of the functions that an agent calls in a dialogue.
 
-An agent overcomes each fault: a call that fails is repeated, an empty search too, details in a list
-are looked up by name, and a venue that has nothing left is replaced by another one. A result
-without a fault is that of the functions themselves. No fault is an error of the agent.
+An agent can overcome every fault: it repeats a failed call or an empty search, looks up the details
+in a list by name, and replaces a venue that has nothing left by another venue. Without a fault, the
+result is that of the functions themselves. No fault is an error of the agent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_FAILED_CALLS = 4
 FAILS_AGAIN = 0.2
 """The probability that a call fails at its second attempt if it has failed at the first."""
 Fault = tuple[str, Result] | None
-"""The condition that changes a result, and the new result."""
+"""The condition that changes a result, and the changed result."""
 STALE_SLOTS = ("phone", "postcode", "address", "entrancefee")
 STALE_NOTE = "Details in lists may be out of date; a search by name returns the current ones."
 
@@ -35,7 +35,7 @@ STALE_NOTE = "Details in lists may be out of date; a search by name returns the 
 def tools_of(
     database: DatabaseTools, planned: Planned, conditions: Conditions, record: Record
 ) -> Tools:
-    """Return the functions of a dialogue, with faults if there are such conditions."""
+    """Return the functions of a dialogue, with faults if such conditions are active."""
     if conditions.of(TOOL_FAULTS):
         return FaultyTools(database, planned, Stress(conditions, planned, record))
     key = trial_name(planned.item, planned.trial)
@@ -43,7 +43,7 @@ def tools_of(
 
 
 def schema_of(conditions: Conditions) -> Sequence[Mapping[str, Any]]:
-    """Return the JSON schema of the functions; it warns of details that may be out of date."""
+    """Return the JSON schema of the functions, which warns that details may be out of date."""
     return _schema_with_note() if conditions[STALE] else DatabaseTools.schema
 
 
@@ -133,8 +133,8 @@ class FaultyTools(Tools):
         return self._stale[key]
 
     def _booked(self, domain: str, _: Arguments, result: Result) -> Fault:
-        """Refuse the first venue that is booked and satisfies the goal, if there is another one."""
-        name = result.get("name")  # that of the booked restaurant or hotel
+        """Refuse the first booked venue that satisfies the goal, if there is another such venue."""
+        name = result.get("name")  # the name of the booked restaurant or hotel
         if name and domain not in self._full and self._stress.happens(FULL, domain):
             info = self._goal.get(domain, {}).get("info", {})
             satisfying = {row["name"] for row in self._shared.query(domain, info.items())}
