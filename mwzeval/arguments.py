@@ -53,7 +53,7 @@ def add_files(
 def files_of(
     arguments: argparse.Namespace, at_most: int | None = None, *, required: bool = True
 ) -> list[str]:
-    """Return the input files; exit with 2 for no file (if `required`) or more than `at_most`.
+    """Return the input files; exit with 2 if they are missing (and `required`) or too many.
 
     Raises `UsageError` if standard input is named twice.
     """
@@ -106,7 +106,7 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add `--samples` and `--seed`; `resampling_of` reads both for 95 % intervals."""
+    """Add `--samples` and `--seed`; `resampling_of` reads both, for intervals of 95 %."""
     parser.add_argument(
         "--samples",
         type=int,
@@ -187,9 +187,9 @@ Identity = tuple[int, int] | str
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Raise an error if an output cannot be written, before the work begins.
 
-    No output may be the same file as another output or as an input (`UsageError`). Files are
-    compared by device and inode, which resolves links, `..` and patterns. Outputs must be writable
-    (`MwzevalError`), except the folder `-o` of parsers with the default `writes_folder`.
+    Raises `UsageError` if an output is the same file as another output or as an input. Files are
+    compared by device and inode, which resolves links, `..` and patterns. Raises `MwzevalError` if
+    an output is not writable, except the folder `-o` of parsers with the default `writes_folder`.
     """
     from mwzeval.files.writing import check_writable
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 API = 1
-"""The version of this interface; a new version requires changes of plug-ins."""
+"""The version of this interface; a new version requires changes to plug-ins."""
 
 GROUP = "mwzeval.benchmarks"
 BUILT_IN = {
@@ -244,9 +244,9 @@ def _loaded(value: str) -> Benchmark:
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return the benchmarks of other distributions: usable benchmarks by name, then the others.
+    """Return the benchmarks of other distributions: usable ones by name, then unusable ones.
 
-    For each unusable one, a warning is printed.
+    A warning is printed for each unusable benchmark.
     """
     # A search of 300 distributions takes 10 ms, and this import 18 ms: too long for `--help`.
     from importlib.metadata import entry_points
@@ -337,10 +337,10 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
 @contextmanager
 def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Iterator[None]:
-    """Raise `MwzevalError` for an error in a plug-in's code, with the plug-in and the line.
+    """Raise `MwzevalError`, which names plug-in and line, for an error in a plug-in's code.
 
     An `OSError` in the code of mwzeval, such as a full disk, is no error of the plug-in.
-    `SystemExit` is one, unless `may_exit` (in the verbs of the plug-in) or argparse raised it.
+    `SystemExit` is an error, unless `may_exit` (in the verbs of the plug-in) or argparse raised it.
     """
     try:
         yield
@@ -364,7 +364,7 @@ def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Ite
 
 
 def advice(other: Benchmark, read_as: str) -> str:
-    """Return an error message for a file of `other` that was read as one of `read_as` (a title)."""
+    """Return an error message for a file of `other` that was read as a file of `read_as`."""
     return (
         f"this looks like a file of {other.info.title}, but is read as predictions for {read_as} "
         f"— did you mean --benchmark {other.info.name}?"
@@ -374,8 +374,8 @@ def advice(other: Benchmark, read_as: str) -> str:
 def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
     """Return the benchmark, other than `but`, that recognizes the beginning of a file.
 
-    For a folder, the first file of each level is tried, up to three folders deeper: the tests of a
-    run are in TASK/POLICY/seed-N. Unreadable files give None.
+    For a folder, the first file of each level is tried, up to three folders deeper, because the
+    tests of a run are in TASK/POLICY/seed-N. Unreadable files give None.
     """
     from mwzeval.files.reading import beginning_value
 

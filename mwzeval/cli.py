@@ -115,7 +115,7 @@ def _failed(message: str) -> int:
 def command_parser(given: Sequence[str] | None = None) -> Parser:
     """Return the parser of `mwzeval`, with the arguments of the command in `given`.
 
-    Without `given`, it has the arguments of all commands for the default benchmark. Raises
+    Without `given`, the parser has the arguments of all commands for the default benchmark. Raises
     `UsageError` for an unknown benchmark.
     """
     verbs = {v: OwnVerb(what, f"mwzeval.commands.{v}", group) for v, (what, group) in VERBS.items()}
@@ -188,7 +188,8 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
 def _chosen_benchmark(verb: str, given: Sequence[str]) -> str:
     """Return the name of the benchmark of a command, before its other arguments are parsed.
 
-    It is the argument of `--benchmark`, or the benchmark that recognizes a file, or the default.
+    This is the argument of `--benchmark`, else the benchmark that recognizes a file, else the
+    default.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")
@@ -218,7 +219,7 @@ def _chosen_benchmark(verb: str, given: Sequence[str]) -> str:
 class Parser(argparse.ArgumentParser):
     """A parser whose errors have three lines: the error, a short usage, and how to get help.
 
-    Control characters are escaped. `why_unknown` gives a reason why an option is unknown.
+    Control characters are escaped. `why_unknown` returns the reason why an option is unknown.
     """
 
     why_unknown = ""

@@ -150,7 +150,7 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
     # The results of the shards show every failure of a worker.
     with dask.config.set(QUIET_WORKERS), ExitStack() as started:
         try:
-            # Python's resource tracker process: starting it would unblock Ctrl-C later.
+            # Python's resource tracker is started now; its start would later unblock Ctrl-C.
             with suppress(ImportError):
                 from multiprocessing.resource_tracker import ensure_running
 

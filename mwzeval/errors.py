@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Literal
 
 SHOWN_PROBLEMS = 20
-"""The number of problems that an error message lists; it only counts the others."""
+"""The number of problems that an error message lists; further problems are only counted."""
 
 
 CONDITIONS = frozenset(
@@ -30,8 +30,8 @@ CHOSEN = frozenset({"other-references"})
 class Problem:
     """A problem of an input, and its location.
 
-    `turn` counts from 0, as in the JSON list; `position` in a ranking counts from 1, as ranks do;
-    `count` is the number of occurrences (the location is that of the first one).
+    `turn` counts from 0, like the JSON list. `position` counts from 1, like the ranks of a ranking.
+    `count` is the number of occurrences; the location is that of the first occurrence.
     """
 
     kind: str
@@ -90,7 +90,7 @@ class InputError(MwzevalError):
     """The input cannot be scored; `problems` has all problems.
 
     The message has a line for each group of problems that differ only in their location; the line
-    gives the first location. `can_be_validated` says whether `mwzeval validate` reads the input.
+    states the first location. `can_be_validated` is true if `mwzeval validate` reads the input.
     """
 
     def __init__(self, problems: Iterable[Problem], *, can_be_validated: bool = True) -> None:
@@ -119,7 +119,7 @@ class DataError(MwzevalError):
 
 
 class DependencyError(MwzevalError):
-    """A required library is not installed, or its version is not the one that scores need."""
+    """A required library is not installed, or it does not have the version that scores need."""
 
 
 class MwzevalWarning(UserWarning):
@@ -151,13 +151,13 @@ def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
 
 
 def some_of(names: Sequence[str], most: int) -> str:
-    """Return the first names, at most `most`, and the number of the others: `a, b and 3 more`."""
+    """Return at most `most` names, and the number of further names: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
 
 def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> str:
-    """Return the message for a name that is not among the known ones; `more` follows their list."""
+    """Return the message about an unknown name; `more` follows the list of known names."""
     names = list(dict.fromkeys(known))
     hint, listed = did_you_mean(name, names), ", ".join(names)
     return f'unknown {what} "{shorten(name)}"{hint} (known: {listed}{more})'

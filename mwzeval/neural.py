@@ -1,8 +1,8 @@
 """PyTorch models of any benchmark: files of trained models, and training in a folder.
 
-A file is a safetensors file with a description; reading it runs no code. Interrupted training
-resumes with identical results: the state of training consists of the weights, the moments of the
-optimizers and the random generator, and is written with each point of the learning curve.
+A model is a safetensors file with a description; reading the file runs no code. Interrupted
+training resumes with identical results, because each point of the learning curve is written with
+the state of training: the weights, the moments of the optimizers and the random generator.
 
 A learner has weights, the loss of a batch and, if there are validation data, scores on them. This
 module has the common parts: settings, the order of the examples, optimizer steps, the learning
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"
-"""The key of the file's metadata for the description, as JSON."""
+"""The key, in the file's metadata, of the description as JSON."""
 FORMAT = 1
 
 
@@ -64,7 +64,7 @@ def model_content(kind: str, arrays: Mapping[str, Any], about: Any) -> bytes:
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     """Return the arrays of a file and their description.
 
-    Raises `InputError` for all other files, including pickles, which can run code, and
+    Raises `InputError` for all other files, including pickles, because pickles can run code. Raises
     `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
@@ -139,7 +139,7 @@ def fingerprint(items: Iterable[object]) -> str:
 WEIGHT, GENERATOR = "weight", "generator"
 STEP = "step"
 MOMENTS = ("exp_avg", "exp_avg_sq")
-"""With the step, Adam's state for a weight; it is empty before the first gradient."""
+"""Adam's state for a weight, together with the step; it is empty before the first gradient."""
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
@@ -148,7 +148,7 @@ def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
 
 
 def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy arrays to weights. Raises `ValueError` for other names, shapes or infinite values."""
+    """Copy arrays to weights. Raises `ValueError` if names, shapes or values are invalid."""
     import torch
 
     expected = {name: tuple(weight.shape) for name, weight in weights.items()}
@@ -169,7 +169,7 @@ def trained_by(optimizer: Optimizer) -> Iterator[Tensor]:
 def state_of(
     weights: Mapping[str, Tensor], optimizers: Sequence[Optimizer], generator: Generator
 ) -> Arrays:
-    """Return all inputs of the next step, not copied: `weight:NAME`, `exp_avg:NAME` etc."""
+    """Return all arrays that the next step needs, uncopied: `weight:NAME`, `exp_avg:NAME` etc."""
     arrays: Arrays = {GENERATOR: generator.get_state().numpy()}
     for name, weight in weights.items():
         arrays[f"{WEIGHT}:{name}"] = weight.detach().numpy()
@@ -467,7 +467,7 @@ class _Run:
 
 
 POOL = 20
-"""The number of batches that are sorted by length together; the remaining order is random."""
+"""The number of batches whose examples are sorted by length together; the rest is random."""
 
 
 def by_length(
@@ -488,7 +488,7 @@ def by_length(
 
 @contextmanager
 def reproducible(settings: TrainingSettings) -> Iterator[None]:
-    """Use the threads and the seed of the settings, and deterministic order, in this block.
+    """In this block, use the settings' threads and seed, and deterministic algorithms.
 
     Raises `MemoryError` if there is too little memory, like NumPy.
     """

@@ -86,8 +86,8 @@ def warning_lines(
 ) -> list[str]:
     """Return a line for each kind of warning in each file, with the first message and the count.
 
-    Equal lines about several files are merged. If not `can_be_validated`, `mwzeval validate` cannot
-    list the warnings; then each has its own line, up to `SHOWN_PROBLEMS`.
+    Equal lines about several files are merged. If `can_be_validated` is false, each warning has its
+    own line (up to `SHOWN_PROBLEMS`), because `mwzeval validate` cannot list the warnings.
     """
     kinds: dict[tuple[object, ...], dict[str, Problem]] = {}
     for problem in (problem.shared() for of_file in of_files for problem in of_file):

@@ -1,6 +1,7 @@
 """Text for terminals and files: its width in columns, its lines, and JSON.
 
-On a terminal, wide characters (for example Chinese) take two columns, and combining accents none.
+On a terminal, wide characters (for example Chinese) take two columns, and combining accents take
+none.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def broken(
 ) -> list[str]:
     """Return a text as lines of at most `width` columns, broken between words; [] without words.
 
-    Each wide character is a word. The first line begins with `indent`, the others with `then` (by
-    default the same). Words that are longer than a line are broken if `long_words`.
+    Each wide character is a word. The first line begins with `indent`, the other lines begin with
+    `then` (default: `indent`). Words that are longer than a line are broken if `long_words`.
     """
     return _Wrapper(
         width,

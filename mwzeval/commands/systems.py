@@ -78,7 +78,7 @@ def named_report(
 
 @contextmanager
 def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
-    """Raise `InputError` if a file that cannot be scored is one of another benchmark."""
+    """Raise `InputError` if a file that cannot be scored belongs to another benchmark."""
     try:
         yield
     except MwzevalError:
@@ -171,7 +171,7 @@ def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
 
 
 def are_items(file: str) -> bool:
-    """Return whether the name of a file, without a compression suffix, is that of item scores."""
+    """Return whether a file has item scores, judged by its name without a compression suffix."""
     return plain_name(file.lower()).endswith(ENDINGS)
 
 

@@ -144,7 +144,7 @@ class ComparedMeasure:
         return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system against the best one; with ties, the largest.
+        """Return the corrected p value of a system against the best one (the largest if some tie).
 
         Returns None for the best systems and for scores of parts.
         """
@@ -182,7 +182,7 @@ class Comparison:
     A score has an entry in `measures` for each group of comparable systems. `lacking` maps the
     label of a score to the systems without this score; `undefined` names the scores without a value
     on the common units. `amounts` has the amount of scored data of each system, and `conditions`
-    the conditions of its scores (for example gold states).
+    has the conditions of its scores (for example gold states).
     """
 
     systems: tuple[str, ...]
@@ -295,8 +295,8 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 def verdict(comparison: Comparison) -> tuple[str, ...]:
     """Return a sentence for each system: the scores in which it is better or worse.
 
-    Scores without a direction and scores of parts are ignored. So are scores without a test, unless
-    no score has a test.
+    Scores without a direction and scores of parts are ignored. Scores without a test are also
+    ignored, unless no score has a test.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure, entry in comparison.entries:
@@ -412,7 +412,7 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 
 
 def about_few(comparison: Comparison) -> str:
-    """Return the meaning of the mark for few runs or seeds; empty if it is not used."""
+    """Return the meaning of the mark for few runs or seeds; empty if the mark is not used."""
     what = "runs" if comparison.several_runs else "seeds"
     about = f"fewer than {FEWEST_RUNS} {what} are too few for an interval"
     return about if any(entry.has_few_runs for _, entry in comparison.entries) else ""
@@ -472,7 +472,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
 def difference_cells(
     measure: ComparedMeasure, entry: ComparedSystem, decimals: int, level: float | None = None
 ) -> list[Cell]:
-    """Return difference, interval, corrected p value and counts, or for the baseline `baseline`."""
+    """Return difference, interval, corrected p value and counts (for the baseline: `baseline`)."""
     difference = entry.difference
     if difference is None:
         return [Cell("baseline"), Cell(""), Cell(""), Cell("")]

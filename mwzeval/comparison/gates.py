@@ -82,7 +82,7 @@ def worse_than(system: ScoredTable, baseline: ScoredTable, resampling: Resamplin
     richness are not tested.
 
     Raises:
-        UsageError: If the two cannot be compared, or only in part.
+        UsageError: If the two systems do not have the same units and comparable scores.
     """
     # Without this check, a system could pass by omitting difficult dialogues.
     mine, others = set(system.table.units), set(baseline.table.units)

@@ -92,7 +92,7 @@ Row: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 Rows: TypeAlias = tuple[Sequence[Row], Columns]
-"""The rows of a file, and the columns of its format; `a.b` names values in objects."""
+"""The rows of a file, and the columns of its format; `a.b` is the value `b` of the object `a`."""
 
 
 NAMES = {
@@ -117,7 +117,7 @@ PERCENT, AS_GIVEN = "percent", "as-given"
 
 @dataclass(frozen=True, slots=True)
 class ItemScores:
-    """The scores of each file, the cluster of each item (None: items are independent), warnings."""
+    """Scores of each file, clusters of the items (None: items are independent), and warnings."""
 
     scored: Mapping[str, ScoredTable]
     clusters: Mapping[str, str] | None

@@ -1,11 +1,11 @@
 """The number of items and trials that are needed to detect a difference between two systems.
 
 The model of a trial's score is system + item + system × item + trial. Both systems have the same
-items, so the effect of an item on both cancels in their difference. The variance of the difference
-over G items with T trials by each system is (`between` + `within` / T) / G. `between` is the
-variance between items of the expected difference, and `within` is the variance between trials of an
-item. The test of the mean difference is two-sided and uses the normal approximation; the variances
-are those of the pilot, even if the difference is large.
+items, so item effects cancel in the difference of the systems. The variance of the difference over
+G items with T trials by each system is (`between` + `within` / T) / G. `between` is the variance
+between items of the expected difference, and `within` is the variance between trials of an item.
+The test of the mean difference is two-sided and uses the normal approximation; the variances are
+those of the pilot, even if the difference is large.
 
 If items within a cluster are dependent, the model also has a cluster effect, and the variance is
 (`shared` + `between` + `within` / T) / G. `shared` is the variance between clusters times the
@@ -79,11 +79,11 @@ class Spread:
 def spread_of(
     *systems: Sequence[NDArray[np.float64]], clusters: Sequence[Hashable] | None = None
 ) -> Spread:
-    """Return the spread of a system's trials, or of the difference of two on the same items.
+    """Return the spread of a system's trials, or of the difference of two systems.
 
     The sums of squares within items, within clusters and between clusters are equated with their
     expectations. `clusters` has the cluster of each item, at least two clusters; by default, each
-    item is a cluster. The estimates are unbiased, except that one below 0 is reported as 0.
+    item is a cluster. The estimates are unbiased, except that an estimate below 0 is reported as 0.
 
     Raises:
         UsageError: For fewer than two items or clusters, or if only one system has items with
@@ -156,7 +156,7 @@ class TwoSided:
     def trials_needed(self, difference: float, spread: Spread, items: int) -> int | None:
         """Return how many trials per item are needed to detect a difference (not 0) on `items`.
 
-        None if no number of trials is enough.
+        Returns None if no number of trials is enough.
         """
         if self.items_needed(difference, spread, 1) <= items:
             return 1
@@ -194,8 +194,8 @@ def pilots_of(
     Units that are resampled together (dialogues of a seed) are trials of one item.
 
     Raises:
-        UsageError: If there is no such score, single trials do not have it, its
-            signatures differ, or there are fewer than two items or clusters.
+        UsageError: If the score does not exist, single trials do not have it, its signatures
+            differ, or there are fewer than two items or clusters.
     """
     pilots = {}
     for system, scored in systems.items():
@@ -307,8 +307,8 @@ def power_document(
     `places` are decimals.
 
     Raises:
-        UsageError: For several trials if the pilot has one per item, and for pilots that do
-            not differ in any item.
+        UsageError: If several `trials` are given but the pilot has one trial per item, or if the
+            pilots do not differ in any item.
     """
     spreads, clustering = _spreads_of_difference(pilots)
     has_trials = all(spread.within is not None for spread in spreads.values())

@@ -33,8 +33,9 @@ class ScoreOfRuns(Score):
     """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
     `components` are variances, in the squared unit of the score, of the numbers per unit whose mean
-    is the score. It is None for scores that are not such a mean (distinct words, windows of text),
-    and if runs have different cases (for example, if a case is a dialogue that mentions a slot).
+    is the score. `components` is None for scores that are not such a mean (distinct words, windows
+    of text), and if runs have different cases (for example, if a case is a dialogue that mentions a
+    slot).
     """
 
     values: tuple[float, ...]
@@ -66,8 +67,8 @@ def scores_of_runs(runs: Mapping[str, ScoredTable]) -> tuple[ScoreOfRuns, ...]:
     """Return every score over the runs, by name.
 
     Raises:
-        UsageError: For runs with different signatures.
-        InputError: If they do not have the same units; the message lists the missing ones.
+        UsageError: If runs have different signatures.
+        InputError: If runs have different units; the message lists the missing units.
     """
     check_alike(runs)
     first = next(iter(runs.values()))

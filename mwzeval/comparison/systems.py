@@ -69,13 +69,13 @@ def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
 
 
 def choice_of(scored: ScoredTable, key: str) -> str:
-    """Return a choice that the signatures of a table state, `NONE` if they do not."""
+    """Return a choice that the signatures of a table state, or `NONE` if they state no choice."""
     chosen = (dict(measure.signature.choices).get(key) for measure in scored.measures)
     return next(filter(None, chosen), NONE)
 
 
 def without_choice(scored: ScoredTable, key: str) -> ScoredTable:
-    """Return the table with signatures that do not state a choice, which may therefore differ."""
+    """Return the table without a choice in its signatures, so that the choice may differ."""
 
     def signed(measure: Measure) -> Measure:
         signature = measure.signature
@@ -101,7 +101,7 @@ def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group
 
 
 def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
-    """Raise `UsageError` with all differences unless each score, or `score`, can be compared."""
+    """Raise `UsageError` with all differences unless all scores, or `score`, are comparable."""
     groups = groups_by_score(systems)
     keys = [key for key in groups if score in (None, key[0])]
     if not keys or any(len(groups[key]) > 1 for key in keys):
@@ -257,7 +257,7 @@ Tested = tuple[float, Interval | None, float | None]
 """The difference of a pair, its interval and p value; None for a missing value."""
 
 Draw = Callable[..., list[DrawnSums]]
-"""Draws sums of the rows of several tables at once."""
+"""A function that draws sums of the rows of several tables at once."""
 
 
 def compare(
@@ -279,10 +279,10 @@ def compare(
     If a system has several runs, its score is their mean, and intervals and p values of all systems
     come from a hierarchical bootstrap of units and runs. Otherwise, McNemar's exact test is used
     for scores of 0/1 outcomes, and approximate randomization for all others. Intervals of
-    differences then come from a paired bootstrap, or for scores of types from a jackknife. P values
-    are corrected by Holm's method: for each score over the compared systems, for the ranks over all
-    pairs. McNemar's test requires that the systems have the same cases; otherwise approximate
-    randomization is used.
+    differences then come from a paired bootstrap, or for scores of types from a jackknife. Holm's
+    method corrects the p values of each score over the compared systems, and the p values of the
+    ranks over all pairs. McNemar's test requires that the systems have the same cases; otherwise
+    approximate randomization is used.
 
     Args:
         systems: The scored table of each system, or tables of its runs by name; the baseline first.
@@ -298,10 +298,10 @@ def compare(
             all other scores. Scores remain means over units.
 
     Raises:
-        UsageError: For fewer than two systems, if no two are comparable in any score, and for
-            systems without a common unit.
+        UsageError: If there are fewer than two systems, no two are comparable in any score, or they
+            have no common unit.
         InputError: If runs of one system have different units.
-        ValueError: For clusters together with scores of types.
+        ValueError: If there are both clusters and scores of types.
     """
     how = resampling or Resampling()
     if len(systems) < 2:

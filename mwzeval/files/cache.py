@@ -25,7 +25,7 @@ from mwzeval.version import __version__
 
 CACHE_VARIABLE = "MWZEVAL_CACHE"
 KEPT_PER_NAME = 3
-"""The number of derived files per name: two data folders can alternate without recomputation."""
+"""The number of derived files per name, so that two data folders can alternate."""
 
 logger = logging.getLogger("mwzeval")
 

@@ -1,7 +1,7 @@
 """Reading of files: decompressed bytes of limited size, lines, JSON, and file name patterns.
 
-One limit applies to every file of every benchmark (`MWZEVAL_MAX_SIZE`). Names are those of files,
-`-` for standard input, or URLs (`s3://bucket/run-*.jsonl.zst`, `memory://…`), which need the extra
+One limit applies to every file of every benchmark (`MWZEVAL_MAX_SIZE`). A name is a path, `-` for
+standard input, or a URL (`s3://bucket/run-*.jsonl.zst`, `memory://…`). URLs need the extra
 `distributed` and the packages that fsspec requires for the kind of URL.
 """
 
@@ -33,7 +33,7 @@ STANDARD_INPUT = "-"
 
 SIZE_VARIABLE = "MWZEVAL_MAX_SIZE"
 DEFAULT_SIZE = 500_000_000
-"""Bytes; the largest public file is half as large."""
+"""The default size limit in bytes; the largest public file is half as large."""
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 PARTS = 8
 """In files read in pieces, the size limit of a line or item is the limit divided by this number."""
@@ -41,7 +41,7 @@ MODELS = 16
 """The size limit of a trained model (an uncompressed file) is the limit times this number."""
 
 COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
-"""The first bytes of compressed files, with any name; no JSON text begins with them."""
+"""The first bytes of compressed files, whatever their names; no JSON text begins with them."""
 ZIP_MAGIC = b"PK\x03\x04"
 ZSTD_METHOD = 93
 """The number of zstd in zip archives, which Python before 3.14 cannot read."""
@@ -50,7 +50,7 @@ COMPRESSED_PIECE = 2**10
 PIECE = 2**16
 
 SENSIBLE_LINE = 2**22
-"""Bytes; in a file with one dialogue per line, the first line should be shorter."""
+"""The size in bytes below which the first line of a file with one dialogue per line should be."""
 
 
 def size_limit() -> int:
@@ -280,7 +280,7 @@ def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
 def expand(patterns: Sequence[str]) -> list[str]:
     """Return the files that match the patterns, sorted by name within each pattern.
 
-    Raises `InputError` for a pattern without any file, `UsageError` for a file that occurs twice.
+    Raises `InputError` if a pattern matches no file, and `UsageError` if a file occurs twice.
     """
     found = {pattern: _matching(pattern) for pattern in patterns}
     if empty := [shorten(pattern, 300) for pattern, files in found.items() if not files]:
@@ -370,8 +370,8 @@ def _split(content: Iterator[bytes], name: str) -> Iterator[bytes | bytearray]:
 
 
 BYTES_PER_VALUE = 80
-"""A JSON text may have at most the size limit divided by this number of values. The number is about
-the memory of a small value, however short its text is."""
+"""The maximum number of values in a JSON text is the size limit divided by this number, which is
+about the memory of a small value in bytes, however short its text is."""
 FEW_CHARACTERS = 1_000_000
 """In JSON texts shorter than this, values are not counted."""
 VALUE_BYTES = 2**16
@@ -464,7 +464,7 @@ def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
     """Yield the rows of a tab-separated table of the package; `#` begins a comment.
 
     Raises:
-        DataError: If a row has another number of cells, or an empty cell.
+        DataError: If a row has the wrong number of cells, or an empty cell.
     """
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line and not line.startswith("#"):
@@ -496,7 +496,7 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
     With `constants`, NaN and Infinity are numbers, as in the output of Python's `json`.
 
     Raises:
-        InputError: If it is not JSON (with line and column), or has too many values.
+        InputError: If the text is not JSON (with line and column), or has too many values.
     """
     check_values(text, name)
     of_constant = float if constants else _finite

@@ -29,7 +29,7 @@ def written_atomically(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a binary stream whose content becomes the file at the end of the block.
 
     If the block raises an error, an existing file is unchanged. An existing file keeps its
-    permissions, and a symbolic link its target; a device or pipe is written directly. Raises
+    permissions, and a symbolic link keeps its target; a device or pipe is written directly. Raises
     `MwzevalError` if the file cannot be written or is read-only.
     """
     check_writable(path)

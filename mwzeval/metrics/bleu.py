@@ -1,7 +1,8 @@
 """Corpus BLEU as additive statistics, with one reference per segment.
 
-It equals sacreBLEU with its defaults: 13a tokenization, mixed case, exponential smoothing. The
-package is imported only for texts in which its tokenizer does more than separate punctuation.
+The result equals that of sacreBLEU with its defaults: 13a tokenization, mixed case, exponential
+smoothing. sacreBLEU is imported only for texts in which its tokenizer does more than separate
+punctuation.
 
 Sources: Papineni et al., ACL 2002; Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018.
 """
@@ -54,7 +55,7 @@ def tokenize(text: str) -> str:
 
 
 _NOT_PLAIN = re.compile(r"[\n&]|<skipped>|[.,][.,]")
-"""Texts that the library treats differently: escapes, line breaks, and consecutive points or
+"""Matches texts that sacreBLEU treats differently: escapes, line breaks, and consecutive points or
 commas, of which its regular expressions match only every second one."""
 _SIGN = re.compile(r"[{-~\[-`!-&(-+:-@/]")
 _POINT = re.compile(r"(?<![0-9])[.,]|[.,](?![0-9])")
@@ -109,9 +110,9 @@ class Bleu:
 class _ReferenceNgrams:
     """The n-grams of each segment of a reference set, as numbers.
 
-    An n-gram of a segment is a pair: the segment's (n-1)-gram at its beginning, and its last token.
-    Each order is a sorted array of such pairs, which allows many look-ups at once. An n-gram that
-    is in no reference segment has no number: it cannot be correct.
+    An n-gram of a segment is a pair: the (n-1)-gram of its first tokens, and its last token. Each
+    order is a sorted array of such pairs, which allows many look-ups at once. An n-gram that is in
+    no reference segment has no number: it cannot be correct.
     """
 
     def __init__(self, references: Mapping[str, Sequence[str]]) -> None:

@@ -282,7 +282,7 @@ class Rate(NamedTuple):
     """A score that is the sum of the column `part` divided by the sum of the column `whole`.
 
     The score is in percent unless it has another `unit`. If both columns are 0 or 1 for each unit
-    of the table (`is_outcome`), its intervals are Wilson intervals. `cases` is the column with the
+    of the table (`is_outcome`), the intervals are Wilson intervals. `cases` is the column with the
     number of units that the score is about (None: `whole`). The other fields are those of a
     `Measure`.
 
@@ -313,7 +313,7 @@ class Rate(NamedTuple):
     ) -> Iterator[Measure]:
         """Yield the score of the whole table, or of each of the `scopes`, where it is defined.
 
-        The columns of a scope have its name after `joint`: `COLUMN.SCOPE`.
+        In the names of columns, `joint` separates column and scope: `COLUMN.SCOPE`.
         """
         for scope, suffix in [(s, f"{joint}{s}") for s in scopes] or [(WHOLE, "")]:
             part, whole = f"{self.part}{suffix}", f"{self.whole}{suffix}"

@@ -120,9 +120,9 @@ class TypeCounts:
     def sums(self) -> Sums:
         """Return the sums from which scores of all units are computed, arrays of shape (1,).
 
-        `words` is the number of words, `distinct_N` the number of distinct n-grams of order N.
-        `n_log_n` is Σ c(w) log2 c(w) over words w, `surprise` is Σ c(h,w) log2 (c(h) / c(h,w)) over
-        bigrams.
+        `words` is the number of words, and `distinct_N` is the number of distinct n-grams of order
+        N. `n_log_n` is Σ c(w) log2 c(w) over words w, `surprise` is Σ c(h,w) log2 (c(h) / c(h,w))
+        over bigrams.
         """
         totals = [ngrams.totals() for ngrams in self.ngrams]
         present = [np.atleast_1d(np.count_nonzero(of_order)) for of_order in totals]

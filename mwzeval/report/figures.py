@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("pdf", "png", "svg")
 WIDTH = 3.3
-"""Inches: the column width of an ACL, ACM or IEEE paper."""
+"""The column width of an ACL, ACM or IEEE paper, in inches."""
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
@@ -58,7 +58,7 @@ METADATA: Mapping[str, Mapping[str, str | None]] = {
 
 
 def check_format(format_name: str) -> None:
-    """Raise `UsageError` for an unknown format, `DependencyError` without matplotlib."""
+    """Raise `UsageError` for an unknown format, and `DependencyError` without matplotlib."""
     if format_name not in FORMATS:
         raise UsageError(unknown("format of pictures", format_name, FORMATS))
     required("matplotlib.figure", "plot", "drawing needs matplotlib")
@@ -167,8 +167,8 @@ def plot_scores(
     """Return a figure of scores of the whole input: a panel per score, a row per system.
 
     Each group of comparable systems has its own panel. Whiskers show intervals. Better scores are
-    farther right on all axes. An axis extends from 0, or the first of the `limits`, to the second
-    limit; None depends on the unit and the scores. `width` is in inches.
+    farther right on all axes. The `limits` are the ends of the axes; an end that is None depends on
+    the unit and the scores. `width` is in inches.
 
     Raises:
         UsageError: If no system has a named score, or a score is beyond the limits.
@@ -248,7 +248,7 @@ def _draw_scores(
 
 
 DARK = 0.48
-"""The size of the darker part of the color map, in which numbers are white."""
+"""The share of the color map, at its dark end, on which numbers are printed in white."""
 
 
 class _HeatMap(NamedTuple):

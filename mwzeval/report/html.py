@@ -1,8 +1,9 @@
 """The HTML page of `mwzeval report`: one file that works offline.
 
 The page is safe to open even if the predictions come from an untrusted source. Jinja2 escapes all
-texts of the template. The explanations are in a block of base64, and the script inserts their texts
-as text nodes. A content security policy allows only the page's own script, identified by its hash.
+values that are inserted into the template. The explanations are in a block of base64, and the
+script inserts them as text nodes. A content security policy allows only the page's own script,
+identified by its hash.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ def _verdicts(
 
 
 def _about(systems: Sequence[Report]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the facts about each run: a key, and one text per system or one for all."""
+    """Return the facts about each run: a key, and one text per system or one text for all."""
     keys = dict.fromkeys(key for system in systems for key in system.meta if key != "note")
     rows = []
     for key in keys:
@@ -257,8 +258,8 @@ def _places(systems: Sequence[Report], group: Group) -> list[int]:
 class Bar(NamedTuple):
     """A score of a system, and the length of its bar, which is 0 for a score that is not finite.
 
-    `difference` has the difference from the baseline, its interval and p value; empty without a
-    comparison.
+    `difference` has the difference from the baseline, its interval and p value; it is empty if
+    there is no comparison.
     """
 
     cell: Cell
@@ -270,7 +271,7 @@ class Panel(NamedTuple):
     """A score of comparable systems, over the whole input or over several scopes.
 
     `setting` states how these systems, at `places`, differ from others. The axis is from `low` to
-    `high`. A row has its scope, the number of items as text, and the bars by places. `beside` has
+    `high`. Each row has a scope, the number of items as text, and the bars by places. `beside` has
     the score of each reference.
     """
 

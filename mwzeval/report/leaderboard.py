@@ -2,7 +2,7 @@
 
 A table has a row for each system and a column for each figure. A benchmark provides a file of
 published figures, the columns, and a list of figures that are not comparable. This module has the
-parts that all benchmarks share: the position of a system, the layout of a table, its long form.
+parts that all benchmarks share: the position of a system, the layout of a table, and its long form.
 """
 
 from __future__ import annotations
@@ -72,17 +72,17 @@ class LeaderboardRow:
 
     @property
     def confidence(self) -> float | None:
-        """The confidence of the intervals; None without any."""
+        """The confidence of the intervals; None if there are no intervals."""
         intervals = (figure.interval for figure in self.figures.values())
         return next((interval.confidence for interval in intervals if interval), None)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardTable:
-    """Systems sorted by the figure `ranked_by`, the best first, or else in the given order.
+    """Systems sorted by the figure `ranked_by`, best first; without `ranked_by`, in given order.
 
-    `keys` identify the table in records. `heading` is the heading of the names; `transposed` tables
-    have a column for each system; `with_sources` adds a column of sources.
+    `keys` identify the table in records. `heading` is the heading of the systems' names;
+    `transposed` tables have a column for each system; `with_sources` adds a column of sources.
     """
 
     title: str

@@ -38,7 +38,7 @@ def labels_of(systems: Sequence[Report]) -> dict[str, str]:
 
 
 def comparable_in(systems: Sequence[Report], name: str) -> Sequence[Group]:
-    """Return the groups of comparable systems for a score; one group has all systems."""
+    """Return the groups of comparable systems for a score; a single group has all systems."""
     found = (
         (system.name, [s.signature for s in system.scores if s.name == name]) for system in systems
     )

@@ -60,11 +60,11 @@ class Reason:
 
 
 MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
-"""Labels of facts about errors in a prediction; some labels end with them: `user acts, missing`."""
+"""Labels of facts about errors in a prediction, or endings of such labels: `user acts, missing`."""
 
 
 class Fact(NamedTuple):
-    """A line of detail: a label, a value, and the part of the unit that it is about (or None)."""
+    """A line of detail: a label, a value, and the part of the unit that is concerned, or None."""
 
     label: str
     value: str
@@ -110,9 +110,9 @@ class TurnView(NamedTuple):
 
 
 CANNOT_BE = -2
-"""Replaces a turn if no system could meet this line of the goal, so the line is not a failure."""
+"""Replaces a turn number if no system could meet this line of the goal; this is not a failure."""
 NOT_JUDGED = -3
-"""Replaces a turn if no act of the system shows whether this line of the goal was met."""
+"""Replaces a turn number if no act of the system shows whether this line of the goal was met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class Explanation:
 
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
     not apply (Success of a domain whose Inform failed). For each line of the `goal`, `reached` has
-    the turn at which the line was met, or None if it was never met. It is `CANNOT_BE` if no system
-    could meet the line, `NOT_JUDGED` if nothing can be judged. `reached` is None if unknown.
+    the turn at which the line was met, None if it was never met, `CANNOT_BE` if no system could
+    meet it, or `NOT_JUDGED` if nothing can be judged. `reached` itself is None if unknown.
     """
 
     unit: str
@@ -175,7 +175,7 @@ Key = TypeVar("Key", bound=tuple[str, ...])
 def count_reasons(
     explanations: Iterable[Explanation], keys: Callable[[Reason], Iterable[Key]]
 ) -> dict[Key, int]:
-    """Return, for each of the `keys` of reasons, the number of units with it, largest first."""
+    """Return each key that `keys` has for reasons, with its number of units, largest first."""
     counts: Counter[Key] = Counter()
     for explanation in explanations:
         counts.update({key for reason in explanation.reasons for key in keys(reason)})
@@ -210,7 +210,7 @@ Pair = tuple[Explanation, Explanation]
 
 
 class OutcomeCounts(NamedTuple):
-    """Numbers of units that only the first of two systems failed or passed, or that both did."""
+    """Numbers of units that only the first of two systems, or both systems, failed or passed."""
 
     outcome: str
     lost: int
@@ -248,7 +248,7 @@ class ComparedFailure(NamedTuple):
 def with_reason(
     code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
 ) -> Sequence[Explanation]:
-    """Return the units with the reason `code`, in any detail if it has none; "" matches all units.
+    """Return the units with the reason `code`, which may lack a detail; "" matches all units.
 
     Raises:
         UsageError: If the code neither occurs nor is one of the known `kinds`.
@@ -287,7 +287,7 @@ def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> 
 
 
 def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
-    """Return the counts of each outcome of whole units, where it applies to both systems."""
+    """Return the counts of each outcome, over units in which it applies to both systems."""
     counts: dict[str, Counter[tuple[bool, bool]]] = {}
     for pair in pairs:
         for outcome, results in _outcomes_of(pair).items():
@@ -371,7 +371,7 @@ TONES = {True: BETTER, False: WORSE, None: ""}
 SHOWN_FACTS = 6
 """The number of facts shown for a turn of another system; JSON has all facts."""
 LONGEST_CALL = 240
-"""The number of characters shown of a call or its result; the page and JSON have all."""
+"""The number of characters shown of a call or its result; the page and JSON have all of them."""
 UNMET = {
     None: f"  {FAILED} never",
     CANNOT_BE: f"  {MARKS[None]} could not be met",
@@ -441,7 +441,8 @@ def histogram_text(
     """Return the number of failed units by reason and scope.
 
     `meanings` maps the code of a reason to a sentence about it. The total of a reason is the number
-    of units that have it in any scope; its share is the total divided by all failed units.
+    of units that have it in any scope; the share of a reason is its total divided by the number of
+    failed units.
     """
     n_failed = sum(bool(explanation.reasons) for explanation in explanations)
     heading = f"{n_failed} of {len(explanations)} failed"
@@ -466,8 +467,8 @@ def against_text(
 ) -> str:
     """Return the outcomes of two systems, and what the second did where only the first failed.
 
-    `common` is the number of units that both have: `62 dialogues`. Failures that are consequences
-    of other failed outcomes are listed on one line.
+    `common` is the number of units that both systems have: `62 dialogues`. Failures that are
+    consequences of other failed outcomes are listed on one line.
     """
     first, second = map(printable, names)
     labels = [f"{a} failed, {b} passed" for a, b in ((first, second), (second, first))]

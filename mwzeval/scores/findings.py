@@ -39,10 +39,10 @@ class Findings:
     """Collects the problems of an input; only `check` raises an error.
 
     There are three degrees. An *error* prevents scoring. A *doubt* is about a value that is missing
-    or cannot be correct, although it could be scored: by default it is an error, with `lenient` a
-    warning. A *warning* is about a value that is scored, but perhaps not as intended; with
-    `strict`, a warning also prevents scoring. Equal warnings are stored once, with their count and
-    the first location.
+    or cannot be correct, although it could be scored. By default, a doubt is an error; with
+    `lenient`, it is a warning. A *warning* is about a value that is scored, but perhaps not as
+    intended; with `strict`, a warning also prevents scoring. Equal warnings are stored once, with
+    their count and the first location.
 
     `file` is the input's name; `of_file` returns findings of another file in the same list.
     `positions` maps a dialogue to the position of each of its turns in the input; without it, the
@@ -200,7 +200,7 @@ class Coverage(dict[str, dict[str, int]]):
 
 
 class Place(NamedTuple):
-    """A turn of the input, a dialogue, or the whole input; `key` is a field of it."""
+    """A place in the input: a turn, a dialogue, or the whole input; `key` is a field there."""
 
     findings: Findings
     dialogue: str | None = None
@@ -316,7 +316,7 @@ def items_of(
 
 
 def first_item(raw: Any) -> Any:
-    """Return the first item of an array, or the first value of an object; None for all others."""
+    """Return the first item of an array, or the first value of an object; None for other values."""
     items = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
     return next(iter(items), None)
 
@@ -327,8 +327,8 @@ def misfit(value: Any, shape: Any) -> str:
     A shape is a type or a union of types (`float` includes whole numbers), a frozenset of texts,
     `[shape]` for an array, `(shape,)` for an array that is not empty, or a dict for an object. In a
     dict, the key `str` matches all keys, and a key that ends in `?` is optional. The object may
-    have keys that the dict lacks, but none of its keys twice. The value of the key `...` is a
-    function that returns another shape of the object.
+    have further keys, but no key may occur twice. The value of the key `...` is a function that
+    returns another shape of the object.
 
     >>> misfit({"values": {"city": "Rome"}}, {"values": {str: [str]}})
     'values.city: expected an array, found "Rome"'

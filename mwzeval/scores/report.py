@@ -61,7 +61,7 @@ class Report:
     of totals; some totals are also scores. If references such as gold responses are scored, too,
     `references` maps the prefix of their score names (`gold`) to a description. `aliases` are short
     names of scores for gates, such as `bleu`. Pages, figures and leaderboards also need the `name`
-    of the system, and failure reasons its `explanations`.
+    of the system, and failure reasons need its `explanations`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
@@ -218,7 +218,7 @@ def summary(report: Report) -> Document:
 
 
 def score_records(report: Report) -> tuple[dict[str, Any], ...]:
-    """Return all scores in long form; conditions of the report have a column."""
+    """Return all scores in long form, with a column for the conditions of the report, if any."""
     under = "; ".join(conditions(report.warnings))
     more = {"conditions": under} if under else {}
     return tuple({**score_record(score), **more} for score in report.scores)
@@ -272,7 +272,7 @@ _Scores = TypeVar("_Scores", bound=Score)
 def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[_Scores]]:
     """Return the scores that have parts (domains), and the other scores.
 
-    Scores with parts are grouped: a group has the same parts of the same sizes.
+    All scores of a group have the same parts with the same sizes.
     """
     by_name: dict[str, list[_Scores]] = {}
     for score in scores:

@@ -87,8 +87,9 @@ class Score:
 
     `value` is unrounded, in `unit` (percent by default; empty for scores without a unit), and
     usually shown with `places` decimals. `n` is the number of units (dialogues), and `scope` is the
-    part of the input (for example a domain). `interval` is in the unit of the value, None if it was
-    not computed. Higher is better unless `lower_is_better` (or the score has no direction).
+    part of the input (for example a domain). `interval` is in the unit of the value, or None if it
+    was not computed. Higher values are better, unless `lower_is_better` is true or the score has no
+    direction.
 
     >>> signature = Signature.of("inform", {"corpus": "sample", "rules": 2021})
     >>> score = Score("inform", "Inform", 87.5, n=40, signature=signature)
@@ -109,7 +110,7 @@ class Score:
 
 
 def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
-    """Return scores by name and scope; of several with the same key, the first."""
+    """Return scores by name and scope; if several have the same key, the first counts."""
     found: dict[tuple[str, str], Score] = {}
     for score in scores:
         found.setdefault((score.name, score.scope), score)

@@ -171,7 +171,8 @@ def output_look() -> Look:
 def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
     """Return heading, tables in columns, and notes, separated by blank lines.
 
-    The best numbers have a star. Unless `signatures`, one line states the number of signatures.
+    The best numbers have a star. Unless `signatures` is true, one line with their number replaces
+    the signatures.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
     notes = [f"{BEST}: the best"] * starred

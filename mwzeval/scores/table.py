@@ -28,7 +28,7 @@ U = TypeVar("U")
 
 UNIT = "unit"
 SHOWN = 5
-"""The number of rows at either end of a table that its text shows; likewise for columns."""
+"""The numbers of rows and of columns at either end of a table that its text shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -113,7 +113,7 @@ class Table:
         return Table(tuple(units), self.columns, self.values[rows])
 
     def beside(self, other: Table) -> Table:
-        """Return a table with the columns of both, for the same units in the same order.
+        """Return a table with the columns of both tables, which have equal units in equal order.
 
         Raises:
             ValueError: If the units differ.

@@ -1,14 +1,14 @@
 """Resample units, or swap them between two systems, and compute scores of the column sums.
 
 A unit (a dialogue) is drawn as a whole, so cases within it (turns) may depend on each other. The
-numbers of draws form a matrix of samples × units. The product of this matrix and the table has the
-column sums of every resample, and any score can be computed from these sums.
+draw counts of units form a matrix of samples × units. The product of this matrix and the table has
+the column sums of every resample, and any score can be computed from these sums.
 
 A comparison of two systems asks two questions. First, how much could the difference vary on other
-units? The interval of differences answers this question; both systems are resampled jointly.
-Second, if the systems were exchangeable, how often would such a large difference occur by chance?
-The p value answers this question. `tests.mcnemar` computes it for 0/1 outcomes,
-`swapped_differences` for any score. Both are valid for small samples.
+units? The interval of differences answers this question, for which both systems are resampled
+jointly. Second, if the systems were exchangeable, how often would such a large difference occur by
+chance? The p value answers this question. `tests.mcnemar` computes it for 0/1 outcomes,
+`swapped_differences` for any score. Both p values are valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -36,7 +36,7 @@ Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 """Column sums by column: arrays of shape (samples,), one number per sample."""
 
 ScoreFunction: TypeAlias = Callable[[Sums], NDArray[np.float64]]
-"""A score of column sums, for all samples at once: arrays of shape (samples,) in, one out.
+"""A function from column sums to a score: it takes and returns arrays of shape (samples,).
 
 Arithmetic on columns is such a function (`lambda sums: 100 * sums["right"] / sums["all"]`). NaN and
 infinity mean that a sample has no score. NumPy's warnings about them are disabled during the call
@@ -79,8 +79,8 @@ def given_sums(
 ) -> list[DrawnSums]:
     """Choose the units that two systems swap, each unit with probability ½.
 
-    One matrix product of coin flips with each table gives the sums for all pairs of systems: the
-    systems of a pair exchange the chosen units (`swapped_differences`). See also `resampled_sums`.
+    The same units are chosen for all systems, so one matrix product per table is enough for all
+    pairs of systems (`swapped_differences`). See also `resampled_sums`.
     """
     return _drawn_sums(tables, _coin_flips, samples, seed)
 
@@ -91,7 +91,7 @@ def swapped_differences(
     """Return the differences of a score after swapping units of two systems (see `given_sums`).
 
     Their p value is that of approximate randomization: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
-    where d* is the difference after random swaps. It is never below 1 / (1 + samples).
+    where d* is the difference after random swaps. This p value is never below 1 / (1 + samples).
     """
     columns = system.observed
     change = {name: baseline.samples[name] - system.samples[name] for name in columns}
@@ -145,7 +145,7 @@ def percentile_interval(
     Returns None if no sample has a value. Samples without a value are excluded and counted in
     `Interval.undefined`. The interval is about the score on other units of the same kind, not about
     other training runs of the system. Do not use it for statistics that resampling biases (see
-    `Jackknife`). An interval of differences and their p value may disagree near the significance
+    `Jackknife`). The interval and the p value of a difference may disagree near the significance
     level.
     """
     tail = (1 - confidence) / 2
@@ -163,7 +163,7 @@ def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
 
 
 def in_blocks(table: Table, size: int) -> Table:
-    """Return a table of sums over blocks of `size` consecutive units; the last may be smaller.
+    """Return a table of sums over blocks of `size` consecutive units; the last block may be short.
 
     Use it for units that depend on their neighbors; at least about 50 blocks should remain. A block
     has the name of its first unit.

@@ -12,9 +12,10 @@ observed number of units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
 type-token ratio, because leaving one unit out moves all later windows. For 1,000 units, the
-standard error was 2.7 times the true one. Instead, assign each window to the unit in which it
-starts, with two columns (ratios, windows). Resample blocks of ten units (`in_blocks`), because
-windows connect neighboring units; this gives 0.99 times the true standard error.
+estimated standard error was 2.7 times the true standard error. Instead, assign each window to the
+unit in which it starts, with two columns (ratios, windows). Resample blocks of ten units
+(`in_blocks`), because windows connect neighboring units; this gives 0.99 times the true standard
+error.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """
@@ -37,8 +38,8 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
     """Return the interval, within 0 and 1, of a rate of `successes` in `n` independent cases.
 
     Use it for rates with one case per unit (Success of dialogues). Unlike a bootstrap interval, it
-    has a positive width even if all cases or no cases are successes. Resample a rate of cases in
-    clusters (turns of a dialogue) instead, because it is a ratio of sums.
+    has a positive width even if all cases or no cases are successes. A rate of cases in clusters
+    (turns of a dialogue) is a ratio of sums; resample the clusters instead.
 
     Source: Wilson, JASA 22, 1927.
 

@@ -100,8 +100,8 @@ class ResampledRuns:
     ) -> ResampledRuns:
         """Draw all runs with replacement, once per sample of units.
 
-        The draws depend only on the seed and the name of the `system`: they are independent between
-        systems, and the same for all scores of a system.
+        The draws depend only on the seed and the name of the `system`. Therefore, they are
+        independent between systems, and the same for all scores of a system.
         """
         runs = len(values)
         of_runs = np.zeros(of_units.size)
@@ -121,7 +121,7 @@ class ResampledRuns:
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
         """Return the interval of the mean, on other units and in other runs of the same kind.
 
-        None if no sample has a value.
+        Returns None if no sample has a value.
         """
         samples = self.of_units + _widened(self.of_runs, len(self.values) - 1, self.seed)
         return percentile_interval(samples, confidence, HIERARCHICAL)

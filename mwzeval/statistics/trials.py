@@ -1,7 +1,7 @@
 """Repeated trials of the same items: the probability of k successes, and scores per item.
 
 Trials of an item are similar, so items are resampled, and two systems are paired by item.
-`Trials.by_item` replaces the trials of an item by one row, their mean: each item counts once,
+`Trials.by_item` replaces the trials of an item by one row, their mean, so each item counts once,
 whatever its number of trials. Intervals and comparisons work on this table.
 
 A trial is an attempt that could be judged. An attempt that an infrastructure failure ended is not a
