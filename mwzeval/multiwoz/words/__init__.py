@@ -1,1 +1,1 @@
-"""Finds values and names in lexicalized responses."""
+"""Find values and names in lexicalized responses."""

@@ -1,10 +1,10 @@
-"""Delexicalize responses with the database: replace values by placeholders.
+"""Delexicalize responses, that is, replace values of the database by placeholders.
 
 A response is read once. At each word, the longest value of the database that begins there is used,
 in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
-recognized by their form, and counts by adjacent words. Active domains, state and earlier mentions
-determine the domain of an ambiguous value. They also determine the slot of a value that several
-slots can have (times, places, prices, days).
+recognized by their form; counts are recognized by adjacent words. Active domains, state and earlier
+mentions determine the domain of an ambiguous value. They also determine the slot of a value that
+could belong to several slots (times, places, prices, days).
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ DOMAINS_OF = {
     **dict.fromkeys(("roomprice", "internet", "parking"), ("hotel",)),
     "openhours": ("attraction",),
 }
-"""Slot → its possible domains."""
+"""The possible domains of each slot."""
 BY_FORM = frozenset(
     {
         *("day", "departure", "destination", "leaveat", "arriveby", "duration", "price"),
         *("entrancefee", "roomprice", "internet", "parking", "openhours"),
     }
 )
-"""Slots whose values are common words, which are claims only if the domain is discussed."""
+"""Slots whose values are common words. Such a value is a claim only if the domain is discussed."""
 CLAIMS_ONLY = frozenset(
     {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
 )
-"""Values that are compared with the database but not replaced by placeholders."""
+"""Slots whose values are compared with the database but not replaced by placeholders."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
 """Slots that get the domain of a venue whose name precedes them in the same response."""
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
@@ -105,7 +105,7 @@ class Context:
         return not self.active or any(domain in venues for domain in self.active)
 
     def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
-        """Return the values that the named venues have, or all values if the venues have none."""
+        """Return the values that the named venues have, or all values if they have none of them."""
         if slot == "name":
             return [value for value in values if value in self.names] or values
         kept = [
@@ -121,8 +121,8 @@ class Context:
     def domain(self, slot: str, found: Found) -> tuple[str | None, bool]:
         """Return the domain of a slot, and whether it is certain.
 
-        `found` are the venues that have its value; if there are any, only their domains are
-        possible. The choice depends, in this order, on earlier names in the same response, the
+        `found` are the venues that have the value. If there are any, only domains of these venues
+        are possible. The choice depends, in this order, on earlier names in the same response, the
         active domains, the last name, and the state.
         """
         possible: Sequence[str] = DOMAINS_OF.get(slot, ())
@@ -139,7 +139,7 @@ class Context:
         return (possible[0], False) if found and possible else (None, True)
 
     def _is_about_others(self, domains: Collection[str]) -> bool:
-        """Return whether the dialogue has active domains, but none of these."""
+        """Return whether the dialogue has active domains but none of the given domains."""
         about = {*self.active, *self.state, self._named_last} - {None}
         return bool(about) and about.isdisjoint(domains)
 
@@ -153,7 +153,7 @@ SLOT_OF = {
     "people": "bookpeople",
     "stay": "bookstay",
 }
-"""Slots of the recognizer that have no placeholder → the slots of their values."""
+"""Maps slots of the recognizer that have no placeholder to the slots of their values."""
 CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
 """Slots for which adjacent words determine whether a value is claimed."""
 
@@ -168,7 +168,7 @@ class _TurnReader:
         self._journeys = Journeys(response, tokens)
 
     def mentions(self, candidates: Sequence[Candidate]) -> Iterator[Mention]:
-        """Yield the candidates as mentions, without those that are not values in this context."""
+        """Yield candidates as mentions, except candidates that are not values in this context."""
         tokens, context, journeys = self._tokens, self._context, self._journeys
         landmark = -1
         for candidate in candidates:
@@ -211,14 +211,15 @@ class _TurnReader:
         tokens, first = self._tokens, candidate.first
         if in_landmark_phrase(tokens, first, street=candidate.slot == "address"):
             return True
-        # Close to King's College and the Corn Exchange.
+        # as in "close to King's College and the Corn Exchange"
         following = tokens.word(candidate.after)
         return tokens.words[before:first] in LINKS and following not in WORDS["predicates"]
 
     def _named(self, candidate: Candidate, text: str) -> Candidate | None:
-        """Return the full name for a short name; None if it is not a name in this context.
+        """Return the full name for a short name, or None if this is not a name in this context.
 
-        It is a name if its venue was named before, or if it is written like a name and unambiguous.
+        A short name is a name if the venue was named before, or if it is written like a name and
+        unambiguous.
         """
         context = self._context
         options = [value for _, value in candidate.meanings]
@@ -258,10 +259,11 @@ class _TurnReader:
         if venues:
             if len(values) > 1:
                 values = [value for value in values if domain in gazetteer.venues(slot, value)]
-            # If several addresses have all these parts, the shortest has the fewest other parts.
+            # If several addresses have all these parts, the shortest address has the fewest other
+            # parts.
             chosen = min(values, key=len) if slot == "address" else values[0]
             spelling = gazetteer.spelling(slot, chosen)
-        # `King's Parade` and `kings parade` are the same.
+        # `King's Parade` and `kings parade` are treated as equal.
         sure = sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1)
         slot = "price" if slot == "roomprice" else slot
         start, end = candidate[:2]
@@ -290,7 +292,7 @@ class _TurnReader:
     def _price(self, first: int, after: int, text: str) -> str:
         """Return `roomprice`, `entrancefee` or `price` for a price, based on adjacent words.
 
-        Without such words, in a dialogue about a train, a ticket price is not read as a fee.
+        Without such words, a ticket price is not read as a fee in a dialogue about a train.
         """
         words = self._tokens.words
         earlier = dropwhile(
@@ -354,8 +356,8 @@ def _is_claim(slot: str, words: list[str], first: int) -> bool:
 class Delexicalizer:
     """Replaces the values in responses by placeholders, with one database.
 
-    `tables` are the unmodified rows of the database files, by domain. Its caches do not affect
-    results, so threads may share it and it may be pickled.
+    `tables` are the unmodified rows of the database files, by domain. Caches do not affect results,
+    so a delexicalizer can be shared by threads and pickled.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -380,8 +382,8 @@ class Delexicalizer:
     ) -> Iterator[list[Mention]]:
         """Yield the mentions in each response of a dialogue's system turns, in order.
 
-        `states` are the (normalized) states after the preceding user turns, and `active_domains`
-        the active domains of the turns; all three have one item per turn.
+        `states` are the (normalized) states after the preceding user turns; `active_domains` are
+        the active domains of the turns. Each argument has one item per turn.
         """
         context = Context(self.gazetteer)
         for response, state, active in zip(responses, states, active_domains, strict=True):
@@ -434,7 +436,8 @@ def _placeholder(domain: str | None, slot: str) -> str:
 def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
     """Return start and end of each part of a mention that gets a placeholder.
 
-    Each part of an address gets one, as in the published references; a landmark gets none.
+    As in the published references, each part of an address gets a placeholder, and a landmark gets
+    none.
     """
     if mention.slot == LANDMARK:
         return []
@@ -459,9 +462,9 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
 
 
 def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
-    """Yield the mentions, with phone numbers that no venue has assigned to the taxi.
+    """Yield the mentions, and assign phone numbers that no venue has to the taxi.
 
-    A number after the name of a venue is that venue's, unless the response is about a taxi.
+    A number after the name of a venue belongs to that venue, unless the response is about a taxi.
     """
     speaks_of_taxi = PATTERNS["taxi"].search(response) or any(
         mention.domain == "taxi" for mention in said

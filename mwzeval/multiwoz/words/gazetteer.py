@@ -1,12 +1,12 @@
-"""The usual spellings of all values of the database, and a search for them in texts.
+"""The usual spellings of all values of the database, and a search for these spellings in texts.
 
 Spellings of names and addresses are stored as normalized words in a trie. The search for the
 longest value at a word takes one step per word of the value, so a text is read once.
 
-Some names are misspelled (`the Lenfield`, `Huntington Marriott hotel`): a word that occurs in no
-name is replaced by the most similar word of a name. If the text then contains a name, the original
-text must be similar to the whole name. Similarity is rapidfuzz's `ratio`, 0 to 100: 200 times the
-number of letters in common, in order, divided by the number of letters of both texts.
+Names may be misspelled (`the Lenfield`, `Huntington Marriott hotel`). Therefore, a word that occurs
+in no name is replaced by the most similar word of a name. If the text then contains a name, the
+original text must be similar to the whole name. Similarity is rapidfuzz's `ratio`, 0 to 100: 200
+times the number of letters in common, in order, divided by the number of letters of both texts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
 
 
 def name_forms(name: str, domain: str) -> set[Words]:
-    """Return the usual forms of a venue's name, each a tuple of normalized words."""
+    """Return the usual forms of a venue's name, each as a tuple of normalized words."""
     whole = fold(name)
     stem = _stem(whole, domain)
     forms = {whole, *(stem + tail for tail in phrases(f"added tails of {domain}s"))}
@@ -69,7 +69,7 @@ def _stem(name: Words, domain: str) -> Words:
 
 
 def _is_telling(form: Words) -> bool:
-    """Return whether words are certainly a name, such as `river bar`, unlike `the place`."""
+    """Return whether words are certainly a name, as in `river bar` but not in `the place`."""
     form = form[1:] if form[:1] == ("the",) else form
     return len(form) > 1 or (
         bool(form) and len(form[0]) > 2 and form[0] not in WORDS["ordinary words"]
@@ -83,7 +83,7 @@ TOWN = ("cambridge",)
 TOWN_PARTS = {TOWN, ("city", "centre"), ("town", "centre")}
 """Words that may follow addresses, in addition to the parts of the town in the database."""
 SAINT = "saint"
-"""The normalized form of `St` in all contexts; it may also mean street."""
+"""The normalized form of `St` in all contexts, even if it means street."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ class Address:
     """An address of the database in normalized words.
 
     `streets` are its streets and buildings without numbers; `tail` is the part of the town, or
-    empty. A response may give only parts of an address, so each part is compared separately: the
-    address must have all streets and numbers in the response.
+    empty. A response may give only parts of an address, so each part is compared separately. The
+    address must have all streets and numbers that the response gives.
     """
 
     streets: tuple[Words, ...]
@@ -127,7 +127,7 @@ class Address:
 
 
 def _stretches(part: Words) -> list[tuple[Words, bool]]:
-    """Return words split at numbers and after each street; the flag is True after a number."""
+    """Return words split at numbers and after each street. The flag is True after a number."""
     if "and" in part:
         # Between Victoria Road and the river
         return [(part, False)]
@@ -167,7 +167,7 @@ def has_digit(word: str) -> bool:
 
 
 Found = Mapping[str, tuple[str, ...]]
-"""Domain → ids of the venues that have a value."""
+"""The ids of the venues that have a value, by domain."""
 NOWHERE: Found = {}
 SKIPPED_SIGNS = frozenset(".-'’`´\"")
 """Signs that may occur between the words of a value."""
@@ -192,11 +192,11 @@ _SLOT_OF_TRAIN_COLUMN = {
 WORD_THRESHOLD = 80
 """Minimum similarity of a word and the word of a name."""
 STREET_THRESHOLD = 83
-"""Minimum similarity of a street's name and a street of the same kind in the database."""
+"""Minimum similarity of a street's name and the name of a similar street in the database."""
 NAME_THRESHOLD = 87
 """Minimum similarity of the text and the whole name."""
 SHORTEST, LONGEST = 5, 24
-"""Minimum and maximum length of a word that is compared: short words are similar to many others."""
+"""Minimum and maximum length of a compared word, because short words are similar to many words."""
 
 
 class Longest(NamedTuple):
@@ -208,11 +208,11 @@ class Longest(NamedTuple):
 
 
 class Gazetteer:
-    """Finds values in tokens, and the venues that have them.
+    """Finds values in tokens, and the venues that have these values.
 
-    `names` are the words of each name, `places` those of each train station, `town_parts` the words
-    that may follow addresses. `begins` and `words` are the first words and all words of the values.
-    Its caches do not affect results.
+    `names` are the words of each name, `places` are the words of each train station, and
+    `town_parts` are the words that may follow addresses. `begins` and `words` are the first words
+    and all words of the values. Its caches do not affect results.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -278,7 +278,7 @@ class Gazetteer:
         return found
 
     def closest(self, word: str) -> str | None:
-        """Return the word of a name that is similar to an unknown word; None if there is none."""
+        """Return the word of a name that is similar to an unknown word, or None without one."""
         return self._closest[word]
 
     def _find(self, word: str) -> str | None:
@@ -296,7 +296,7 @@ class Gazetteer:
         meant = self._closest[written]
         if meant is None:
             return None
-        words[index] = meant  # restored below; a copy would be slower
+        words[index] = meant  # changed here and restored below, because a copy would be slower
         try:
             for first in range(max(0, index - 3), index + 1):
                 longest = self.longest(tokens, first)
@@ -313,7 +313,7 @@ class Gazetteer:
         return None
 
     def near_street(self, tokens: Tokens, first: int, last: int) -> tuple[Meaning, ...]:
-        """Return the meanings of a misspelled street; empty if it is not similar to any street."""
+        """Return the meanings of a misspelled street, or none if no street is similar."""
         name, kind = " ".join(tokens.words[first:last]), tokens.words[last]
         streets = self._streets.get(SAINT if kind == "street" else kind, {})
         best = process.extractOne(
@@ -361,7 +361,7 @@ def _venues_by_value(
 
 
 class _Meanings(dict[Words, dict[Meaning, None]]):
-    """The meanings of normalized words; the first meaning of ambiguous words is preferred."""
+    """The meanings of normalized words. The first meaning of ambiguous words is preferred."""
 
     def add(self, form: Words, slot: str, value: str) -> None:
         if form:

@@ -30,7 +30,7 @@ def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
-    """Return `departure` or `destination` for the name of a venue; None if the name is neither."""
+    """Return `departure` or `destination` for the name of a venue, or None if it is neither."""
     position = first - 2 if tokens.word(first - 1) == "the" else first - 1
     before = tokens.word(position)
     if before in WORDS["away"]:
@@ -47,7 +47,7 @@ def way_to_name(tokens: Tokens, first: int) -> str | None:
 
 
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Return whether a place is the start or end of a journey; the town may be neither."""
+    """Return whether a place is the start or end of a journey. The town may be neither."""
     words = tokens.words
     before, following = tokens.word(first - 1), tokens.word(after)
     if before in WORDS["enjoyed"]:
@@ -76,7 +76,7 @@ def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> 
 
 
 def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Return whether only a dash separates a place from another one: `Ely-Cambridge`."""
+    """Return whether only a dash separates a place from another place: `Ely-Cambridge`."""
 
     def end(index: int) -> int | None:
         other = gazetteer.longest(tokens, index)
@@ -94,8 +94,8 @@ def unknown_stations(
 ) -> Iterator[tuple[int, int]]:
     """Yield the first and last tokens of stations that are not in the database.
 
-    They are capitalized, and they follow words about a journey or are connected with a station of
-    the database; `places` are the positions of these stations. At least one word is not in `known`.
+    Such stations are capitalized, and they follow words about a journey or are connected with a
+    station of the database (at one of the positions `places`). At least one word is not in `known`.
     """
     found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:
@@ -134,7 +134,7 @@ class Journeys:
         return way
 
     def time(self, first: int, after: int) -> str | None:
-        """Return `leaveat` or `arriveby` for a time, None without evidence."""
+        """Return `leaveat` or `arriveby` for a time, or None without evidence."""
         self.is_sure = True
         slot = self._ending(first) or self._noun(after) or self._cue(first)
         self.is_sure &= slot is not None
@@ -214,7 +214,7 @@ class Journeys:
                 return None
             slot = self._time_at(index)
             if slot is not None:
-                # A word that refers to another time may also apply to this one.
+                # A word that refers to another time may also apply to this time.
                 self.is_sure = not index < self._time[0] <= first
                 return slot
             if index == first - 2 and at and word in ("there", "in", "home"):

@@ -3,7 +3,7 @@
 The layout (a list item, the first cell of a row, emphasis, quotes) and adjacent words (`recommend`,
 `booked at`, `the phone number of`, `… is in the north`) show where a name is expected. Capitalized
 words at such a position are a name. The name is known if all its words are in the name of one
-venue; one common word is not enough (`Riverside Lodge`, `Riverside Brasserie`).
+venue. A single shared word is not enough (`Riverside Lodge`, `Riverside Brasserie`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mwzeval.multiwoz.words.text import LANDMARK, Cache, Mention, Shown, fold, s
 from mwzeval.multiwoz.words.vocabulary import KINDS, PATTERNS, SPELLINGS, WORDS
 
 DOMAIN_OF = {f"{kind}{end}": domain for kind, domain in KINDS.items() for end in ("", "s")}
-"""Word for a kind of venue → its domain."""
+"""The domain of each word for a kind of venue."""
 NO_NAMES = frozenset(
     {
         *WORDS["labels"],
@@ -39,7 +39,7 @@ NO_NAMES = frozenset(
         ),
     }
 )
-"""Capitalized words that are not names and do not begin a name."""
+"""Capitalized words that are no names and do not begin a name."""
 
 
 def is_ordinary(word: str) -> bool:
@@ -52,7 +52,7 @@ def is_ordinary(word: str) -> bool:
 
 
 def is_heading(words: Iterable[str]) -> bool:
-    """Return whether words in lower case that the layout emphasizes are a label: `Dress code`."""
+    """Return whether emphasized words (given in lower case) are a label, such as `Dress code`."""
     return all(
         is_ordinary(word) or word in WORDS["headings"] or PATTERNS["heading"].fullmatch(word)
         for word in words
@@ -70,14 +70,14 @@ VALUES = {
     "postcode": None,
     "address": None,
 }
-"""Slot whose values in the line of a name show that the name is a venue → the domain, or None."""
+"""The slots whose values, next to a name, show that the name is a venue; with domain or None."""
 
 
 LONGEST = 2**12
-"""Maximum number of characters that are read; longer responses are truncated."""
+"""Maximum number of characters that are read. Longer responses are truncated."""
 
 SHORT_NAME = 2
-"""Number of words in a short name; one of these words is distinctive."""
+"""Maximum number of words in a short name, of which one word is distinctive."""
 MISSPELT = 80
 """Minimum similarity at which a single word is read as a misspelled ordinary word."""
 NEARLY = 90
@@ -91,7 +91,7 @@ _IS_TELLING = Cache(
         word not in DOMAIN_OF and word not in WORDS["neutral words"] and not is_ordinary(word)
     )
 )
-"""Word in lower case → whether it is neither small talk nor a kind of venue."""
+"""Maps a word in lower case to whether it is neither small talk nor a kind of venue."""
 
 
 class _Phrase(NamedTuple):
@@ -143,7 +143,7 @@ class _Names:
         self._response = response
         self._shown = text
         self._text = text.text
-        # Their positions in the displayed text
+        # the positions of the mentions in the displayed text
         self._mentions = [mention for mention in mentions if mention.end <= LONGEST]
         if text.places is not None:
             places = [text.shown_at(mention.start, mention.end) for mention in self._mentions]
@@ -202,13 +202,13 @@ class _Names:
 
     @cached_property
     def _is_titled(self) -> bool:
-        """Whether nearly all words are capitalized, so case carries no information."""
+        """Whether nearly all words are capitalized, so that capitals carry no information."""
         words = re.findall(r"[^\W\d_]{2,}", self._text)
         capitals = sum(word[0].isupper() for word in words)
         return len(words) >= 8 and capitals > 0.6 * len(words)
 
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
-        """Yield a capitalized part of the text; if it contains a venue, the parts around `and`."""
+        """Yield a capitalized part of the text or, if it has a venue, the parts around `and`."""
         start, end = match.span()
         if any(m.start <= start and end <= m.end and m.value for m in self._mentions):
             return
@@ -232,7 +232,7 @@ class _Names:
                 yield _Phrase(*match.span("name"), True, True)
 
     def _own_words(self, phrase: _Phrase) -> _Phrase | None:
-        """Return a phrase with the position of its distinctive words; None if it has too few."""
+        """Return a phrase with the position of its distinctive words, or None if too few."""
         words = list(PATTERNS["single word"].finditer(self._text, phrase.start, phrase.end))
         first = 0
         while first < len(words) and is_ordinary(
@@ -292,7 +292,7 @@ class _Names:
         return any(word[0].isupper() and _IS_TELLING[word.lower()] for word in later)
 
     def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
-        """Return whether a name only locates another place; other landmarks end at `landmarks`."""
+        """Return whether a name only locates another place. Other landmarks end at `landmarks`."""
         before = self._text[max(0, name.own - 40) : name.own]
         linked = PATTERNS["linked"].search(before)
         return bool(PATTERNS["before a landmark"].search(before)) or (
@@ -300,7 +300,7 @@ class _Names:
         )
 
     def _begins_item(self, name: _Phrase) -> bool:
-        """Return whether a line describes a venue and is not part of another line's description."""
+        """Return whether a line describes a venue and does not belong to another description."""
         blocks = self._shown.blocks
         number = self._shown.block_at(name.start)
         block = blocks[number]
@@ -362,7 +362,7 @@ class _Names:
             self._text[max(0, name.start - 40) : name.start]
         )
         if known and begins_sentence and known[-1] >= name.end:
-            # The other words are the beginning of the sentence: "Compare Riverside Brasserie".
+            # The other words begin the sentence, as in "Compare Riverside Brasserie".
             return False
         words = [
             w for w in fold(self._text[name.start : name.end]) if w not in WORDS["neutral words"]
@@ -386,7 +386,7 @@ class _Names:
         return self._told_domain(name) not in (None, mention.domain)
 
     def _is_of_another_kind(self, name: _Phrase, venues: AbstractSet[str]) -> bool:
-        """Return whether a name ends with a kind other than the venue's: `Magdalene Theatre`."""
+        """Return whether a name ends with another kind than the venue has: `Magdalene Theatre`."""
         words = fold(self._text[name.own : name.end])
         kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
         last = words[-1]
@@ -400,7 +400,7 @@ class _Names:
         )
 
     def _domain(self, name: _Phrase) -> str | None:
-        """Return the domain of a name according to its line, or else to the turn."""
+        """Return the domain of a name according to its line or, failing that, to the turn."""
         told = self._told_domain(name)
         venues = [domain for domain in self._active if domain in VENUE_DOMAINS]
         return told or (venues[0] if len(venues) == 1 else None)
@@ -435,7 +435,7 @@ def _is_known(gazetteer: Gazetteer, text: str) -> bool:
 
 @lru_cache(maxsize=2**3)
 def _telling_names(gazetteer: Gazetteer) -> tuple[str, ...]:
-    """Return the names of venues, with only the words that distinguish venues."""
+    """Return the names of venues, reduced to the words that distinguish venues."""
     return tuple(
         " ".join(word for word in name if word not in WORDS["neutral words"])
         for name in gazetteer.names

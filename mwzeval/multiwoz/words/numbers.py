@@ -1,4 +1,4 @@
-"""Read numbers and identifiers in texts and in the database: their forms, meanings and spellings.
+"""Read numbers and identifiers in texts and in the database by form, meaning and spelling.
 
 Phone numbers, postcodes, train ids and booking references are recognized by their form. The meaning
 of other numbers (price, time, duration of a ride, stars, people, choices, …) is inferred from
@@ -18,14 +18,14 @@ from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORDS, has
 AMOUNTS = frozenset({"stars", "entrancefee", "price", "duration"})
 """Slots whose values are equal if their numbers are equal."""
 MOST_TICKETS = 8
-"""Maximum number of tickets whose total may be stated as a price, as in goals."""
+"""Maximum number of tickets whose total price may be stated, as in goals."""
 PENCE = 0.05
-"""Maximum difference of totals, because prices of single tickets are rounded."""
+"""Maximum difference between total prices, because the prices of single tickets are rounded."""
 REFERENCE_LENGTH = 8
 LONGEST_RIDE = 12 * 60
-"""Maximum duration of a ride in minutes; longer durations are opening hours or notice periods."""
+"""Maximum duration of a ride in minutes. Longer durations are opening hours or notice periods."""
 TABLE_HELD = 15
-"""Minutes for which restaurants hold a table."""
+"""The number of minutes for which restaurants hold a table."""
 STARS = WORDS["star signs"]
 NUMBER_STARTS = STARS | {"an", "half"}
 """Words and signs that may begin a number: `an hour and a half`, ⭐⭐⭐."""
@@ -72,7 +72,7 @@ def amount(text: str) -> float | None:
 
 
 def is_total(total: float, ticket: float) -> bool:
-    """Return whether a price is that of 1 to `MOST_TICKETS` tickets, apart from rounding."""
+    """Return whether a price is the price of 1 to `MOST_TICKETS` tickets, apart from rounding."""
     if ticket <= 0:
         return False
     tickets = round(total / ticket)
@@ -114,13 +114,13 @@ def _train(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number in digits; the text may contain digits, words or stars."""
+    """Return a number in digits. The text may contain digits, words or stars."""
     value = amount(text)
     return text if value is None else f"{value:g}"
 
 
 def _written(form: str) -> Callable[[str], str]:
-    """Return a function that formats the amount in a text; other text becomes lower case."""
+    """Return a function that formats the amount in a text and changes other text to lower case."""
 
     def write(text: str) -> str:
         value = amount(text)
@@ -140,11 +140,11 @@ SPELLED: Mapping[str, Callable[[str], str]] = {
     "duration": _written("{:g} minutes"),
     **dict.fromkeys(("stars", "bookpeople", "bookstay"), number),
 }
-"""Slot → function that normalizes its values for comparison."""
+"""The functions that normalize the values of slots for comparison."""
 
 
 def has_identifier(response: str) -> bool:
-    """Return whether a response has a phone number, postcode, train id or reference; fast."""
+    """Return quickly whether a response has a phone number, postcode, train id or reference."""
     return PATTERNS["identifier"].search(response) is not None
 
 
@@ -155,8 +155,8 @@ Meaning = tuple[str, str]
 class Candidate(NamedTuple):
     """A part of the text (characters `start` to `end`, tokens `first` to `after`).
 
-    `meanings` are (slot, value) in the database's spelling; the value is "" if only the slot is
-    known, or if the database has no such value. `sure` is False for misspelled values.
+    `meanings` are pairs of slot and value in the database's spelling. The value is "" if only the
+    slot is known, or if the database has no such value. `sure` is False for misspelled values.
     """
 
     start: int
@@ -168,14 +168,14 @@ class Candidate(NamedTuple):
 
     @property
     def slot(self) -> str:
-        """The slot of its first meaning."""
+        """The slot of the first meaning."""
         return self.meanings[0][0]
 
     @classmethod
     def of_tokens(
         cls, tokens: Tokens, first: int, after: int, slot: str, end: int | None = None
     ) -> Candidate:
-        """Return a candidate whose tokens identify its slot; `end` is the end of the last token."""
+        """Return a candidate whose tokens identify its slot. `end` is the end of the last token."""
         end = tokens.end(after - 1) if end is None else end
         return cls(tokens.start(first), end, first, after, ((slot, ""),))
 
@@ -200,7 +200,7 @@ def identifier_at(tokens: Tokens, index: int) -> Candidate | None:
 
 
 def _end_of_phone(tokens: Tokens, index: int) -> int | None:
-    """Return the end of the phone number that begins at a token; None if there is none."""
+    """Return the end of the phone number that begins at a token, or None if there is none."""
     word = tokens.words[index]
     if PATTERNS["bare phone"].fullmatch(word):
         return tokens.end(index)
@@ -211,7 +211,7 @@ def _end_of_phone(tokens: Tokens, index: int) -> int | None:
 
 
 def _end_of_postcode(tokens: Tokens, index: int) -> int | None:
-    """Return the end of the postcode that begins at a token; None if there is none."""
+    """Return the end of the postcode that begins at a token, or None if there is none."""
     word = tokens.words[index]
     if PATTERNS["postcode"].fullmatch(word):
         return tokens.end(index)
@@ -225,7 +225,7 @@ def _end_of_postcode(tokens: Tokens, index: int) -> int | None:
 
 
 def train_at(tokens: Tokens, index: int) -> Candidate | None:
-    """Return the train id at a token; None if there is none."""
+    """Return the train id at a token, or None if there is none."""
     word = tokens.words[index]
     if word == "tr" and tokens.word(index + 1).isdigit():
         return Candidate.of_tokens(tokens, index, index + 2, "trainid")
@@ -258,7 +258,7 @@ def is_reference(tokens: Tokens, index: int) -> bool:
 
 
 def number_at(tokens: Tokens, index: int) -> Candidate | None:
-    """Return the number at a token; None if its meaning is unknown or irrelevant."""
+    """Return the number at a token, or None if its meaning is unknown or irrelevant."""
     word, before, after = tokens.words[index], tokens.word(index - 1), tokens.word(index + 1)
 
     def through(last: int, slot: str) -> Candidate:
@@ -323,7 +323,7 @@ def _price(tokens: Tokens, index: int) -> Candidate | None:
 
 
 def _duration(tokens: Tokens, index: int) -> tuple[bool, Candidate | None]:
-    """Return whether a duration begins at a token, and the duration if it is that of a train.
+    """Return whether a duration begins at a token, and the duration if it belongs to a train ride.
 
     Frequencies, distances and notice periods are not durations of a train ride.
     """
@@ -349,7 +349,7 @@ def _duration(tokens: Tokens, index: int) -> tuple[bool, Candidate | None]:
 
 
 def _star_run(tokens: Tokens, index: int) -> Candidate | None:
-    """Return a series of stars that is a hotel's rating; a single star may be decoration."""
+    """Return a series of stars that is a hotel's rating. A single star may be decoration."""
     after = index
     while tokens.word(after) in STARS or tokens.word(after) == "☆":
         after += 1
@@ -357,7 +357,7 @@ def _star_run(tokens: Tokens, index: int) -> Candidate | None:
 
 
 def _last_of_stars(tokens: Tokens, index: int) -> int | None:
-    """Return the last token of a hotel's rating that begins at a token; None if there is none."""
+    """Return the last token of a hotel's rating that begins at a token, or None without one."""
     first, second, third, *_ = (*tokens.words[index + 1 : index + 4], "", "", "")
     if (first, second) == ("/", "5") or (first == "-" and second in WORDS["star words"]):
         return index + 2

@@ -1,7 +1,7 @@
-"""Find candidates in one pass over a response: parts of the text that may be values of slots.
+"""Find candidates, that is, parts of a response that may be values of slots, in one pass.
 
-Common words are values of the database only in certain contexts: `a hotel`, `free entry` and
-`in central Cambridge`, but not `the hotel`, `free parking` or `the central station`. The texts
+Common words are values of the database only in certain contexts, as in `a hotel`, `free entry` and
+`in central Cambridge`, but not in `the hotel`, `free parking` and `the central station`. The texts
 `has free parking`, `parking: no`, `3 stars, parking, wifi` and `✅ Parking` claim whether a hotel
 has parking; `parking needed?`, `if you want parking` and `parking nearby` do not.
 """
@@ -61,7 +61,7 @@ BEGINNINGS = frozenset(
 
 
 class Recognizer:
-    """Finds candidates in texts; its caches do not affect results."""
+    """Finds candidates in texts. Its caches do not affect results."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer
@@ -98,7 +98,7 @@ class Recognizer:
         return found
 
     def _is_dull(self, word: str, kind: int) -> bool:
-        """Return whether a word that begins no value can be skipped, as it never has a meaning."""
+        """Return whether a word that begins no value never has a meaning and can be skipped."""
         if kind in (SIGN, PLACEHOLDER):
             return word not in NUMBER_STARTS
         return (
@@ -110,7 +110,7 @@ class Recognizer:
         )
 
     def _unknown(self, tokens: Tokens, index: int, found: list[Candidate]) -> Candidate | None:
-        """Return a candidate that needs no database, or is similar to a value of the database."""
+        """Return a candidate that needs no database or is similar to a value of the database."""
         kind, word = tokens.kinds[index], tokens.words[index]
         if kind == NUMERIC or word in WORDS["split identifiers"]:
             identifier = identifier_at(tokens, index)
@@ -161,7 +161,7 @@ class Recognizer:
     def _known(
         self, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
     ) -> Candidate | None:
-        """Return a candidate for a value of the database; None if the context excludes it."""
+        """Return a candidate for a value of the database, or None if the context excludes it."""
         after, meanings = longest.after, longest.meanings
         if meanings[-1][0] == "tail":
             # A part of the town is a value only at the end of an address.
@@ -186,7 +186,7 @@ class Recognizer:
     def _meant(
         self, tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
     ) -> tuple[int, tuple[Meaning, ...]] | None:
-        """Return the end and meanings of a value in its context; None if it is not a value."""
+        """Return the end and meanings of a value in its context, or None if it is not a value."""
         slot, value = meanings[0]
         word = tokens.words[index]
         before, following = tokens.word(index - 1), tokens.word(after)
@@ -303,7 +303,7 @@ def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
     return tokens.end(after - 1)
 
 
-# Conditions for values of the database, and values that the database lacks
+# Conditions for values of the database, and values that the database does not have
 
 
 def _is_area(tokens: Tokens, index: int, after: int) -> bool:
@@ -324,8 +324,8 @@ def _is_area(tokens: Tokens, index: int, after: int) -> bool:
 def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
     """Return the token of a cuisine that no venue has, before this token or after a label.
 
-    It has the form of an adjective of nationality and a capital, and does not begin a sentence:
-    `serves Martian food`, `Cuisine: Martian`, but not `Great food` or `Sunday dishes`.
+    The cuisine has the form of an adjective of nationality, has a capital, and does not begin a
+    sentence: `serves Martian food`, `Cuisine: Martian`, but not `Great food` or `Sunday dishes`.
     """
     kinds = tokens.kinds
     if tokens.word(index + 1) == ":" and kinds[index + 2 : index + 3] == [WORD]:
@@ -343,7 +343,7 @@ def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | 
 
 
 def _first_of_name(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
-    """Return the first token of a name that ends with this token; None if it is not a name.
+    """Return the first token of a name that ends with this token, or None if it is no name.
 
     All words of a name have capitals, and at least one word that does not begin a sentence is not
     in the database: `Indian Restaurant` and `Restaurants` are not names.
@@ -438,7 +438,8 @@ def _next_part(tokens: Tokens, index: int) -> int:
 def _first_of_other_street(tokens: Tokens, index: int) -> int | None:
     """Return the first token of a street that ends with a street of the database: `Old Mill Road`.
 
-    It has a house number, or begins with a word such as `Old`. Returns None if there is none.
+    The street has a house number or begins with a word such as `Old`. Returns None if there is
+    none.
     """
     before = index - 1
     if (
@@ -453,9 +454,9 @@ def _first_of_other_street(tokens: Tokens, index: int) -> int | None:
 
 
 def _first_of_street(tokens: Tokens, index: int, begin: int) -> int | None:
-    """Return the first token of a street that ends with a token; None if there is none.
+    """Return the first token of a street that ends with a token, or None if there is none.
 
-    It follows a house number or has capitals, and it begins at or after the token `begin`.
+    The street follows a house number or has capitals, and it begins at or after the token `begin`.
     """
     words, kinds = tokens.words, tokens.kinds
     capital = tokens.is_capital(index)
@@ -514,7 +515,7 @@ FARTHEST = 14
 def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str] | None:
     """Return the token after the statement about an amenity, and "yes" or "no".
 
-    The amenity is from `index` to `after`. Returns None if it is only requested or wished for.
+    The amenity extends from `index` to `after`. Returns None if it is only requested or wished for.
     """
     later = words[after : after + FARTHEST]
     earlier = words[max(0, index - FARTHEST) : index][::-1]
@@ -547,7 +548,7 @@ def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str]
 
 
 def _behind_amenity(later: Sequence[str]) -> tuple[int, str] | None:
-    """Return the number of words after an amenity that state whether it exists, and yes or no."""
+    """Return the number of words after an amenity that state whether it exists, and the answer."""
     if later[:3] in (["isn", "'", "t"], ["aren", "'", "t"]):
         return None if has_any("open", later[3:4]) else (4, NO)
     link = later[0] if has_any("links to amenities", later[:1]) else ""
@@ -569,7 +570,7 @@ def _behind_amenity(later: Sequence[str]) -> tuple[int, str] | None:
 def _before_amenity(
     before: Sequence[str], qualities: int, sign: str, later: Sequence[str], is_free: bool
 ) -> str | None:
-    """Return whether an amenity exists according to the words before it; None if unknown.
+    """Return whether an amenity exists according to the words before it, or None if unknown.
 
     `sign` is the token before `qualities` such as `free`.
     """

@@ -1,9 +1,9 @@
 """A response as displayed, its normalized tokens, and its mentions.
 
 Language models write Markdown: emphasis, links, headings, lists, tables, and sometimes HTML. This
-module reads the displayed text: markup is removed, entities are decoded, and a line break is a
-separate token. Lines become blocks, so that a value can be assigned to the list item or the
-table row in which it occurs.
+module reads the displayed text, in which markup is removed, entities are decoded, and a line break
+is a separate token. Lines become blocks, so that a value can be assigned to the list item or table
+row in which it occurs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mwzeval.multiwoz.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORD_SPELLINGS, Words
 
 LANDMARK = "landmark"
-"""Slot of a place that only describes another place's location; it is not delexicalized."""
+"""Slot of a place that only describes another place's location. It gets no placeholder."""
 
 
 class Mention(NamedTuple):
@@ -56,29 +56,29 @@ class Delexicalized:
 
 _FIGURES = r"[^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*"
 _OWNER = r"\s?['’`´]\s?s\b"
-# A known placeholder (other text in brackets is split); text with a digit (13:15, 5pm, cb2.1ab,
-# tr1234); a word with a possessive s, also if tokenized (king 's); any other sign. The first
-# alternative, letters before a space or the end of a clause, matches nearly all tokens.
+# The alternatives: letters before a space or the end of a clause, which match nearly all tokens; a
+# known placeholder (other text in brackets is split); text with a digit (13:15, 5pm, cb2.1ab,
+# tr1234); a word with a possessive s, also if tokenized (king 's); any other sign.
 _TOKEN = re.compile(
     r"[a-z]+(?=[.,!?]|\s(?!['’`´])|$)"
     rf"|{KNOWN_PLACEHOLDER}|{_FIGURES}|[^\W_]+(?:{_OWNER})?|[^\w\s]"
 )
 _KIND = re.compile(rf"({KNOWN_PLACEHOLDER})|({_FIGURES})|([^\W_]+)({_OWNER})?")
 SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
-"""Kinds of tokens: the number of the last group of `_KIND` that matches."""
+"""Kinds of tokens. A kind is the number of the last group of `_KIND` that matches."""
 
 
 def _plain_signs() -> dict[int, str]:
     """Return the ASCII equivalents of accented letters, dashes and full-width characters.
 
-    Language models write `Café` and `01223‑302330`; the database has neither accents nor such
+    Language models write `Café` and `01223‑302330`, but the database has neither accents nor such
     dashes. Each character is replaced by one character, so positions do not change.
     """
     plain = dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
     for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00), *range(0xFF01, 0xFF5F)):
         letters = unicodedata.normalize("NFKD", chr(code)).lower()
         sign, marks = letters[0], letters[1:]
-        # Brackets of another kind do not mark placeholders.
+        # Other brackets must not become the brackets of placeholders.
         if sign.isascii() and sign not in "[]" and all(map(unicodedata.combining, marks)):
             plain[code] = sign
     return plain
@@ -89,7 +89,7 @@ _Value = TypeVar("_Value")
 
 
 class Cache(dict[str, _Value]):
-    """A cache of a function of words; a dictionary is faster than `lru_cache`."""
+    """A cache for a function of words, because a dictionary is faster than `lru_cache`."""
 
     def __init__(self, function: Callable[[str], _Value]) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class Tokens:
         self._starts: list[int] = []
 
     def _places(self) -> list[int]:
-        """Return the start positions of tokens, computed only if a text has values."""
+        """Return the start positions of tokens, which are computed only if a text has values."""
         starts = self._starts = []
         position, find = 0, self.low.find
         for token in self._tokens:
@@ -151,12 +151,12 @@ class Tokens:
 
     @cached_property
     def without_capitals(self) -> bool:
-        """Whether the text has no capitals, so case carries no information."""
+        """Whether the text has no capitals, so that capitals carry no information."""
         return self.text.islower()
 
     @cached_property
     def only_capitals(self) -> bool:
-        """Whether the text has only capitals, so case carries no information."""
+        """Whether the text has only capitals, so that capitals carry no information."""
         return self.text.isupper()
 
     def is_capital(self, index: int) -> bool:
@@ -164,7 +164,7 @@ class Tokens:
         return self.text[self.start(index)].isupper()
 
     def word(self, index: int) -> str:
-        """Return a word; "" before the first and after the last word."""
+        """Return a word, or "" before the first and after the last word."""
         try:
             return self.words[index] if index >= 0 else ""
         except IndexError:
@@ -202,7 +202,7 @@ def fold(text: str) -> Words:
 
 
 BREAK = "¶"
-"""The sign for the end of a line in a displayed text; values do not cross it."""
+"""The sign for the end of a line in a displayed text. Values do not extend across it."""
 
 _REPLACED = str.maketrans(
     {
@@ -218,8 +218,8 @@ class Block:
     """A line of the displayed text, from `start` to `end`.
 
     `depth` is smallest for headings, larger for text, and largest for list items. `parent` is the
-    index of the line to which this one belongs, None at the top level. `cells` are the start and
-    end positions of the cells of a table row.
+    index of the line to which this line belongs, or None at the top level. `cells` are the start
+    and end positions of the cells of a table row.
     """
 
     start: int
@@ -276,7 +276,7 @@ class Shown:
         return max(0, bisect_right(self.blocks, position, key=lambda block: block.start) - 1)
 
     def heading(self, position: int) -> str:
-        """Return the header of the table column that contains a position; "" if there is none."""
+        """Return the header of the table column that contains a position, or "" without one."""
         if not self.heads:
             return ""
         number = self.block_at(position)
@@ -289,7 +289,7 @@ class Shown:
 
     @cached_property
     def heads(self) -> dict[int, int]:
-        """The index of each table row → the index of the first row of its table."""
+        """Maps the index of each table row to the index of the first row of the table."""
         heads: dict[int, int] = {}
         if any(is_row for _, _, is_row in self.lines):
             for number, block in enumerate(self.blocks):
@@ -314,7 +314,7 @@ def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
 
 @lru_cache(maxsize=2**8)
 def shown(response: str) -> Shown:
-    """Return the displayed text of a response, in linear time; cached for repeated reading."""
+    """Return the displayed text of a response, in linear time. The result is cached."""
     if response.isascii() and not PATTERNS["needs to be stripped"].search(response):
         return Shown(response)
     plain = response.translate(_REPLACED)
@@ -373,7 +373,7 @@ def _stripped(text: str) -> Shown:
     position = 0
     for start, (end, instead) in sorted(edits.items()):
         if start < position:
-            # A part that has been removed begins before this one.
+            # A part that has been removed begins before this part.
             if end > position and not instead:
                 position = end
             continue

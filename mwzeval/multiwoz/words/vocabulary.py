@@ -1,9 +1,9 @@
-"""Spellings of the database's values, and words and expressions with which texts are read.
+"""Spellings of the database's values, and the words and expressions that readers of texts use.
 
 `data/words/` has the spellings of values, named lists of words, and two tables of regular
 expressions: `patterns.tsv` for values and claims, `cues.tsv` for the messages of live dialogues. In
-`cues.tsv`, names with the prefix `agent` are for utterances of agents, which users read, and names
-with the prefix `user` for utterances of users, which agents read.
+`cues.tsv`, names with the prefix `agent` are for the utterances of agents, and names with the
+prefix `user` are for the utterances of users.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def keyed_rows(*table: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def _split(text: str) -> list[str]:
-    """Return the entries of a list: phrases contain commas as separators, words do not."""
+    """Return the entries of a list. Phrases are separated by commas, single words by spaces."""
     return text.split(", ") if ", " in text else text.split()
 
 
@@ -68,12 +68,12 @@ LISTS: Mapping[str, list[str]] = {
     key: [entry for text in texts for entry in _split(text)]
     for key, texts in keyed_rows("words", "lists.tsv").items()
 }
-"""Name of a list → its words or phrases, in order."""
+"""The words or phrases of each list, in order."""
 WORDS: Mapping[str, frozenset[str]] = {key: frozenset(words) for key, words in LISTS.items()}
 SPELLINGS: Mapping[str, Mapping[str, list[str]]] = _read_spellings()
-"""Slot → value in the database's spelling → its other spellings."""
+"""The other spellings of values, by slot and value in the database's spelling."""
 PATTERNS = _Patterns()
-"""Name → regular expression. Without `(?i)`, it applies to text in lower case or to capitals."""
+"""Regular expressions by name. Without `(?i)`, they apply to text in lower case or to capitals."""
 
 
 def has(name: str, text: str) -> bool:
@@ -119,8 +119,8 @@ NUMBER_WORDS = {word: str(number) for number, word in enumerate(LISTS["numbers"]
 WORD_SPELLINGS = {
     spelling: word for word, spellings in SPELLINGS["word"].items() for spelling in spellings
 }
-"""Word → the word that replaces it in all contexts."""
+"""The word that replaces a word in all contexts."""
 KINDS = _domains_of_words("kinds")
-"""Word for a kind of venue → its domain."""
+"""The domain of each word for a kind of venue."""
 TAILS = _domains_of_words("last words")
-"""Last words of names that are not in the database → their domain."""
+"""The domain of each last word of names that are not in the database."""
