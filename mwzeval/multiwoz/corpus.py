@@ -27,7 +27,6 @@ from mwzeval.errors import DataError, InputError, UsageError, shorten, unknown
 from mwzeval.files.cache import combined_fingerprint, derive, remembered_checksums
 from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
 from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, read_zip
-from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.annotations import (
     AnnotatedTurn,
     Goal,
@@ -41,6 +40,7 @@ from mwzeval.multiwoz.annotations import (
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.placeholders import normalize_response
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, SERVICES, id_column
+from mwzeval.multiwoz.scoring.bleu import tokenize
 from mwzeval.version import library_version
 
 logger = logging.getLogger("mwzeval")

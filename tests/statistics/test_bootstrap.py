@@ -19,7 +19,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 from scipy import stats
 
-from mwzeval.metrics.bleu import Bleu, tokenize
+from mwzeval.multiwoz.scoring.bleu import Bleu, tokenize
 from mwzeval.pydial.aggregates import Aggregate, interquartile_mean, probability_of_improvement
 from mwzeval.scores.table import Table
 from mwzeval.statistics import bootstrap

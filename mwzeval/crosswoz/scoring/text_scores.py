@@ -39,7 +39,6 @@ from mwzeval.crosswoz.reading import Predicted
 from mwzeval.crosswoz.scoring.scores import TYPE_SCOPES, Sign, TrackScores
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
 from mwzeval.crosswoz.tracks import NLG, RESPONSE, USER_RESPONSE
-from mwzeval.metrics.bleu import FIELDS, MAX_NGRAM_ORDER, ORDERS
 from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import PERCENT, WHOLE
 from mwzeval.statistics.bootstrap import Sums
@@ -50,6 +49,13 @@ NUMBER = re.compile(r"\d+(?:[.:\-]\d+)*")
 SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
 """The field with the texts → the side."""
 BLEU4, MISSING_VALUES, SLOT_ERRORS = "bleu4", "missing_values", "slot_errors"
+MAX_NGRAM_ORDER = 4
+ORDERS = range(1, MAX_NGRAM_ORDER + 1)
+FIELDS = (
+    *("system_length", "reference_length"),
+    *(f"{kind}_{order}" for kind in ("correct", "total") for order in ORDERS),
+)
+"""The columns of BLEU-4: lengths, correct n-grams and all n-grams, by order."""
 
 
 def value_counts(text: str, acts: Acts) -> tuple[int, int]:

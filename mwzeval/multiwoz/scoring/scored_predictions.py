@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import Problem, UsageError
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
-from mwzeval.metrics.bleu import tokenize as segment
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.metrics.types import TypeCounts
 from mwzeval.multiwoz import NAME, SCORING_REVISION
@@ -35,6 +33,8 @@ from mwzeval.multiwoz.grounding.scores import (
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.plausibility import coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, spelling
+from mwzeval.multiwoz.scoring.bleu import SIGNATURE as BLEU_SIGNATURE
+from mwzeval.multiwoz.scoring.bleu import tokenize as segment
 from mwzeval.multiwoz.scoring.explanation import explain
 from mwzeval.multiwoz.scoring.goal_success import GOAL_SUCCESS, goal_row
 from mwzeval.multiwoz.scoring.richness import (

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from mwzeval.metrics.bleu import Bleu
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus import GoldFold, References
 from mwzeval.multiwoz.database import Database, VenueFacts
@@ -32,6 +31,7 @@ from mwzeval.multiwoz.normalization import State, estimate_active_domains, norma
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
 from mwzeval.multiwoz.predictions.census import IDENTIFYING_SLOTS, Census, Wording
 from mwzeval.multiwoz.predictions.reading import FunctionCall, Turn
+from mwzeval.multiwoz.scoring.bleu import Bleu
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,
     DomainGoal,

@@ -67,7 +67,7 @@ def other_predictions(step: int) -> dict[str, Any]:
 def test_whatever_remembers_texts_forgets_them() -> None:
     Evaluator(True, True, True, True, corpus="sample").evaluate(other_predictions(0))
     remembering = caches()
-    assert "mwzeval.metrics.bleu.tokenize" in remembering
+    assert "mwzeval.multiwoz.scoring.bleu.tokenize" in remembering
     for name, function in remembering.items():
         most = function.cache_parameters()["maxsize"]
         assert most is not None, name

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz.scoring.text_scores import closest_length_bleu, segment_statistics
-from mwzeval.metrics.bleu import SIGNATURE, Bleu, tokenize
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.scoring.bleu import SIGNATURE, Bleu, tokenize
 from mwzeval.scores.table import Table
 from tests.multiwoz import specification
 from tests.places import ROOT, sample_predictions
