@@ -287,7 +287,11 @@ def _problem(entry: Any) -> str:
     is_sequence = isinstance(names, Sequence) and not isinstance(names, str)
     if not is_sequence or not names or not all(isinstance(name, str) for name in names):
         return "`names` must be a sequence of strings that is not empty"
-    return "" if info.name == entry.name else f'the benchmark is called "{shorten(str(info.name))}"'
+    return (
+        ""
+        if info.name == entry.name
+        else f'the entry point has another name than its benchmark, "{shorten(str(info.name))}"'
+    )
 
 
 def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:

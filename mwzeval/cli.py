@@ -48,10 +48,13 @@ VERBS = {
     "rows": ("print the counts behind the scores, for each dialogue, example or episode", "score"),
     "runs": ("score several runs of one system: mean ± standard deviation", "compare"),
     "compare": ("compare systems with a baseline: differences, p values, ranks", "compare"),
-    "leaderboard": ("print the published results, with your system among them", "compare"),
-    "power": ("compute from a pilot run how many items and trials a difference needs", "compare"),
+    "leaderboard": ("print the published results, optionally with your system", "compare"),
+    "power": (
+        "compute from a pilot run how many items and trials are needed to detect a difference",
+        "compare",
+    ),
     "live": ("let an agent talk to a simulated user, and score the dialogues", "agents"),
-    "play": ("talk in a dialogue yourself, as the user or the agent", "agents"),
+    "play": ("take part in a dialogue yourself, as the user or the agent", "agents"),
     "validate": ("list the problems of a file, without scoring it", "files"),
 }
 """The commands of every benchmark, with help and group. Each is a module of `mwzeval.commands`
@@ -168,9 +171,9 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
             "--benchmark",
             default=name,
             metavar="NAME",
-            help=f"{names} or a part of one (default: detected from the first file, else "
-            f"{DEFAULT}); each benchmark has its own options: {verb} --benchmark NAME "
-            "--help",
+            help=f"{names}, or a task of a benchmark, such as dstc7-ubuntu-1 (default: detected "
+            f"from the first file, else {DEFAULT}); each benchmark has its own options: {verb} "
+            "--benchmark NAME --help",
         )
         more = {"benchmark": benchmark}
     elif verb not in VERBS_OF_NONE:

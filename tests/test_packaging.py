@@ -222,6 +222,6 @@ def test_public_files_are_counted(tmp_path: Path, run: Run) -> None:
     (tmp_path / "db" / "hotel_db.json").write_text("[]", encoding="utf-8")
     out = run("doctor", "--data", str(tmp_path), "-f", "json").out
     found = {of["corpus"]: of for of in json.loads(out)["corpora"]}
-    assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 not as published"
+    assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 differ from the published files"
     assert found["multiwoz-2.4"]["missing"] == "7"
     assert found["pydial"]["state"] == "0 of 6"

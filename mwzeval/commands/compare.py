@@ -66,16 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     either.add_argument(
         "--table",
         choices=INTERVALS,
-        help="print one table for a paper instead: systems × scores, with the best in bold "
-        "or starred, and a dagger where a score does not differ significantly from it; "
-        "intervals are shown as [low, high], as ± half their width, or not at all",
+        help="print a single table for a paper: one row per system, one column per score. The "
+        "best score of a column is bold or has a star; a dagger marks scores that do not "
+        "differ significantly from the best. Intervals are shown as [low, high], as ± half "
+        "their width, or not at all",
     )
     parser.add_argument(
         "--alpha",
         type=level,
         default=0.05,
         metavar="P",
-        help="significance level of corrected p values; intervals have a confidence of 1 - P "
+        help="significance level of corrected p values; the confidence level of intervals is 1 - P "
         "(default: %(default)s)",
     )
     add_resampling(parser)

@@ -26,8 +26,8 @@ ACTIONS = {
     "verify": "read all files and compare their checksums with the published ones",
 }
 FOREIGN = (
-    "Scores that are computed with other files are not scores on the published data; the "
-    "checksum in their signature shows this."
+    "Scores computed with files that differ are not comparable with scores on the published data; "
+    "the checksum in the signature distinguishes them."
 )
 
 

@@ -113,7 +113,7 @@ def _files(data: str | None) -> Iterator[dict[str, str]]:
             of_corpus = [state for state in states if corpus in state.corpora]
             missing = sum(state.state == "missing" for state in of_corpus)
             foreign = sum(state.is_foreign for state in of_corpus)
-            differ = f", {foreign} not as published" if foreign else ""
+            differ = f", {foreign} differ from the published files" if foreign else ""
             yield {
                 "corpus": corpus,
                 "benchmark": shelf.title,

@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--fail-below",
         type=InputFile,
         metavar="BASELINE.json",
-        help="exit with 1 if a score is significantly worse than the score of this file "
-        "(paired tests, 5 %% level after Holm's correction)",
+        help="exit with 1 if a score is significantly worse than the same score of this file "
+        "(paired tests at the 5 %% level after Holm's correction)",
     )
     add_outcome(parser, benchmark)
 

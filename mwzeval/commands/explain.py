@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--against",
         type=InputFile,
         metavar="OTHER",
-        help=f"another system's file: list the {units} in which INPUT failed and OTHER "
-        "passed, by outcome, with both answers and the worst of INPUT first (default: "
-        f"--worst {AGAINST})",
+        help=f"another system's file: list the {units} in which INPUT failed and OTHER passed, "
+        f"grouped by outcome, with the answers of both systems. The worst {units} of INPUT "
+        f"come first; --worst N lists N of them (default: {AGAINST})",
     )
     parser.add_argument(
         "--worst",
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--reason",
         metavar="CODE",
-        help=f"list the {units} with this failure reason; a kind includes all its details "
-        "(wrong-constraint includes wrong-constraint:area)",
+        help=f"list the {units} with this failure reason; a code without details includes all "
+        "details (wrong-constraint includes wrong-constraint:area)",
     )
     add_format(parser, ("text", "json"))
     benchmark.add_arguments(parser, "explain")
@@ -139,8 +139,8 @@ def _reasons(
     units, as_json = words.units, arguments.format == "json"
     if not any(status for explanation in explanations for status in explanation.outcomes.values()):
         raise UsageError(
-            f"{arguments.input or arguments.file} only has scores that no {units} pass or fail: "
-            "there is nothing to explain"
+            f"{arguments.input or arguments.file} only has scores without a pass or fail outcome, "
+            "so there are no failures to explain"
         )
     failed = [explanation for explanation in explanations if explanation.reasons]
     chosen = explaining.with_reason(arguments.reason, failed, kinds)

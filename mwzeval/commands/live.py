@@ -34,14 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         type=int,
         default=1,
         metavar="K",
-        help="number of dialogues about each goal (default: 1)",
+        help="number of dialogues for each goal (default: 1)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of all that is random (default: %(default)s)",
+        help="random seed (default: %(default)s)",
     )
     add_pool_options(parser)
     parser.add_argument(
@@ -57,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "-q",
         "--quiet",
         action="store_true",
-        help="print no progress bar; print how the dialogues ended only if something went wrong",
+        help="do not print the progress bar; print a summary of how the dialogues ended only if "
+        "something went wrong",
     )
 
 

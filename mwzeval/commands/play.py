@@ -33,15 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--agent",
         default="rule",
         metavar="NAME",
-        help="agent that you talk to as the user, with the same choices as in `mwzeval live` "
+        help="agent to talk to if you are the user; the choices are those of `mwzeval live` "
         "(default: %(default)s)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         metavar="N",
-        help="seed for the choice of the goal and all else that is random (default: a new "
-        "one each time)",
+        help="random seed, which also determines the goal (default: a new seed each time)",
     )
     parser.add_argument(
         "-o",
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         with TrajectoryLog(output, header, [item for item, _ in setting.items]) as log:
             left = [item for item in setting.items if item[0] not in log.ends]
             if not left:
-                raise UsageError(f"{output} already has a dialogue about every goal")
+                raise UsageError(f"{output} already has a dialogue for every goal")
             item, goal = random.Random(seed).choice(left)
             planned, record = Planned(item, goal, seed=seed), Record()
             setting.begin()

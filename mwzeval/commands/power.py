@@ -64,15 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--goals",
         type=_numbers,
         metavar="N,…",
-        help="numbers of items to compare; the largest is the most that you can use "
-        f"(default: {','.join(map(str, GOALS))} and the number in the pilot, up to all "
-        "items of the corpus)",
+        help="numbers of items to compute the power for, of which the largest is taken as the "
+        f"number of available items (default: {','.join(map(str, GOALS))} and the number in the "
+        "pilot, up to all items of the corpus)",
     )
     parser.add_argument(
         "--trials",
         type=_numbers,
         metavar="N,…",
-        help="numbers of trials of each item to compare (default: "
+        help="numbers of trials per item to compute the power for (default: "
         f"{','.join(map(str, TRIALS))}; 1 if the pilot has no second trials)",
     )
     benchmark.add_arguments(parser, "power")

@@ -27,8 +27,9 @@ ENDINGS = (".csv", ".tsv", ".eval")
 
 COLUMNS = {
     "item": "the name of an item",
-    "cluster": "the cluster of an item, such as its text (items of a cluster are dependent)",
-    "trial": "the number of the attempt at an item",
+    "cluster": "the cluster of an item, such as the text that it is about (items in the same "
+    "cluster are not independent)",
+    "trial": "the number of the trial of an item",
 }
 
 

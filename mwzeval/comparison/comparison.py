@@ -414,7 +414,7 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 def about_few(comparison: Comparison) -> str:
     """Return the meaning of the mark for few runs or seeds; empty if the mark is not used."""
     what = "runs" if comparison.several_runs else "seeds"
-    about = f"fewer than {FEWEST_RUNS} {what} are too few for an interval"
+    about = f"too few {what} for an interval (at least {FEWEST_RUNS} are needed)"
     return about if any(entry.has_few_runs for _, entry in comparison.entries) else ""
 
 
@@ -431,12 +431,12 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     runs = {name: len(of_system) for name, of_system in comparison.runs.items()}
     differing = {entry.system for _, entry in comparison.entries if len(set(entry.runs)) > 1}
     if copies := [name for name, number in runs.items() if number > 1 and name not in differing]:
-        yield f"{', '.join(copies)}: all runs have the same scores; they may be copies of one run"
+        yield f"{', '.join(copies)}: all runs have the same scores and may be copies of one run"
     single = [name for name, number in runs.items() if number == 1]
     if comparison.several_runs and single:
         yield (
-            f"{', '.join(single)}: intervals and p values describe this single run; they are too "
-            "small for a claim about the method"
+            f"{', '.join(single)}: with a single run, intervals and p values leave out the "
+            "variance between runs, so they do not support a claim about the method"
         )
 
 
@@ -522,7 +522,7 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
     if methods:
         others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"
         yield (
-            f"interval: for the difference, if other {others} like these were drawn "
+            f"interval: confidence interval of the difference, over random samples of {others} "
             f"({', '.join(methods)})"
         )
     if tests - {MCNEMAR} or methods:
@@ -540,7 +540,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if comparison.several_runs:
         yield "mean, sd: mean and standard deviation over the runs"
     if any(measure.test is not None for measure in comparison.measures):
-        means = "; several runs are compared by their mean" if comparison.several_runs else ""
+        means = (
+            "; systems with several runs are compared by the mean over their runs"
+            if comparison.several_runs
+            else ""
+        )
         yield (
             f"win/tie/loss: {comparison.drawn}s on which the system is better than, the same as, "
             f"or worse than the baseline{means}"
@@ -549,7 +553,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         corrected = " (all pairs of a table, Holm's correction)" * (comparison.pairs > 1)
         yield f"rank: 1 + the number of systems that are significantly better{corrected}"
     if any(entry.cases != measure.n for measure, entry in comparison.entries):
-        yield "of: the number of cases that count for a system's score"
+        yield "of: the number of cases from which the system's score is computed"
     amounts = comparison.amounts
     if any(of_system != amounts[comparison.baseline] for of_system in amounts.values()):
         for system, of_system in amounts.items():
@@ -682,8 +686,9 @@ def _caption(
     if tests:
         named = "; ".join(f"{test} ({', '.join(labels)})" for test, labels in tests.items())
         yield (
-            f"{ALIKE}: not significantly different from the best of its column: {named}; p > "
-            f"{comparison.level:g} after Holm's correction over all pairs of comparable systems."
+            f"{ALIKE}: not significantly different from the best score of the column: p > "
+            f"{comparison.level:g} after Holm's correction over all pairs of comparable systems. "
+            f"Tests: {named}."
         )
     own = [e.interval for m in measures for e in m.systems if e.interval and not e.has_few_runs]
     methods = dict.fromkeys(METHODS[interval.method].format(unit=unit) for interval in own)
@@ -691,7 +696,7 @@ def _caption(
         shown = "Brackets:" if intervals == ENDS else "±: half the width of"
         others = f"{unit}s and runs" if comparison.several_runs else f"{unit}s"
         level = f"{100 * comparison.confidence:g} % intervals"
-        yield f"{shown} {level}, if other {others} like these were drawn ({', '.join(methods)})."
+        yield f"{shown} {level} over random samples of {others} ({', '.join(methods)})."
     if few := about_few(comparison):
         yield f"{FEW}: {few}."
     yield from _apart(measures)

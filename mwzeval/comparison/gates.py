@@ -100,7 +100,7 @@ def worse_than(system: ScoredTable, baseline: ScoredTable, resampling: Resamplin
         )
     if not ours.measures:
         raise UsageError(
-            "--fail-below: none of the selected scores is better when higher, so there is "
+            "--fail-below: for none of the selected scores is a higher value better, so there is "
             "nothing to compare; select metrics other than richness"
         )
     systems = {BASELINE: theirs, INPUT: ours}

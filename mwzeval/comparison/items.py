@@ -173,18 +173,18 @@ def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScor
     if not common:
         found = ", ".join(f"{_quoted(next(iter(file.items())))} in {file.name}" for file in read)
         raise UsageError(
-            f"no item is in all files: there is {found}; check that the files are of one "
+            f"no item is in all files (there is {found}): check that the files are from the same "
             "benchmark, and that --item-column names the right column"
         )
     if not set.intersection(*(set(file.values) for file in read)):
         found = ", ".join(f"{_listed(list(file.labels))} in {file.name}" for file in read)
         raise UsageError(
-            f"no score is in all files: there is {found}; give the columns the same name, or "
-            "choose with --score"
+            f"no score is in all files (there is {found}): give the columns the same name, or "
+            "select columns with --score"
         )
     lower = _lower(read, columns.lower)
     if clusters and (lacking := common - clusters.keys()):
-        raise UsageError(f"no file has a cluster for item {_quoted(min(lacking))}")
+        raise UsageError(f"no file states the cluster of item {_quoted(min(lacking))}")
     outcomes = {}
     for score in dict.fromkeys(score for file in read for score in file.values):
         having = [file for file in read if score in file.values]
@@ -217,7 +217,7 @@ def _columns(
         if name is None:
             found = [of_format] if of_format else usual(what)
             if len(found) > 1 and found[0].lower() != what:
-                missing(f"{_listed(found)} may be the {what}: choose with --{what}-column")
+                missing(f"{_listed(found)} may be the {what}: select a column with --{what}-column")
             return found[0] if found else None
         if _named(name, names) is None:
             missing(f"--{what}-column: no column {_quoted(name)} for the {what}", name)
@@ -225,7 +225,9 @@ def _columns(
 
     item = column("item", chosen.item, known.item)
     if chosen.item is None and item is None:
-        missing('no column is the item: call it "item", or name it with --item-column')
+        missing(
+            'no column contains the items: rename it to "item", or select it with --item-column'
+        )
     cluster = column("cluster", chosen.cluster)
     trial = column("trial", chosen.trial, known.trial)
     if chosen.trial is None and all(row.get(trial or "") in (None, "") for _, row in rows):
@@ -240,7 +242,7 @@ def _columns(
             missing(f"--score: no column {_quoted(name)}", name)
         scores = tuple(dict.fromkeys(filter(None, found.values())))
     elif not scores:
-        missing('no column is the score: call it "score", or name it with --score')
+        missing('no column contains the scores: rename it to "score", or select it with --score')
     findings.check()
     assert item is not None
     return item, Columns(item, scores, cluster, trial, metric)
@@ -356,7 +358,7 @@ def _number_in(row: Mapping[str, Any], column: str) -> float | None:
     if abs(number) > LARGEST:
         found = _quoted(str(row[column]))
         raise ValueError(
-            f"{shorten(column)} is {found}, which is not a number such as 0.5, at most {LARGEST:g}"
+            f"{shorten(column)} must be a number up to {LARGEST:g}, such as 0.5, not {found}"
         )
     return None if math.isnan(number) else number
 
@@ -430,8 +432,8 @@ def _check_values(files: Sequence[_File], score: str) -> None:
         warn = partial(file.findings.warning, "values")
         if shares and max(kind) > 1:
             warn(
-                f"{score} is up to {max(kind):g}, but at most 1 in {shares[0]}: do the units "
-                "differ?"
+                f"{score} has values up to {max(kind):g}, but in {shares[0]} no value is above 1: "
+                "do the units differ?"
             )
         elif outcomes and not kind <= {0, 1}:
             warn(
@@ -637,7 +639,7 @@ SUMMARIES = "summaries.json"
 REMOVED = "Key removed from summary (> 1k)"
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}
 CUT = (
-    "is cut off in the summaries of the archive: name a shorter column, or write the log as "
+    "is cut off in the summaries of the archive: select a shorter column, or convert the log to "
     "JSON (inspect log convert --to json)"
 )
 """Replaces metadata that the summaries of an archive cut after about a thousand characters, because

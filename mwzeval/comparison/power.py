@@ -44,8 +44,8 @@ TRIALS = (1, 2, 4, 8)
 PAIRED, INDEPENDENT, ALIKE = "paired", "independent", "alike"
 ASSUMPTIONS = {
     PAIRED: "paired: assuming that the systems agree as often as the two pilot runs do",
-    INDEPENDENT: "independent: assuming that they fail on unrelated items (worst case)",
-    ALIKE: "alike: assuming that they fail on the same items (best case)",
+    INDEPENDENT: "independent: assuming that the systems fail on unrelated items (worst case)",
+    ALIKE: "alike: assuming that the systems fail on the same items (best case)",
 }
 CLUSTERED = (
     "clusters: assuming clusters as large as the pilot's; adding clusters helps more than "
@@ -350,8 +350,8 @@ def power_document(
         than = ", more than the corpus has" if needed > (in_corpus or needed) else ""
         what = "with 1 trial" if spread.within is None else "with any number of trials"
         return (
-            f"{needed:,} items are needed{than}: {most:,} detect no difference below "
-            f"{detects(spread, most, math.inf)} {what}"
+            f"{needed:,} items are needed{than}: with {most:,} items, no difference below "
+            f"{detects(spread, most, math.inf)} is detected {what}"
         )
 
     header = ["items × trials", "in all", *spreads]
@@ -433,7 +433,9 @@ def _about_pilots(
         spread, items = pilot.spread, plural(len(pilot.scores), "item")
         about = f"{pilot.label} of {name}: {pilot.value:.{decimals}f}"
         if spread.within is None:
-            yield f"{about} over {items}, 1 trial each: it does not show the effect of more trials"
+            yield (
+                f"{about} over {items}, 1 trial each, which does not show the effect of more trials"
+            )
             continue
         between = spread.between + (spread.shared / clustering.size if clustering else 0)
         whole = between + spread.within
@@ -445,7 +447,7 @@ def _about_pilots(
     if clustering:
         clusters = plural(clustering.number, "cluster")
         yield (
-            f"{clusters}: differences on items of a cluster have a correlation of "
+            f"{clusters}: differences on items of the same cluster have a correlation of "
             f"{clustering.correlation:.2f}; a cluster has {clustering.size:.1f} items on "
             f"average, so {clustering.design_effect:.1f} times as many items are needed as with "
             "independent items (design effect)"

@@ -131,11 +131,12 @@ def runs_document(
     counted, coverage = next(iter(meta["coverage"].items()))
     size = f"{len(runs)} runs × {coverage['scored']} {counted}"
     notes = (
-        f"run, {words.units}, rest: shares of the variance of one run's score. run: some seeds "
-        f"are better on all {words.units}; {words.units}: some are easier for all seeds; rest: "
-        f"seeds do well on different {words.units}",
-        f"standard error: of the mean, for other seeds and other {words.units}; now, with twice "
-        f"as many runs, and with twice as many {words.units}",
+        f"run, {words.units}, rest: percentages of the variance of one run's score that are due "
+        f"to differences between runs (some seeds are better on all {words.units}), to "
+        f"differences between {words.units} (some are easier for all seeds), and to the rest "
+        f"(different seeds do well on different {words.units})",
+        f"standard error: standard error of the mean over random seeds and {words.units}: now, "
+        f"with twice as many runs, and with twice as many {words.units}",
     )
     components = [score for score in scores if score.scope == WHOLE and score.shares]
     sheets = [*_spread(scores)]

@@ -218,8 +218,8 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
         known = scored.about.keys() & other.about.keys()
         if count := sum(scored.about[name] != other.about[name] for name in known):
             message = (
-                f"has goals that differ from {first} in {count} {unit}s of the same name; all "
-                "runs need the same goals"
+                f"has other goals than {first} for {count} {unit}s with the same name; all runs "
+                "need the same goals"
             )
             problems.append(Problem("different-goals", message, file=file))
     if problems:
@@ -409,7 +409,9 @@ def _compare_group(
         and all(np.isfinite(run[measure.key][0]) for of_runs in found.values() for run in of_runs)
     ]
     if clusters is not None and any(measure.of_types for measure in defined):
-        raise ValueError("scores of types, such as distinct words, cannot be summed by cluster")
+        raise ValueError(
+            "counts of distinct types, such as distinct words, cannot be summed over clusters"
+        )
     tables = [run.table for of_system in aligned_runs.values() for run in of_system]
     measures = tuple(_as_tested(m, firsts.values(), tables, clusters) for m in defined)
 

@@ -73,10 +73,13 @@ BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 RESPOND, BOOKINGS = "respond", "bookings"
 AN_AGENT = (
     "an agent must be a function respond(messages) or respond(messages, tools), or a class "
-    "whose objects can be called like this or have respond(utterance); --serve-tools adds the "
-    "argument tools_url"
+    "whose objects are called with these arguments or have a method respond(utterance); with "
+    "--serve-tools there is an additional argument, tools_url"
 )
-A_USER = "a user must be a class whose objects have begin(), answer(turn) and is_done"
+A_USER = (
+    "a user must be a class whose objects have the methods begin() and answer(turn) and the "
+    "attribute is_done"
+)
 
 
 class NotAUserError(ConversationError):

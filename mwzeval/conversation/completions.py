@@ -173,7 +173,7 @@ class Endpoint:
                 has_password,
                 "the base URL contains a password: set the key in the environment instead",
             ),
-            (taken, f"{''.join(taken[:1])} cannot be set: it follows from the conversation"),
+            (taken, f"{''.join(taken[:1])} cannot be set, because the conversation determines it"),
             (
                 not (key.isascii() and key.isprintable()),
                 "the key in the environment contains invalid characters",
@@ -396,7 +396,7 @@ class Client:
             if seconds <= 0:
                 if retry:
                     break
-                raise LimitError("no time is left for the dialogue")
+                raise LimitError("the time limit of the dialogue is used up")
             answer = None
             try:
                 answer = self._connections.post(body, self._headers, seconds)
@@ -418,7 +418,7 @@ class Client:
             if self.clock.now() + wait >= deadline:
                 # The server used all of the time, so the agent cannot be judged.
                 raise InfrastructureError(
-                    f"{server} {problem}, and no time is left for the dialogue"
+                    f"{server} {problem}, and the time limit of the dialogue is used up"
                 )
             if self.clock.wait(wait):
                 raise InfrastructureError("the run has ended")

@@ -268,8 +268,8 @@ class ToolSession:
                 own = waiting.pop(message["tool_call_id"], None)
                 if own is not None and own.name in self._executed:
                     raise AnswerError(
-                        f"the answer repeats a call of {shorten(own.name)} and its result, which "
-                        "the server has already recorded: leave out calls to the server"
+                        f"the answer contains a call of {shorten(own.name)} that the server has "
+                        "already recorded: leave out calls to the server and their results"
                     )
         last = messages[-1]
         if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
@@ -454,7 +454,9 @@ class Episode:
         Raises `UsageError` if the dialogue is not over.
         """
         if self.ending is None:
-            raise UsageError("the dialogue is not over: answer until it is over, or stop it")
+            raise UsageError(
+                "the dialogue has not ended: call answer until it has ended, or stop the dialogue"
+            )
         return self._record.trajectory(self.planned, self.ending)
 
     def _check_begun(self) -> None:

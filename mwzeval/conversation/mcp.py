@@ -119,7 +119,7 @@ class CallLog:
 
     def _append(self, line: bytes) -> None:
         if self._stream.write(line) != len(line):
-            raise OSError("the line was only partly written: check whether the disk is full")
+            raise OSError("a line was written only in part: check whether the disk is full")
 
 
 class Sessions:

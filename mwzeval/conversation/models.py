@@ -183,12 +183,13 @@ def add_request_options(parser: _ActionsContainer) -> None:
     """Add the options for requests, which are the same for all models."""
     add = parser.add_argument
     cache = (
-        "folder that stores the answers of models; an identical request of the same trial "
-        "is not repeated"
+        "cache folder for the answers of models: an identical request of the same trial is "
+        "answered from it"
     )
-    seed = "send a seed with each request, derived from the seed of the dialogue"
+    seed = "send a seed with each request; it is derived from the seed of the dialogue"
     seconds = (
-        "time limit of a request, in seconds; it is repeated after that (default: %(default)g)"
+        "time limit of a request, in seconds; after that, the request is repeated (default: "
+        "%(default)g)"
     )
     add("--cache", metavar="FOLDER", help=cache)
     add("--send-seed", action="store_true", help=seed)
@@ -282,7 +283,7 @@ class ModelUser:
         """Return the user's first message. Raises `NotAUserError` if it is empty."""
         message = self._turn()
         if message is None:
-            raise NotAUserError(f"the user only says {self._token}")
+            raise NotAUserError(f"the user's message only contains {self._token}")
         return message
 
     def answer(self, heard: AgentTurn, /) -> Message | None:
@@ -323,7 +324,9 @@ class ModelUser:
         (message,) = answer_messages(completion.message, 0)
         if "tool_calls" in message:
             called = message["tool_calls"][0]["function"]["name"]
-            raise NotAUserError(f"the user calls a function ({called}), but has no functions")
+            raise NotAUserError(
+                f"the user called a function ({called}), but users have no functions"
+            )
         written = written_turn(message["content"])
         if not (written.text or written.token):
             why = "its message is empty"

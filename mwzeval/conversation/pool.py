@@ -120,19 +120,20 @@ def add_pool_options(parser: _ActionsContainer) -> None:
         "--concurrency",
         type=int,
         metavar="N",
-        help="number of dialogues that run at the same time, in threads of all processes; "
-        "does not change results (default: 4 with a model behind an endpoint, else 1)",
+        help="number of dialogues that run at the same time, in all processes together; does "
+        "not change results (default: 4 with a model behind an endpoint, else 1)",
     )
     for option, seconds, what in (
         (
             "--turn-seconds",
             TURN_SECONDS,
-            "time limit for a turn of your own agent or user, in seconds; it fails after that",
+            "time limit for a turn of your own agent or user, in seconds; after that, the turn "
+            "fails",
         ),
         (
             "--dialogue-seconds",
             DIALOGUE_SECONDS,
-            "time limit of a dialogue, in seconds; it ends after that",
+            "time limit of a dialogue, in seconds; after that, the dialogue ends",
         ),
     ):
         parser.add_argument(

@@ -293,7 +293,7 @@ def check_live(text: str, findings: Findings) -> LiveFile:
     if not dialogues and not findings.errors:
         findings.error("empty", "the file has no dialogue")
     for name in without_end:
-        message = f'"{END}" is missing; it is assumed that the user ended the dialogue'
+        message = f'"{END}" is missing, so it is assumed that the user ended the dialogue'
         findings.warning("no-end", message, dialogue=name)
     return LiveFile(first, dialogues)
 
@@ -314,7 +314,11 @@ def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Traject
         return None
     named = item_and_trial(name)[1]
     if named not in (None, dialogue.trial):
-        error("shape", f"trial is {dialogue.trial}, but the name says {named}", "trial")
+        error(
+            "shape",
+            f"the trial is {dialogue.trial}, but according to the name it is {named}",
+            "trial",
+        )
     dialogue = replace(dialogue, is_numbered=named is not None or dialogue.trial > 1)
     name = dialogue.name
     if not dialogue.messages and not dialogue.acts and dialogue.end in (USER_STOP, LIMIT):
@@ -610,8 +614,8 @@ class TrajectoryLog:
             if is_dialogue(raw) and (dialogue := trajectory_of(raw)).name in self._order:
                 return dialogue
         raise UsageError(
-            f"{self._name}: line {number} is not a dialogue of this run: remove the line to "
-            "repeat its dialogue, or name another file"
+            f"{self._name}: line {number} is not a dialogue of this run: remove the line to run "
+            "its dialogue again, or name another file"
         )
 
     @property

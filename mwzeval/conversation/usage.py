@@ -283,7 +283,7 @@ class Accounts:
         """Return the accounts of dialogues; a missing price is reported once per side."""
         used = usages_of(dialogues)
         if prices is not None and not used:
-            message = "no message reports token usage, so prices cannot be applied"
+            message = "no message reports its number of tokens, so costs cannot be computed"
             findings.warning("no-usage", message)
         sides = tuple(
             Account(side, usages, *_model(side, header, prices, findings))

@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     corpus.add_argument(
         "--fold",
         choices=FOLDS,
-        help="default: as stated in the file, else the fold that contains its dialogues",
+        help="default: the fold that the file states, else the fold that contains its dialogues",
     )
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument(
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     scoring.add_argument(
         "--allow-partial",
         action="store_true",
-        help="accept files in which dialogues of the fold or simulation are missing",
+        help="also score files in which dialogues of the fold or simulation are missing",
     )
     scoring.add_argument(
         "--lenient",

@@ -74,7 +74,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.strict and self.lenient:
-            raise UsageError("lenient scoring and strict checking exclude each other: choose one")
+            raise UsageError("lenient scoring and strict checking cannot be combined: choose one")
         for name in self.tracks:
             if name not in TRACKS:
                 raise UsageError(unknown("track", name, TRACKS))
@@ -181,7 +181,10 @@ def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
             findings.error(f"other-{what}", message, key=META)
     seen = header.more.get(LEARNED_FROM)
     if isinstance(seen, list) and fold.name in seen:
-        message = f"the system was trained on the {fold.name} fold: its scores are too high"
+        message = (
+            f"the system was trained on the {fold.name} fold, so its scores on this fold are too "
+            "high"
+        )
         findings.warning("seen-in-training", message, key=META)
 
 
@@ -392,7 +395,9 @@ def _note_spelling(
         for key, side, is_right in fields:
             acts, gold = getattr(predicted, key) or (), getattr(exchange, side).acts
             if count := _respelled(acts, gold):
-                verdict = "they count as right" if is_right else "they count as wrong here"
+                verdict = (
+                    "these acts count as right" if is_right else "these acts count as wrong here"
+                )
                 message = f"some acts differ from the gold acts only in {HALF_AND_FULL}: {verdict}"
                 place = Place(findings, name, turn, key)
                 place.warning("other-spelling", message, count=count)

@@ -1,7 +1,7 @@
 """CrossWOZ: statistics, simulation, rule systems and trained models.
 
 statistics      print a fold and its database next to tables 1, 3, 6 and 7 of the paper
-simulate        simulate dialogues of a user and a system, and count how many finish
+simulate        simulate dialogues between a user and a system, and count how many finish
 policy          train the paper's policy, or write its predictions on a fold
 nlu             train a tagger or fine-tune a BERT, or write predictions on a fold
 nlg             train SC-LSTM, or generate sentences for the acts of a fold
@@ -96,15 +96,15 @@ def _add_simulate(parser: ArgumentParser) -> None:
         "--time-limit",
         type=float,
         metavar="SECONDS",
-        help="time limit of a call of the system or user, in seconds; the dialogue ends "
-        "after that (default: none)",
+        help="time limit of a call of the system or user, in seconds; after that, the dialogue "
+        "ends (default: none)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of all that is random (default: %(default)s)",
+        help="random seed (default: %(default)s)",
     )
     parser.add_argument(
         "--processes",
@@ -117,7 +117,7 @@ def _add_simulate(parser: ArgumentParser) -> None:
         "-o", "--output", metavar="FILE.jsonl", help="output file for the dialogues"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="resume an output of the same command"
+        "--resume", action="store_true", help="resume an interrupted run of the same command"
     )
     add_conversation(parser)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
@@ -180,7 +180,11 @@ def _mine(arguments: Namespace) -> None:
 
 ACTIONS: Mapping[str, Action] = {
     "statistics": ("print statistics of a fold and its database", _add_statistics, _statistics),
-    "simulate": ("simulate dialogues of a user and a system", _add_simulate, _simulate),
-    "baseline": ("write predictions of a rule system or of gold", _add_baseline, _baseline),
+    "simulate": ("simulate dialogues between a user and a system", _add_simulate, _simulate),
+    "baseline": (
+        "write the predictions of a rule system, or the gold data as predictions",
+        _add_baseline,
+        _baseline,
+    ),
     "mine-templates": ("extract template files from a corpus", _add_mine, _mine),
 }

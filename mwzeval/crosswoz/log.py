@@ -34,7 +34,7 @@ GOAL, FINAL_GOAL, GOAL_TYPE, SILENT = "goal", "final_goal", "goal_type", "silent
 HAS_FINISHED, N_TURNS = "finished", "n_turns"
 PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
-OF_NO_SCORE = "acts do not count in scores of a simulation, but were used in its dialogues"
+OF_NO_SCORE = "these acts were used in the simulated dialogues, but do not count in scores"
 NATURAL_MIX = 1000
 """The maximum number of dialogues in the natural mix, which are the first dialogues of a log."""
 
@@ -214,7 +214,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
     if named != kind:
         known = f"{did_you_mean(named, GOAL_TYPES)} (known: {', '.join(GOAL_TYPES)})"
         message = (
-            f'it says "{shorten(named)}", but the goal is of type {kind}'
+            f'the type is "{shorten(named)}", but the goal has type {kind}'
             if named in GOAL_TYPES
             else f'unknown goal type "{shorten(named)}"{known}'
         )

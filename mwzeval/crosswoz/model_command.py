@@ -39,7 +39,7 @@ TRAINED = {
     "hidden": "width of the hidden layers",
     "learning_rate": "learning rate of Adam",
     "batch_size": "batch size",
-    "seed": "seed of the initial weights, the order and dropout",
+    "seed": "random seed of the initial weights, the order of examples and dropout",
     "threads": "number of CPU threads; a different number may change the last digits",
 }
 """The settings of every training and their descriptions."""
@@ -102,7 +102,7 @@ class Training(NamedTuple):
                 "--hold-out",
                 type=int,
                 metavar="N",
-                help="choose the epoch on the last N dialogues of the fold instead of on val",
+                help="select the best epoch on the last N dialogues of the fold, instead of on val",
             )
         for name, meaning in TRAINED.items():
             default = getattr(self.settings, name)
@@ -196,21 +196,21 @@ TRAININGS = {
                 "type": InputFile,
                 "metavar": "FOLDER",
                 "help": "fine-tune the BERT in this folder (config.json, vocab.txt, "
-                "model.safetensors) instead of training a tagger of characters; then the defaults "
-                f"are {BERT_SETTINGS.epochs} epochs of {BERT_SETTINGS.batch_size} examples a step, "
-                f"and a learning rate of {BERT_SETTINGS.learning_rate:g}",
+                "model.safetensors) instead of training a tagger of characters; the defaults "
+                f"are then {BERT_SETTINGS.epochs} epochs of {BERT_SETTINGS.batch_size} examples "
+                f"per step, and a learning rate of {BERT_SETTINGS.learning_rate:g}",
             },
             "--no-context": {
                 "action": "store_false",
                 "dest": "context",
-                "help": "use only the utterance, without the previous ones",
+                "help": "use only the current utterance, without the previous utterances",
             },
         },
     ),
     "nlg train": Training(
         "generators",
         SclstmSettings(),
-        "side    epoch  training  validation (nats a token)",
+        "side    epoch  training  validation (nats per token)",
         "{:6}  {point.epoch:5}  {point.loss:8.4f}  {validation_loss:8.4f}",
         _train_nlg,
     ),
@@ -241,8 +241,8 @@ def _add_policy_predict(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--paper-compatible",
         action="store_true",
-        help="reproduce the error of the paper: every turn from the third on is treated as "
-        "the last one",
+        help="reproduce an error of the paper's code: every turn from the third on is treated "
+        "as the last turn",
     )
 
 

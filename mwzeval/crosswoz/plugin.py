@@ -92,8 +92,8 @@ class CrossWoz(Benchmark):
 
         if arguments.verb == "play":
             raise UsageError(
-                "`play` does not support CrossWOZ, whose users and systems talk in acts or in "
-                "Chinese"
+                "`play` does not support CrossWOZ, because its users and systems exchange "
+                "dialogue acts or Chinese text"
             )
         return live_setting(arguments)
 

@@ -440,7 +440,7 @@ class Summary:
         if wrong := [f"{what}: {n}" for what, n in self.outcomes.items() if what != FINISHED and n]:
             lines.append(f"not finished: {', '.join(wrong)}")
         if self.silent:
-            lines.append(f"the system was silent in at least one turn of {self.silent} dialogues")
+            lines.append(f"in {self.silent} dialogues, the system was silent in at least one turn")
         lines += _most(
             [f"{count} × {problem}" for problem, count in self.problems.items()],
             "problems (see the log)",

@@ -180,7 +180,11 @@ def add_templates(parser: ArgumentParser, where: str) -> None:
         help=f"{where}: folder or zip archive of template files in the public format "
         "(default: built-in templates)",
     )
-    parser.add_argument("--template-mode", choices=MODES, help="which templates are used")
+    parser.add_argument(
+        "--template-mode",
+        choices=MODES,
+        help="templates to use: automatic, manual or both",
+    )
 
 
 def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]]:

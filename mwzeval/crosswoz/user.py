@@ -219,7 +219,9 @@ class RuleSimulator:
 def _referred_subgoal(line: SemanticTuple) -> int:
     match = re.search(r"id=([0-9]{1,9})", str(line.value))
     if match is None:
-        raise ValueError(f"{line.slot} of sub-goal {line.subgoal} refers to no sub-goal")
+        raise ValueError(
+            f"{line.slot} of sub-goal {line.subgoal} refers to a sub-goal that does not exist"
+        )
     return int(match[1])
 
 

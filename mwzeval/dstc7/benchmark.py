@@ -60,27 +60,28 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--metric",
         choices=METRICS,
         default=METRICS[0],
-        help="ranking: the official scores (default); fscore: F over the choices that cover "
-        "most of the probability, from the task description",
+        help="ranking: the official scores (default); fscore: the F-score of the task "
+        "description, over the most probable choices that together reach the probability "
+        "--coverage",
     )
     scoring.add_argument(
         "--coverage",
         type=float,
         default=COVERAGE,
         metavar="P",
-        help="the probability that --metric fscore covers (default: %(default)s)",
+        help="total probability of the choices that --metric fscore selects (default: %(default)s)",
     )
     scoring.add_argument(
         "--order",
         choices=ORDERS,
         default=ORDERS[0],
-        help="order of the candidates: as listed, like the official scorer (default), or by "
-        "confidence",
+        help="order of the candidates: the order in the file, as in the official scorer "
+        "(default), or by confidence",
     )
     scoring.add_argument(
         "--compat",
         choices=(COMPATIBLE,),
-        help="reproduce three errors of the organizers' script of 2018",
+        help="reproduce three errors of the organizers' scoring script of 2018",
     )
 
 

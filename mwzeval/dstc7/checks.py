@@ -35,7 +35,10 @@ class DialogueChecks:
         for spoken in example.messages:
             if spoken.speaker not in known:
                 who = " and ".join(sorted(known))
-                message = f'"{shorten(spoken.speaker)}" speaks, but in {track.dataset} it is {who}'
+                message = (
+                    f'the speaker is "{shorten(spoken.speaker)}", but in {track.dataset} it must '
+                    f"be {who}"
+                )
                 self._first.setdefault("messages-so-far", (name, message))
         if example.candidates:
             offered = {NONE, *(candidate.candidate_id for candidate in example.candidates)}
@@ -97,7 +100,7 @@ def check_examples(
             findings.doubt("unknown-example", "not among the targets", example=example)
     for example in targets:
         if example not in submission:
-            message = "not submitted; it counts as not found"
+            message = "the example is not submitted, so its right answer counts as not found"
             findings.doubt("missing-example", message, example=example)
 
 
@@ -160,7 +163,8 @@ def check_ranking(
         if sorted(numbers, reverse=True) != numbers:
             rising = next(i for i in range(1, len(numbers)) if numbers[i] > numbers[i - 1])
             message = (
-                "the order of rankings contradicts their confidences; --order selects which counts"
+                "the order of candidates in rankings contradicts their confidences; --order "
+                "selects which of the two counts"
             )
             warning("not-sorted", message, position=rising + 1)
     elif len(numbers) == len(ids):

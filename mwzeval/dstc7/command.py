@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     predict.add_argument(
         "--choices",
         action="store_true",
-        help="write ten choices with probabilities, for the F-score",
+        help="write the ten best choices with their probabilities, for the F-score",
     )
     predict.add_argument(
         "--seed", type=int, default=0, help="seed of the random baseline (default: %(default)s)"
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--two-encoders",
         action="store_true",
-        help="use one encoder for contexts and another for candidates",
+        help="use different encoders for contexts and for candidates",
     )
     for name in TRAINED:
         kind = float if name == "learning_rate" else int
@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_track(parser: argparse.ArgumentParser) -> None:
-    meaning = "dstc7-ubuntu-1 and so on (default: detected from the name of the output)"
+    meaning = "track, such as dstc7-ubuntu-1 (default: detected from the name of the output)"
     parser.add_argument("--track", metavar="NAME", help=meaning)
 
 
@@ -164,7 +164,8 @@ def _train(arguments: argparse.Namespace) -> None:
     given = {name: value for name, value in chosen.items() if value is not None}
     if arguments.knowledge and arguments.track is None:
         raise UsageError(
-            "--knowledge needs --track: man pages belong to Ubuntu, courses to Advising"
+            "--knowledge needs --track, which states whether the knowledge is man pages "
+            "(Ubuntu) or courses (Advising)"
         )
     track = track_of(arguments.track) if arguments.knowledge else None
     print(" steps  examples    loss  Recall@1  Recall@10     MRR")

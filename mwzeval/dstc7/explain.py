@@ -16,12 +16,12 @@ SHOWN = 10
 """The number of candidates of a ranking that are shown, in addition to correct candidates."""
 
 MEANINGS = {
-    "ranked-below": "The right candidate is not ranked first, or not among the first ten.",
+    "ranked-below": "The right candidate is in the ranking, but not at the top.",
     "not-ranked": "The right candidate is not in the ranking.",
-    "none-first": "NONE is ranked first, but a candidate is right.",
-    "none-below": "NONE is right, but is ranked lower.",
-    "no-none": "NONE is right, but is not ranked.",
-    "not-selected": "The right choice is not among the selected choices of the F-score.",
+    "none-first": "NONE is ranked first, but one of the candidates is right.",
+    "none-below": "No candidate is right, but NONE is not ranked first.",
+    "no-none": "No candidate is right, but NONE is not in the ranking.",
+    "not-selected": "The right candidate is not among the choices that the F-score selects.",
     "empty-ranking": "The ranking is empty.",
     "not-submitted": "The example is not in the submission.",
 }
@@ -90,7 +90,7 @@ def explain(loaded: Loaded, example: str) -> Explanation:
             code = "no-none" if right == NONE else "not-ranked"
             what = "NONE" if right == NONE else "the right answer"
             return code, f"{what} is not among the {len(ids)} ranked candidates"
-        above = f"{rank - 1} above it, first {ids[0]}: {text(ids[0])}"
+        above = f"{rank - 1} ranked above it, first {ids[0]}: {text(ids[0])}"
         if is_fscore:
             return "not-selected", f"{right} is not among the {len(selected)} selected; {above}"
         if ids[0] == NONE:

@@ -111,7 +111,10 @@ def published_document(
     if entry is not None:
         meta = entry.meta
         if meta["options"]["metric"] != "ranking" or meta["options"]["compat"] is not None:
-            raise UsageError("published results are official scores: no F-score, and no compat")
+            raise UsageError(
+                "the published results are official scores, so neither F-scores "
+                "nor scores with --compat can be compared with them"
+            )
         own = row_of(entry, {name: name for name in FIGURES})
         place = meta["corpus"], "dev" if meta["fold"] == "valid" else meta["fold"]
         tables = [

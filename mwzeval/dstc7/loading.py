@@ -161,7 +161,7 @@ def _read_dialogues(
     checks.report(findings)
     for name in submission:
         if name not in dialogues.examples:
-            message = "candidates of submitted examples without a dialogue are not checked"
+            message = "for submitted examples without a dialogue, the candidates are not checked"
             findings.warning("unchecked-example", message, example=name)
     return dialogues
 

@@ -35,7 +35,7 @@ class SentenceSelection(Benchmark):
     )
     verbs: Mapping[str, OwnVerb] = {
         "dstc7": OwnVerb(
-            "baselines and conversions for DSTC7 sentence selection",
+            "baselines and file conversion for DSTC7 sentence selection",
             "mwzeval.dstc7.command",
             "benchmarks",
         ),

@@ -149,7 +149,7 @@ def _write(place: Path, text: str) -> None:
         if _is_private(place.parent):
             write_atomically(place, compressor.compress(text.encode()))
     except (OSError, MwzevalError):
-        _warn(cache_directory(), "cannot be written, so every command reads all data again")
+        _warn(cache_directory(), "cannot be written, so every command has to parse all data again")
 
 
 def _is_private(folder: Path) -> bool:

@@ -297,7 +297,7 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
             raise
         found = checksums_of(received)
         if not file.is_verifiable:
-            about = f"its checksums are not listed; sha256 {found.sha256}"
+            about = f"there are no published checksums for it; its sha256 is {found.sha256}"
             notify(f"{file.local} cannot be verified: {about}")
         if not file.has(found):
             size = received.stat().st_size

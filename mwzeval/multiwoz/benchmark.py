@@ -42,7 +42,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": (),
         "metavar": "VALUE,…",
         "help": "state values that mean \"not filled\", such as none,'not mentioned' ('' is the "
-        "empty value); by default they count as ordinary values",
+        "empty value); by default, every value counts as filled",
     },
     "--corpus": {
         "default": AUTO,
@@ -80,7 +80,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--exclude-user-faults": {
         "action": "store_true",
-        "help": "also print the scores of live dialogues in which the user makes no mistake",
+        "help": "also print scores over only those live dialogues in which the simulated user "
+        "makes no mistake",
     },
 }
 """The options that several commands have."""
@@ -153,10 +154,10 @@ def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None
         action="append",
         default=[],
         metavar="RULE,…",
-        help="state tracking with published scoring rules, and flexible goal accuracy (FGA): "
-        f"{', '.join(PRESETS)}, or one of these with changed choices, such as "
-        f"exact+dontcare=absent ({choices}; see docs/metrics.md#choices); {FUZZY95} is "
-        f"--dst{by_default}",
+        help="score state tracking by published rules, and print flexible goal accuracy (FGA): "
+        f"{', '.join(PRESETS)}, or one of these rules with changed choices, such as "
+        f"exact+dontcare=absent ({choices}; see docs/metrics.md#choices); --dst has the rules "
+        f"{FUZZY95}{by_default}",
     )
 
 
@@ -195,15 +196,16 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
             "-d",
             "--dst",
             action="store_true",
-            help="check only what state tracking needs; responses may be missing",
+            help="check only what state tracking needs, so that responses may be missing",
         )
     if verb == "leaderboard":
         parser.add_argument(
             "--table",
             metavar="NAME",
             help="print only this table: end_to_end, policy_optimization, state_tracking or "
-            "zero_shot (default: all; with a system the first two, and the system is in "
-            "the table that matches its states, predicted or gold)",
+            "zero_shot (default: all tables; with a system, the first two: a system with "
+            "predicted states is added to end_to_end, one with gold states to "
+            "policy_optimization)",
         )
     if verb in SCORING:
         add_options(parser, "--references")

@@ -393,8 +393,8 @@ class IncrementalEvaluator:
     ) -> None:
         if evaluator.resampling is not None:
             raise UsageError(
-                "intervals need the numbers of each dialogue, but only sums are stored: leave "
-                "out the confidence, or evaluate the whole input at once"
+                "intervals need the scores of each dialogue, but only sums over dialogues are "
+                "stored: leave out the confidence, or evaluate the whole input at once"
             )
         evaluator.check_metrics()
         self._evaluator = evaluator
@@ -502,7 +502,7 @@ class IncrementalEvaluator:
                 for key, number in there.items()
                 if number < census.turns
             )
-            message = f"{lacking}, but it was declared as predicted"
+            message = f"{lacking}, although every turn must have what is declared as predicted"
             raise InputError([Problem("undeclared", message, file=self._findings.file)])
         return possible
 

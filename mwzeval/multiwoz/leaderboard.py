@@ -230,16 +230,17 @@ def _notes(leaderboard: Leaderboard, shown: Standings) -> Iterator[str]:
     if shown.tables:
         yield f"source: {leaderboard.source}"
         yield (
-            "Combined is computed as (Inform + Success) / 2 + BLEU. The published scores are "
-            f"assumed to use rules {leaderboard.conditions['rules']}; the source does not say this "
-            "for scores that were added later."
+            "Combined is computed as (Inform + Success) / 2 + BLEU. All published scores are "
+            f"assumed to use the normalization rules {leaderboard.conditions['rules']}; for "
+            "scores that were added later, the source does not state the rules."
         )
     if shown.tables and shown.own is not None:
         yield (
             f"{OURS}{shown.own.system}. {SIMILAR} after a score: not significantly different "
-            f"from yours ({100 * (shown.own.confidence or CONFIDENCE):g} %, with the sampling "
-            f"errors of both; unpaired, hence conservative); {SIMILAR} after a name: no "
-            "significant difference in any of the four scores."
+            f"from yours at {100 * (shown.own.confidence or CONFIDENCE):g} % confidence; the "
+            "test includes the sampling errors of both scores and is unpaired, so it is "
+            f"conservative. {SIMILAR} after a name: no significant difference in any of the four "
+            "scores."
         )
     yield from shown.cautions
     for other in shown.beside.values():
@@ -301,7 +302,7 @@ def own_row(entry: Report, conditions: Mapping[str, str]) -> tuple[LeaderboardRo
         )
     if lacking := [name for name in COMPARED if name not in figures]:
         raise UsageError(
-            f"{entry.name}: a place among the published systems also requires "
+            f"{entry.name}: a row among the published systems also needs the scores "
             f"{', '.join(lacking)}; evaluate with --bleu --success"
         )
     return replace(row, figures=figures), choices

@@ -50,15 +50,16 @@ class MultiWoz(Benchmark):
             (
                 "predict",
                 "agents",
-                "let an agent answer the user turns of the corpus, and write predictions",
+                "let an agent answer the user turns of the corpus, and write its answers as "
+                "predictions",
             ),
             (
                 "tools-serve",
                 "agents",
                 "serve the tools over MCP, for agents with their own client",
             ),
-            ("ceiling", "score", "score the gold data, the ceiling of a system's scores"),
-            ("claims", "score", "list the facts that responses claim, and whether they are true"),
+            ("ceiling", "score", "score the gold data, whose scores are a ceiling for systems"),
+            ("claims", "score", "list the facts that responses state, and whether they are true"),
             (
                 "dst-errors",
                 "score",
@@ -67,13 +68,14 @@ class MultiWoz(Benchmark):
             (
                 "judge",
                 "agents",
-                "score live dialogues with other prices, with the user's mistakes, or by the rules "
-                "of ConvLab-2",
+                "score live dialogues with other prices, without dialogues in which the user "
+                "errs, or by the rules of ConvLab-2",
             ),
             (
                 "stress",
                 "compare",
-                "compare runs under stress conditions with one without: drops, robustness, pass^k",
+                "compare runs under stress conditions with a run without them: drops, "
+                "robustness, pass^k",
             ),
             (
                 "shards",

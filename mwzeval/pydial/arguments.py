@@ -45,15 +45,14 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         type=numbers,
         default=(1000, 4000, 10_000),
         metavar="N,…",
-        help="numbers of training dialogues after which policies are tested (default: "
-        "1000,4000,10000)",
+        help="test policies after these numbers of training dialogues (default: 1000,4000,10000)",
     )
     parser.add_argument(
         "--seeds",
         type=seeds_named,
         default=10,
         metavar="SEEDS",
-        help="number of seeds, from 0 on, or the seeds themselves: 101-110 or 3,7,101-110 "
+        help="number of seeds (counted from 0), or a list of seeds: 101-110 or 3,7,101-110 "
         "(default: %(default)s)",
     )
     parser.add_argument(
@@ -61,7 +60,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=500,
         metavar="N",
-        help="number of dialogues of a test (default: %(default)s)",
+        help="number of dialogues in each test (default: %(default)s)",
     )
     parser.add_argument(
         "--legacy", action="store_true", help="reproduce the errors of the original code"

@@ -33,16 +33,16 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         parser.add_argument(
             "--goals",
             metavar="TASK[:N]",
-            help="task and number of dialogues (default: 500), with the same users as in the "
-            "tests of a run: CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6 (these need no data), "
+            help="task and number of dialogues (default: 500); the simulated users are those of "
+            "the tests of a run: CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6 (these need no data), "
             "or Own-NAME-1 to Own-NAME-6",
         )
         parser.add_argument(
             "--user",
             default="agenda",
             metavar="NAME",
-            help="user: agenda (default), the simulated user of the task, or another user "
-            "with its goals: openai:MODEL (a model behind an endpoint), "
+            help="user: agenda (the task's simulated user; default), or another user that gets "
+            "the same goals: openai:MODEL (a model behind an endpoint), "
             "package.module:Name or file.py:Name",
         )
         add_model_options(parser, "user")

@@ -1,6 +1,6 @@
 """Dialogue management with PyDial's tasks: train, test and compare policies.
 
-play   be the user in a task and talk to a policy: type acts, or choose from a menu
+play   talk to a policy as the user in a task: type acts, or choose from a menu
 run    train and test policies in tasks; repeat the command to resume
 table  print the tables of a run next to the paper's
 plot   draw the learning curves of a run, with bands
@@ -20,10 +20,10 @@ from importlib import import_module
 from mwzeval.errors import UsageError
 
 ACTIONS = {
-    "play": "be the user in a task and talk to a policy",
+    "play": "talk to a policy as the user in a task",
     "run": "train and test policies",
-    "table": "the paper's tables next to those of a run",
-    "plot": "learning curves with bands",
+    "table": "print the paper's tables next to the tables of a run",
+    "plot": "draw learning curves with bands",
     "retest": "test trained policies under other conditions",
     "record": "write dialogues of a policy as a data set",
 }

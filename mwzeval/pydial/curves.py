@@ -121,7 +121,7 @@ def _panels_of(results: Results, panels: Panels) -> Groups:
     """Return the panels of a figure with their tasks. Raises `UsageError` without panels."""
     groups = [group for group in results.groups() if (len(group[1]) > 1) == (panels == "means")]
     if not groups:
-        raise UsageError("means need several tasks, but the run has only one")
+        raise UsageError("averages over tasks need several tasks, but the run has only one")
     return groups
 
 
@@ -181,7 +181,7 @@ def plot_curves(
     """
     check_format(format_name)
     if aggregate == "iqm" and panels == "tasks":
-        raise UsageError("an interquartile mean is computed over tasks: use it with --panels means")
+        raise UsageError("an interquartile mean is computed over tasks: add --panels means")
     results = read_results(output, findings)
     if window is None:
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
@@ -234,12 +234,12 @@ def plot_curves(
             shown |= draw(axes, panel, tasks)
             axes.set_xlim(left=0)
         plain = {"color": COLOURS[-1], "linewidth": 0.8}
-        shown[f"training, mean of {window} dialogues"] = key(**plain)
+        shown[f"training, mean over {window} dialogues"] = key(**plain)
         shown["test without exploration"] = key(color=COLOURS[-1], marker="o", linestyle="")
         if seeds >= 2:
             method = "bootstrap" if aggregate == "iqm" else "t"
             is_range = band == "range" or seeds < FEWEST_SEEDS
-            name = f"lowest to highest of {seeds} seeds"
+            name = f"lowest to highest score of {seeds} seeds"
             name = name if is_range else f"95 % interval over {seeds} seeds ({method})"
             shown[name] = _band_key()
         return end(shown)
@@ -299,7 +299,7 @@ def plot_retests(
     users = tuple(dict.fromkeys(r["user"] for r in kept))
     panels = [(task, user) for task in in_order(r["trained"] for r in kept) for user in users]
     if not panels:
-        raise UsageError("a figure needs tests in the task of training: use --errors or --users")
+        raise UsageError("the figure needs tests on the training task: use --errors or --users")
     policies = [name for name in PRESETS if any(r["policy"] == name for r in kept)]
     columns, across = min(COLUMNS["tasks"], len(panels)), "wrong first hypotheses (%)"
     with _picture(len(panels), columns, figure, across, format_name) as (places, end):

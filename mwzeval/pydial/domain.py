@@ -166,7 +166,9 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         wrong('entities are found by "name": it must be informable and requestable')
     entity_type = plain.get("type", "")
     if not isinstance(entity_type, str) or not entity_type or '"' in entity_type:
-        wrong("expected the word for an entity, without quotation marks", "type")
+        wrong(
+            "expected the word for an entity, such as restaurant, without quotation marks", "type"
+        )
     elif entity_type in RESERVED:
         wrong(f'"{entity_type}" is reserved and cannot be the word for an entity', "type")
     else:

@@ -74,10 +74,10 @@ POLICIES = ("Handcrafted", "GP-SARSA", "DQN", "A2C", "eNAC")
 FIGURES = {"success": "success rate (%)", "reward": "reward"}
 MEAN = "mean"
 NOTE = (
-    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. All tables show the same scores "
-    "of the handcrafted policy, which does not learn, and the same scores of your system: for a "
-    "run's folder, --dialogues N selects the tests after N training dialogues instead of the last "
-    "tests."
+    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. The handcrafted policy does not "
+    "learn, so its scores are the same in all tables. Your system's scores are also the same in "
+    "all tables: for a run's folder, they are from the last tests, or with --dialogues N from the "
+    "tests after N training dialogues."
 )
 
 
@@ -93,7 +93,7 @@ def published_document(task: str | None, entry: Report | None) -> Document:
     tasks = [name for name in PUBLISHED_TASKS if name in asked or not asked]
     if not tasks or not asked.issubset(tasks):
         raise UsageError(
-            "there are no published results for the embedded domains: leave out Demo tasks"
+            "there are no published results for the embedded Demo tasks: leave them out"
         )
     tables = [
         _table(tasks, dialogues, figure, own.get(figure))

@@ -127,7 +127,9 @@ def adapter_for(
     origin, weights = read_checkpoint(name)
     preset = preset_named(origin.policy)
     if task_named(origin.task).domain != task.domain:
-        message = f"the checkpoint is for {origin.task}, whose domain is not that of {task.name}"
+        message = (
+            f"the checkpoint is for {origin.task}, which has a different domain from {task.name}"
+        )
         raise InputError([Problem("other-checkpoint", message, file=name)])
     said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)

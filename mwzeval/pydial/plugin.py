@@ -34,8 +34,8 @@ class PyDial(Benchmark):
         words=Words("dialogue", "dialogues", "task"),
         headline=("success", "reward"),
         gates="success=90,reward=10",
-        no_runs="name the folder of each policy, such as runs/CR-3/dqn, instead of runs: "
-        "compare finds the seeds in it and resamples them together with their dialogues",
+        no_runs="name the folder of each policy, such as runs/CR-3/dqn, instead of single runs: "
+        "`compare` finds all seeds in the folder and resamples both seeds and dialogues",
     )
     verbs: Mapping[str, OwnVerb] = {
         "pydial": OwnVerb(

@@ -114,7 +114,9 @@ def retest(
     if lacking:
         after = jobs[0].checkpoints[-1]
         named = shorten(", ".join(lacking), 200)
-        notify(f"{len(lacking)} policies have no model after {after} dialogues: {named}")
+        notify(
+            f"{len(lacking)} policies have no saved model after {after} training dialogues: {named}"
+        )
     planned = [
         (job, condition)
         for job in jobs

@@ -267,7 +267,7 @@ def planned(
         raise UsageError(*problems)
     if not checkpoints or checkpoints[0] < 1:
         given = f", not {checkpoints[0]}" if checkpoints else ""
-        raise UsageError(f"the numbers of training dialogues must be 1 or more{given}")
+        raise UsageError(f"each number of training dialogues must be 1 or more{given}")
     if not chosen_seeds:
         raise UsageError("the number of seeds must be 1 or more")
     check_seeds(*chosen_seeds)

@@ -48,13 +48,13 @@ NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
 FAILED = {AGENT_ERROR: "agent-error", USER_ERROR: "user-error"}
 MEANINGS = {
     OUT_OF_TIME: "The dialogue reached the maximum number of turns.",
-    NO_OFFER: "The system offered no entity at the end.",
-    UNANSWERED: "The system never gave a requested slot.",
-    WRONG_OFFER: "The system gave all requested slots, but for an entity that does not satisfy the "
-    "goal.",
+    NO_OFFER: "The system had no entity on offer at the end of the dialogue.",
+    UNANSWERED: "The system never gave the value of at least one requested slot.",
+    WRONG_OFFER: "The system gave the values of all requested slots, but for an entity that "
+    "does not satisfy the goal.",
     ENDED: "The dialogue was ended before the goal was met.",
-    FAILED[AGENT_ERROR]: "The agent of a live dialogue failed.",
-    FAILED[USER_ERROR]: "The user of a live dialogue failed.",
+    FAILED[AGENT_ERROR]: "The agent failed with an error during a live dialogue.",
+    FAILED[USER_ERROR]: "The simulated user failed with an error during a live dialogue.",
 }
 """Each failure reason with its description (`docs/pydial.md` has the same list)."""
 
@@ -237,19 +237,22 @@ def _block(records: Sequence[Record], notes: Findings) -> int:
     if not others:
         return 1
     if any(other != first for other in others):
-        message = "seeds differ in tasks or dialogues, so intervals assume independent dialogues"
+        message = (
+            "the seeds have different tasks or dialogues, so intervals treat all dialogues as "
+            "independent"
+        )
         notes.warning("unequal-seeds", message)
         return 1
     block = sum(first.values())
     if block > 1 and len(sizes) < FEW_SEEDS:
         message = (
-            f"{len(sizes)} seeds are too few for an interval (--independent shows intervals over "
-            "dialogues of the same seeds)"
+            f"{len(sizes)} seeds are too few for an interval over seeds (--independent computes "
+            "intervals over dialogues instead)"
             if len(sizes) < FEWEST_RUNS
             else (
-                f"intervals and tests resample only {len(sizes)} seeds: intervals are "
-                "slightly too narrow, and small p values cannot be reached (`mwzeval pydial "
-                "table` prints t intervals)"
+                f"intervals and tests resample only {len(sizes)} seeds, so intervals are "
+                "slightly too narrow and small p values are impossible (`mwzeval pydial table` "
+                "prints t intervals)"
             )
         )
         notes.warning("few-seeds", message)
@@ -308,11 +311,11 @@ def _reasons(record: Record) -> Iterator[Reason]:
         if not late:
             yield reason(ENDED, f"the dialogue was ended after {exchanges} turns")
     elif requests.get(NAME) is None:
-        yield reason(NO_OFFER, "nothing was offered, or the last offer was withdrawn")
+        yield reason(NO_OFFER, "no entity was offered, or the last offer was withdrawn")
     else:
         missing = [slot for slot, answer in requests.items() if answer is None]
         for slot in missing:
-            yield reason(f"{UNANSWERED}:{slot}", f"{slot} was never given")
+            yield reason(f"{UNANSWERED}:{slot}", f"the value of {slot} was never given")
         if not missing:
             name = requests[NAME]
             yield reason(WRONG_OFFER, f"{name} does not satisfy the final goal")

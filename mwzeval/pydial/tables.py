@@ -49,35 +49,37 @@ TRAINED = "*"
 REWARD_OF_A_PERCENT = 0.2
 """The mean reward increases by at least this number if the success rate increases by one point."""
 NOTE_ON_SEEDS = (
-    "±: half the width of the 95 % interval over seeds (Student's t; in rows of IQM, the "
-    "interquartile mean over tasks and seeds, the larger half of the stratified bootstrap "
-    "interval of Agarwal et al., 2021)."
+    "±: half the width of the 95 % t interval over seeds. IQM: interquartile mean over tasks "
+    "and seeds; for IQM, ± is the larger distance from the mean to an end of the 95 % "
+    "stratified bootstrap interval (Agarwal et al., 2021)."
 )
-NOTE_ON_LEARNED = "Bold or *: the best learned policy of a row."
+NOTE_ON_LEARNED = "Bold or *: the best learned policy in the row."
 NOTE_ON_BEST = (
-    f"{ALIKE}: not significantly different from the best learned policy of the row (paired t "
-    "test over seeds, Holm's correction over the table)."
+    f"{ALIKE}: not significantly different from the best learned policy in the row (paired t "
+    "test over seeds; Holm's correction over the table)."
 )
 NOTE_ON_PAPER = (
-    "▲ ▼: significantly above or below the paper's score, which is shown after ours (t "
-    "test of two means, Holm's correction over the table; the paper's scores are means of 10 "
-    "seeds, and their unpublished standard deviation is assumed to equal ours)."
+    "▲ ▼: significantly above or below the paper's score, which is shown after ours (two-sample "
+    "t test; Holm's correction over the table). The paper's scores are means over 10 seeds; "
+    "their standard deviations are not published and are assumed to equal ours."
 )
 NOTE_ON_FEW = (
-    f"{FEW} fewer than {FEWEST_SEEDS} seeds: no intervals and no tests; differences may be due "
-    "to chance."
+    f"{FEW} fewer than {FEWEST_SEEDS} seeds, so there are no intervals or tests; differences may "
+    "be due to chance."
 )
-NOTE_ON_NUMBERS = "(n): the number of seeds, if it differs."
+NOTE_ON_NUMBERS = "(n): the number of seeds of a score, if it differs from the rest of the table."
 NOTES_ON_GOODBYES: Mapping[Goodbye, str] = {
-    "user": "In environments 2 and 4 only the user ends dialogues of learned policies "
+    "user": "In environments 2 and 4, only the user may end a dialogue with a learned policy "
     "(`--goodbye`).",
-    "policy": "In environments 2 and 4 learned policies may end the dialogue at any time "
+    "policy": "In environments 2 and 4, learned policies may end the dialogue at any time "
     "(`--goodbye`).",
 }
 NOTE_ON_RUNS = "Columns are not ranked, because their settings also change the tasks."
-NOTE_ON_TABLE_8 = "In brackets: the paper's Table 8."
+NOTE_ON_TABLE_8 = "In brackets: the scores in the paper's Table 8."
 NOTE_ON_MEANS = "Mean over seeds ± half the width of the 95 % t interval."
-NOTE_ON_TRAINED = f"{TRAINED} in the task of training, with its errors and users."
+NOTE_ON_TRAINED = (
+    f"{TRAINED} on the training task, with the same error rate and simulated users as in training."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,8 +362,9 @@ def _improvements_sheet(
         for policy in policies
     ]
     title = (
-        f"After {dialogues} training dialogues: probability that the policy of the row has the "
-        f"higher {figure} than that of the column, mean of all {len(results.groups()[-1][1])} tasks"
+        f"After {dialogues} training dialogues: probability that the row's policy has a higher "
+        f"{figure} than the column's policy, averaged over all {len(results.groups()[-1][1])} "
+        "tasks"
     )
     yield sheet(title, ["Policy", *(PRESETS[policy].label for policy in policies)], rows)
 
@@ -392,7 +395,7 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
         if any((policy, at) in seconds for at in known)
     ]
     header = ["Policy", *(f"{at} dialogues" for at in known)]
-    yield sheet(f"CPU seconds of training, mean of (n) tasks and seeds{label}", header, rows)
+    yield sheet(f"CPU seconds of training, averaged over (n) tasks and seeds{label}", header, rows)
 
 
 def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None) -> Document:

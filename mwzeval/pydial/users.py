@@ -376,8 +376,7 @@ def _checked(goal: Goal) -> Goal:
     )
     if not fine:
         raise AnswerError(
-            "the goal of a user must have constraints (a list of items) and requests (including "
-            f"{NAME})"
+            f"the goal of a user must have constraints (a list) and requests (which include {NAME})"
         )
     return Goal(list(constraints), dict(requests))
 

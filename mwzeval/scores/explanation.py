@@ -405,7 +405,8 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
         found = [results.get(name) for results in scopes.values()]
         rows.append([f"  {name}", *(Cell(MARKS[passed], tone=TONES[passed]) for passed in found)])
     about = (
-        "Turns, counted from 0 (facts that are unchanged since the previous turn are not repeated)"
+        "Turns are counted from 0; facts that have not changed since the previous turn are not "
+        "repeated"
     )
     parts: list[Sequence[_Line] | Sheet] = [
         sheet("", [explanation.unit, *scopes], rows),
@@ -491,7 +492,7 @@ def against_text(
             else:
                 parts.append([*_compared(failure, first, second)])
         if above:
-            parts.append([_Line(f"for reasons that are listed above: {', '.join(above)}")])
+            parts.append([_Line(f"failed for reasons that are listed above: {', '.join(above)}")])
         shown |= {(failure.unit, outcome) for failure in chosen}
     return _text(parts, look)
 

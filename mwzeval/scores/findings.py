@@ -27,7 +27,7 @@ MOST_ADVICE = 100
 LONGEST = 1_000
 """The number of characters of a message; longer messages are cut."""
 
-MORE = "there are more than {:,} {}; the rest are only counted"
+MORE = "there are more than {:,} {}; further ones are counted but not listed"
 MORE_ERRORS = Problem("too-many-errors", MORE.format(MOST_ERRORS, "errors"))
 MORE_WARNINGS = Problem(
     "more-warnings", MORE.format(MOST_WARNINGS, "different warnings"), severity="warning"
@@ -92,8 +92,8 @@ class Findings:
         if places:
             self.warning(
                 "other-corpus-files",
-                f"{some_of(places, SHOWN_PLACES)}: the content is not the published "
-                "one, so scores are only comparable with scores on the same files "
+                f"{some_of(places, SHOWN_PLACES)}: the content differs from the published files, "
+                "so scores are only comparable with scores on the same files "
                 f"(corpus:{corpus}@{checksum} in signatures)",
             )
 

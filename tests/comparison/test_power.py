@@ -266,7 +266,7 @@ def test_advice_is_about_the_items_that_there_are(tmp_path: Path, power: Power) 
         ("20", "take 1 trial of"),
         ("20 --goals 4000", "take 1 trial of"),
         ("20 --goals 40", "trials of each of 40 items"),
-        ("2 --goals 40", "items are needed: 40 detect no difference below"),
+        ("2 --goals 40", "items are needed: with 40 items, no difference below"),
     ):
         found = power(file, "--difference", *arguments.split())
         assert advice in found["advice"].partition(";")[0]

@@ -169,5 +169,5 @@ def test_what_comes_at_the_wrong_time_is_told() -> None:
     episode.begin()
     with pytest.raises(UsageError, match="once"):
         episode.begin()
-    with pytest.raises(UsageError, match="not over"):
+    with pytest.raises(UsageError, match="not ended"):
         episode.trajectory()

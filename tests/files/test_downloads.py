@@ -529,7 +529,7 @@ def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(
         assert str(tmp_path) in shown
         assert ("given by --data" in shown) == (origin == "--data")
         assert ("Files in the cache that differ" in shown) == (origin == "cache")
-        assert "the checksum in their signature" in shown
+        assert "the checksum in the signature" in shown
 
 
 TABLES = {

@@ -201,8 +201,8 @@ def test_how_likely_a_policy_is_better_is_over_all_pairs_of_seeds(output: Path) 
     shutil.copytree(output / "CR-1", output / "CR-2")
     sheets = table_document(read_results(output)).sheets
     assert [sheet.title for sheet in sheets if "probability" in sheet.title] == [
-        f"After 1000 training dialogues: probability that the policy of the row has the higher {of}"
-        " than that of the column, mean of all 2 tasks"
+        f"After 1000 training dialogues: probability that the row's policy has a higher {of} "
+        "than the column's policy, averaged over all 2 tasks"
         for of in ("success", "reward")
     ]
     found = {(i.policy, i.than): i for i in improvements_of(read_results(output), 1000, "success")}
@@ -250,7 +250,7 @@ def test_notes_are_about_what_the_tables_have(output: Path) -> None:
     assert NOTE_ON_LEARNED not in notes_of(without)
     assert not any("--goodbye" in note for note in notes), "environment 1 has masks"
     shutil.copytree(output / "CR-1", output / "CR-2")
-    for who, told in (("user", "only the user ends"), ("policy", "policies may end")):
+    for who, told in (("user", "only the user may end"), ("policy", "policies may end")):
         (output / "run.json").write_text(json.dumps({"goodbye": who}), encoding="utf-8")
         assert any(told in note for note in table_document(read_results(output)).notes)
     shutil.rmtree(output / "CR-2")

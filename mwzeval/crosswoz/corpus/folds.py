@@ -250,7 +250,7 @@ def add_corpus(parser: _ActionsContainer, default: str | None = RELEASE) -> None
         "--revision",
         choices=tuple(REVISIONS),
         default=default,
-        help="corpus revision: release (as in the paper), convlab2 (corrected), or the embedded "
+        help="corpus revision: release (used in the paper), convlab2 (corrected), or the embedded "
         f"sample (default: {default or f'as stated in the file, else {RELEASE}'})",
     )
     add_data(parser)

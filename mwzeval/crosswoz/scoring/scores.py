@@ -43,12 +43,16 @@ MEANINGS = {
     WRONG_ACT_VALUE: "Intent, domain and slot match gold, but the value differs.",
     MISSING_SLOT: "The state lacks a slot of the gold state.",
     SPURIOUS_SLOT: "The state has a slot that the gold state lacks.",
-    WRONG_SLOT: "Both have the slot, with different values.",
-    SPELLING: "The values differ only in blanks, order or the suffix of a hotel type.",
-    CHOSEN_NAME: "The state has a name that the system chose and that the gold state lacks.",
-    WRONG_LINE: "A line of the user's state has a different value.",
-    MISSING_FLAG: "A line of the user's state is not expressed yet, but in gold it is.",
-    SPURIOUS_FLAG: "A line of the user's state is expressed, but in gold it is not yet.",
+    WRONG_SLOT: "The state and the gold state have different values for the slot.",
+    SPELLING: "The value differs from the gold value only in blanks, order or the suffix of a "
+    "hotel type.",
+    CHOSEN_NAME: "The state has the name of a venue that the system chose, but the gold state "
+    "has no name.",
+    WRONG_LINE: "A line of the user's state has a different value than the same line in gold.",
+    MISSING_FLAG: "A line of the user's state is marked as not expressed, but gold marks it as "
+    "expressed.",
+    SPURIOUS_FLAG: "A line of the user's state is marked as expressed, but gold marks it as not "
+    "expressed.",
 }
 """The failure reasons of these tracks and their meanings."""
 
@@ -343,11 +347,11 @@ def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -
         code, text = SPELLING, f"{where} is “{of.predicted}”, gold has “{of.gold}”"
     elif of.is_chosen_name(exchange.system.first_selected):
         code = CHOSEN_NAME
-        text = f"{where} is “{of.predicted}”, a name that the system chose; gold has nothing"
+        text = f"{where} is “{of.predicted}”, a name that the system chose; gold has no value"
     elif not of.predicted:
         code, text = MISSING_SLOT, f"{where} lacks “{of.gold}”"
     elif not of.gold:
-        code, text = SPURIOUS_SLOT, f"{where} is “{of.predicted}”, gold has nothing"
+        code, text = SPURIOUS_SLOT, f"{where} is “{of.predicted}”, gold has no value"
     else:
         code, text = WRONG_SLOT, f"{where} is “{of.predicted}” instead of “{of.gold}”"
     return Reason(f"{code}:{of.slot}", outcome, of.domain, turn, text)
@@ -599,9 +603,15 @@ def _line_reasons(turn: int, predicted: Goal, gold: Goal) -> Iterator[Reason]:
             code = WRONG_LINE
             text = f"{where} is {_quoted(mine.value)} instead of {_quoted(theirs.value)}"
         elif theirs.expressed:
-            code, text = MISSING_FLAG, f"{where} is not expressed yet, but in gold it is"
+            code, text = (
+                MISSING_FLAG,
+                f"{where} is marked as not expressed, but gold marks it as expressed",
+            )
         else:
-            code, text = SPURIOUS_FLAG, f"{where} is expressed, but in gold it is not yet"
+            code, text = (
+                SPURIOUS_FLAG,
+                f"{where} is marked as expressed, but gold marks it as not expressed",
+            )
         yield Reason(f"{code}:{theirs.slot}", "sim.joint", theirs.domain, turn, text)
 
 

@@ -280,8 +280,11 @@ def _acts(raw: Iterable[Any]) -> str:
 def _not_finished(dialogue: LoggedDialogue) -> Iterator[Reason]:
     undone = [line for line in dialogue.final_goal if not line.done]
     for line in undone:
-        text = f"sub-goal {line.subgoal}: {line.slot} is {spelled(line.value)} in the end"
+        text = (
+            f"sub-goal {line.subgoal}: {line.slot} is {spelled(line.value)} at the end of the "
+            "dialogue"
+        )
         yield Reason(f"{NOT_DONE}:{line.slot}", "e2e.finish_rate", line.domain, None, text)
     if not undone:
-        text = f"the user did not end it within {dialogue.n_turns} turns"
+        text = f"the user did not end the dialogue within {dialogue.n_turns} turns"
         yield Reason(NOT_FINISHED, "e2e.finish_rate", WHOLE, None, text)

@@ -59,16 +59,16 @@ INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT,
 """Faults with which Inform and Success fail. With all other faults, only Success fails."""
 MEANINGS = {
     **MEANINGS_OF_TRACKS,
-    NO_VENUE: "The system named no venue for a sub-goal.",
-    UNKNOWN_VENUE: "The database has no venue of this name.",
+    NO_VENUE: "The system named no venue for one of the sub-goals.",
+    UNKNOWN_VENUE: "The system named a venue that is not in the database.",
     WRONG_CONSTRAINT: "The venue does not satisfy the user's constraints.",
     NOT_NEARBY: "The venue is not near the venue that the sub-goal refers to.",
-    NO_END: "A trip lacks its departure or destination.",
+    NO_END: "The system did not name the departure or destination of a trip.",
     OTHER_END: "The departure or destination of a trip differs from the chosen venue.",
-    UNANSWERED: "The system did not give a requested slot.",
-    WRONG_VALUE: "The system gave a value that differs from the database.",
+    UNANSWERED: "The system did not give the value of a requested slot.",
+    WRONG_VALUE: "The system gave a value that differs from the value in the database.",
     NOT_FINISHED: "The simulated user did not end the dialogue.",
-    NOT_DONE: "A line of the goal of a simulated dialogue was not completed.",
+    NOT_DONE: "In a simulated dialogue, a line of the goal was not completed.",
 }
 """The failure reasons and their meanings, as in docs/crosswoz.md."""
 
@@ -217,7 +217,7 @@ def _venue_faults(
         elif wanted.value:
             if not _satisfies(venue, final, database):
                 held = spelled(venue.record.get(_record_slot(final.slot)))
-                text = f"“{venue.name}” has {held}, but the goal is {spelled(final.value)}"
+                text = f"“{venue.name}” has {held}, but the goal has {spelled(final.value)}"
                 yield WRONG_CONSTRAINT, final.slot, text
         elif wanted.slot != NAME:
             yield from _answer_faults(final, venue.record)

@@ -89,7 +89,8 @@ class Settings(TrainingSettings):
         TrainingSettings.__post_init__(self)
         if self.batch_size < 2:
             raise UsageError(
-                "batch_size must be 2 or more: the wrong answers come from the other examples"
+                "batch_size must be 2 or more, because the other examples of a batch provide "
+                "the wrong answers"
             )
 
 

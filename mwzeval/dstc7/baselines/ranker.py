@@ -304,7 +304,7 @@ def predict(
     if dev is not None or none_score is not None:
         if baseline.name == RANDOM:
             raise UsageError(
-                "the random baseline draws the position of NONE: leave out the score of NONE"
+                "the random baseline gives NONE a random position: leave out the score of NONE"
             )
         if not track.has_none:
             raise UsageError(f"{track.name} always has a right answer: NONE is for subtask 4")
@@ -319,7 +319,7 @@ def predict(
         raise InputError([Problem("empty-file", "the file has no examples", file=str(dialogues))])
     lacking = [query.example for query in queries if not query.candidates]
     if lacking and not track.has_pool:
-        message = f"no options-for-next, which {track.name} ranks"
+        message = f"the example has no options-for-next, the candidates that {track.name} ranks"
         place: dict[str, Any] = {"example": lacking[0], "count": len(lacking)}
         raise InputError([Problem("missing-field", message, file=str(dialogues), **place)])
     rankings = baseline.rank(queries, track, candidates)

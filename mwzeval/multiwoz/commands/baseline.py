@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--states",
         action="store_true",
-        help="also write the gold states; without states, the evaluation uses the gold "
-        "states and prints a warning",
+        help="also write the gold states; in a file without states, the evaluation uses the "
+        "gold states and prints a warning",
     )
 
 

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(benchmark=NAME)
     add_files(parser, "a system's file (default: none)", several=False)
     parser.add_argument("-o", "--output", metavar="OUTPUT.json", help="also write a JSON report")
-    add_metrics(parser, "all metrics that the input allows; of a fold, all")
+    add_metrics(parser, "all metrics that the input allows (for a fold: all metrics)")
     add_options(parser, "--references")
     add_reading(parser)
     add_intervals(parser)
@@ -47,7 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         report = signed_as_gold(ceiling_of(scorer, None, resampling))
         document = summary(report)
-        heading = (*document.heading, f"These are the scores of {GOLD}, taken as predictions.")
+        heading = (
+            *document.heading,
+            f"These are the scores of the {GOLD} when they are taken as predictions.",
+        )
         document = replace(document, heading=heading)
     with warnings_behind(report.warnings):
         if arguments.output:

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mentions",
         metavar="FILE.jsonl",
-        help="also write every mention: its position and text, slot and domain, the value "
-        "and venues in the database, and whether it is certain",
+        help="also write a list of all mentions: position, text, slot, domain, value and venues "
+        "in the database, and whether the mention is certain",
     )
     add_format(parser)
     add_input_format(parser)

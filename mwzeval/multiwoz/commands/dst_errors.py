@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from mwzeval.scores.sheets import Document
 
 NOTE = (
-    "number of turns in which a slot was correct, missing (only annotated), spurious (only "
-    "predicted) or wrong (different value); gold → predicted: the most frequent wrong values"
+    "number of turns in which a slot was correct, missing (annotated but not predicted), "
+    "spurious (predicted but not annotated) or wrong (predicted with a different value); gold → "
+    "predicted: the most frequent wrong values"
 )
 SHOWN = 2
 """Maximum number of confusions in a row of a table; records and JSON contain more."""

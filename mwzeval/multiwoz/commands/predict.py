@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         required=True,
         metavar="NAME",
-        help="agent that answers, with the same choices as in `mwzeval live`",
+        help="agent that answers; the choices are those of `mwzeval live`",
     )
     parser.add_argument(
         "-o",
@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--context",
         choices=CONTEXTS,
         default=GOLD,
-        help="earlier system turns in the agent's history: those of the corpus (gold, the "
-        "default), or its own with their calls (own)",
+        help="system turns in the agent's history: gold (default) uses the responses of the "
+        "corpus, own uses the agent's earlier responses and calls",
     )
     parser.add_argument(
         "--fold", default=FOLDS[0], metavar="FOLD", help=f"{', '.join(FOLDS)} (default: test)"
@@ -56,18 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialogues",
         metavar="NUMBER or IDS",
-        help="number of dialogues (the same ones as in live --goals corpus:FOLD:NUMBER), or "
-        "ids separated by commas (default: all)",
+        help="number of dialogues (the same dialogues as those of live --goals "
+        "corpus:FOLD:NUMBER), or ids separated by commas (default: all)",
     )
     parser.add_argument(
         "--no-states",
         action="store_true",
-        help="do not write the states that follow from calls; use it for an agent that calls "
-        "no functions, so that scores use the gold states",
+        help="do not write the states that are derived from the agent's calls; for agents that "
+        "call no functions, so that their scores use the gold states",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of all that is random (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     add_pool_options(parser)
     add_agent_options(parser)
     add_data(parser)

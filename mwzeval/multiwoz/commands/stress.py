@@ -28,7 +28,10 @@ from mwzeval.outcome import add_outcome, finish
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.set_defaults(benchmark=NAME, input_format=LIVE)
-    add_files(parser, "a run without conditions, then runs of the same agent under conditions")
+    add_files(
+        parser,
+        "a run without stress conditions, then runs of the same agent with stress conditions",
+    )
     add_options(parser, "--prices", "--tools")
     add_corpus(parser)
     add_resampling(parser)
@@ -45,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
-        arguments.parser.error("name a run without conditions, then other runs with conditions")
+        arguments.parser.error(
+            "name a run without stress conditions, then one or more runs with stress conditions"
+        )
     scorer, runs = scorer_of(arguments), {}
     names = shortest_ends([file.removesuffix(".jsonl") for file in files])
     for name, file in zip(names, files, strict=True):

@@ -45,14 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session",
         metavar="NAME",
-        help="session of clients that name none, such as sng0073#2 (default: a new one)",
+        help="session of clients that do not name a session, such as sng0073#2 (default: a new "
+        "session)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="seed of booking references, together with the session (default: %(default)s)",
+        help="seed of booking references, which also depend on the session (default: %(default)s)",
     )
     parser.add_argument(
         "--log",
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="CONDITIONS",
         help=f"tool faults: {TOOL_FAULTS}, or rates such as errors=.1 (conditions: "
-        f"{', '.join(faults)}; full depends on the goal, which sessions do not have)",
+        f"{', '.join(faults)}; the condition full is not available because sessions have no goal)",
     )
     parser.add_argument(
         "--corpus",

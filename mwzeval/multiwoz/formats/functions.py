@@ -172,7 +172,7 @@ def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> s
     if name is None or not expect(
         name,
         str,
-        f"a {what} must be a string, or null for a {what} that mwzeval does not have",
+        f"a {what} must be a string, or null if mwzeval has no such {what}",
         place,
     ):
         return None

@@ -54,7 +54,7 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
     if is_read and not has_called:
         findings.warning(
             "no-calls",
-            "no function is called anywhere, so all states are empty and nothing can be "
+            "no dialogue has a function call, so all states are empty and nothing can be "
             "offered; for a system without tools, write only the responses (docs/formats.md)",
         )
 
@@ -121,8 +121,8 @@ class Conversation:
             # Another message follows the text, so it was not the final answer.
             self._answer[0].warning(
                 "not-final",
-                "only the assistant's last message of a turn is scored; earlier messages of the "
-                "turn are not",
+                "if the assistant writes several messages in a turn, only the last message is "
+                "scored",
                 f"{self._answer[0].key}.content",
             )
             self._answer = None

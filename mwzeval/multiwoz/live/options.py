@@ -298,7 +298,7 @@ def add_live(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--strict-user",
         action="store_true",
-        help="use the agenda user of ConvLab-2 as published, with its errors",
+        help="use the agenda user of ConvLab-2 as published, including its errors",
     )
     parser.add_argument(
         "--level",
@@ -311,8 +311,8 @@ def add_live(parser: _ActionsContainer) -> None:
         default=GOALS,
         metavar="GOALS",
         help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the goals of the test fold), "
-        "corpus-raw (goals as annotated, even if the first constraints can be "
-        "satisfied), sampled:NUMBER",
+        "corpus-raw (goals exactly as annotated: if the annotation says that the first "
+        "constraints cannot be satisfied, this is not checked), sampled:NUMBER",
     )
     parser.add_argument(
         "--goal-model",
@@ -324,8 +324,8 @@ def add_live(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--fail-book",
         choices=(FAIL_GOAL,),
-        help="let the first attempt at a booking fail if the goal says so (default: every "
-        "possible booking succeeds)",
+        help="let the first attempt at a booking fail if the goal specifies this (default: "
+        "every possible booking succeeds)",
     )
     parser.add_argument(
         "--user-turns",
@@ -346,9 +346,9 @@ def add_live(parser: _ActionsContainer) -> None:
         nargs="?",
         const="",
         metavar="HOST:PORT",
-        help="serve the functions over MCP to your own agent, which gets tools_url, and "
-        "record its calls (default: a free port of 127.0.0.1; a given port requires a "
-        "single job)",
+        help="serve the functions over MCP to your own agent, which receives their URL as "
+        "tools_url, and record its calls (default: a free port of 127.0.0.1; a given port "
+        "requires a single job)",
     )
     add_agent_options(parser)
 

@@ -158,8 +158,9 @@ class LiveScorer:
         if isinstance(user, Mapping) and user.get("spec") == CORPUS_USER:
             findings.error(
                 "corpus-turns",
-                "the user turns of these dialogues come from the corpus, whatever the agent "
-                "says: score the predictions that `mwzeval predict` wrote next to this file",
+                "the user turns of these dialogues are from the corpus and do not depend on the "
+                "agent's answers, so the dialogues cannot be judged: score the predictions that "
+                "`mwzeval predict` wrote next to this file",
                 key="user",
             )
             findings.check()
@@ -171,7 +172,7 @@ class LiveScorer:
         failed = [name for name, d in dialogues.items() if d.end == INFRASTRUCTURE]
         if failed and len(failed) == len(dialogues):
             message = (
-                "every dialogue failed with an infrastructure error: there is nothing to score"
+                "every dialogue failed with an infrastructure error, so there is nothing to score"
             )
             findings.error("infrastructure", message)
         else:
@@ -420,16 +421,20 @@ def _without_faults(run: LiveRun, names: Sequence[str], findings: Findings) -> N
     """Return a mask of the dialogues in which the user neither makes a mistake nor fails."""
     known = [run.modality.has_faults(run.dialogues[name], run.goals[name]) for name in names]
     if unknown := known.count(None):
-        message = f"for {unknown:,} dialogues in acts it is unknown whether the user makes mistakes"
+        message = (
+            f"it cannot be determined whether the simulated user makes mistakes in {unknown:,} "
+            "dialogues at act level"
+        )
         findings.warning(
-            "user-faults", f"{message}: of these, only failures of the user are excluded"
+            "user-faults",
+            f"{message}, so these dialogues are only excluded if the user failed with an error",
         )
     ends = (run.dialogues[name].end for name in names)
     without = [not has and end != USER_ERROR for has, end in zip(known, ends, strict=True)]
     if not any(without):
         message = (
-            "the user makes a mistake in every dialogue, so there are no scores without "
-            "such dialogues"
+            "the simulated user makes a mistake in every dialogue, so no dialogue is left for "
+            "scores without mistakes of the user"
         )
         findings.warning("user-faults", message)
     return np.array(without, dtype=bool)

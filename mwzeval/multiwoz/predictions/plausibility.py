@@ -83,7 +83,9 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
                 )
             continue
         if not gold.rollouts and dialogue_of(name) in gold.dialogues:
-            message = f'a rollout of "{dialogue_of(name)}": `mwzeval shards --rollouts` scores '
+            message = (
+                f'a rollout of "{dialogue_of(name)}": use `mwzeval shards --rollouts` to score '
+            )
             message += "rollouts"
         elif dialogue_id(name) in gold.dialogues:
             message = "write the id in lower case without file ending, as in the fold"
@@ -355,7 +357,7 @@ class _Sample:
             limit = UNKNOWN_NAMES if slot in NAME_SLOTS | {"food"} else UNKNOWN
             if unknown.total() > limit * max(25, values.total()):
                 (key, _), *_ = unknown.most_common(1)
-                message = f'values of the slot "{slot}" that no annotated state has, such as '
+                message = f'values of the slot "{slot}" that occur in no annotated state, such as '
                 self.warn("unknown-values", f'{message}"{shorten(str(key[2]))}"', *unknown)
                 return
         self.check("values")
@@ -503,8 +505,8 @@ def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
         if there < number:
             findings.warning(
                 f"fewer-{what}",
-                f"{number - there} of the fold's {number} {what} are missing in the predictions; "
-                f"the scores are computed on the other {there} and are not comparable with "
+                f"{number - there} of the fold's {number} {what} are missing in the predictions, "
+                f"so the scores are computed on the other {there} and are not comparable with "
                 "scores on the whole fold",
             )
 

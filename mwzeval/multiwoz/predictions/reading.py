@@ -450,7 +450,8 @@ def check_name(path: str) -> None:
     """Raise `UsageError` for a file name with the suffix of a compressed file."""
     if path.endswith(tuple(COMPRESSED)):
         raise UsageError(
-            f"{shorten(path, 300)}: predictions are written as .json or .jsonl; compress them after"
+            f"{shorten(path, 300)}: predictions are written as .json or .jsonl; compress the "
+            "file afterwards"
         )
 
 

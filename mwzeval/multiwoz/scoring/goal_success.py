@@ -29,9 +29,9 @@ WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 class NeedsOffer(Enum):
     """The conditions under which a domain is matched without an offer."""
 
-    ALWAYS = "an offer that satisfies the goal is needed"
-    IF_MADE = "no offer is as good as one that satisfies the goal"
-    NEVER = "the domain is matched whatever is offered"
+    ALWAYS = "only an offer that satisfies the goal passes"
+    IF_MADE = "making no offer counts as an offer that satisfies the goal"
+    NEVER = "the domain passes with any offer or none"
 
 
 @dataclass(frozen=True, slots=True)

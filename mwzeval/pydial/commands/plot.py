@@ -18,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--panels",
         choices=("tasks", "means"),
         default="tasks",
-        help="a panel for each task (default), or for the mean of each domain and of all tasks",
+        help="one panel for each task (default), or one for the mean of each domain and one for "
+        "the mean of all tasks",
     )
     parser.add_argument(
         "--band",

@@ -19,15 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=InputFile,
         default="mixed",
         metavar="NAME",
-        help="policy: random, handcrafted, mixed (default: both, in alternate dialogues), or "
+        help="policy: random, handcrafted, mixed (default: random and handcrafted in alternate "
+        "dialogues), or "
         "the checkpoint file of a trained policy",
     )
     parser.add_argument(
         "--dialogues", type=int, default=1000, metavar="N", help="default: %(default)s"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of all that is random (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="folder for the data sets"
     )

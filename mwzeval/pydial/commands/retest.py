@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialogues",
         type=numbers,
         metavar="N,…",
-        help="numbers of training dialogues; policies are tested as they were after the largest "
-        "number (default: as in the run)",
+        help="numbers of training dialogues; the policies after the largest number are tested "
+        "(default: as in the run)",
     )
     parser.add_argument(
         "--seeds", type=seeds_named, metavar="SEEDS", help="as for `run` (default: as in the run)"
@@ -67,14 +67,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="also test with your own user parameters: ranges and patience (JSON)",
+        help="JSON file with your own parameters of the simulated user (ranges and patience), to "
+        "test with as well",
     )
     parser.add_argument("--figure", choices=("success", "reward"), default="success")
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="figure of --figure by error rate: .png, .svg or .pdf",
+        help="output file for the plot of the scores by error rate: .png, .svg or .pdf",
     )
     add_pool_options(parser)
     add_model_options(parser, "user", named_by="--users")

@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compiled",
         action="store_true",
-        help="let numba compile the simulation for neural policies: this takes about a minute, "
-        "once, and saves half of the time of a job; results are the same",
+        help="let numba compile the simulation for neural policies: compilation takes about a "
+        "minute, once, and halves the time of a job; results do not change",
     )
     parser.add_argument(
         "--log",

@@ -14,8 +14,8 @@ from mwzeval.pydial.arguments import numbers, seeds_named
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(
         parser,
-        "the folder of a run; several runs are shown side by side, with their differences as "
-        "headings",
+        "the folder of a run; several runs are shown side by side, and the headings name the "
+        "settings in which they differ",
         "DIR",
     )
     parser.add_argument(

@@ -241,5 +241,5 @@ def no_goal(domain: str) -> DataError:
     """Return the error for a domain in which no goal was found."""
     return DataError(
         f"{domain}: none of {TRIES:,} random goals is satisfied by {FEWEST_MATCHES} or "
-        f"{MOST_MATCHES} entities; the domain needs more entities that share values"
+        f"{MOST_MATCHES} entities; more entities of the domain must share values"
     )

@@ -264,7 +264,7 @@ class View:
 
 def _check_room(number: int, most: int, what: str) -> None:
     if number == most:
-        raise UsageError(f"a dialogue may have at most {most} {what} that its domain does not have")
+        raise UsageError(f"a dialogue may have at most {most} {what} that are not in its domain")
 
 
 def _grow(number: int, *lists: list[int]) -> None:

@@ -40,12 +40,14 @@ COLUMNS = {
 """The scores that are shown for each run, with the headings of their columns."""
 SCHEMA = 1
 NOTES = (
-    "drop: success without conditions minus success under conditions, paired by goal; p: of the "
-    "drop, two-sided, after Holm's correction over the runs",
-    "robustness: share of the goals that succeed without conditions and still succeed",
-    "recovered: share of the domains with an event that are a success",
-    "×: ratio to the run without conditions",
-    "pass^k: probability that k trials of a goal in each of the runs all succeed",
+    "drop: success rate without conditions minus success rate under conditions, paired by goal; "
+    "p: two-sided p value of the drop after Holm's correction over the runs",
+    "robustness: of the goals that succeed without conditions, the share that also succeed "
+    "under conditions",
+    "recovered: of the domains with a tool fault or a change of the user's goal, the share that "
+    "succeed",
+    "×: ratio of the value to that of the run without conditions",
+    "pass^k: probability that a goal succeeds in all of k trials of every run",
 )
 Successes = Mapping[str, tuple[int, int]]
 """Maps each goal to the number of its successes and of its trials."""
@@ -55,10 +57,12 @@ def check_runs(runs: Mapping[str, ScoredRun]) -> None:
     """Raise `UsageError` unless the first run has no conditions and only conditions differ."""
     (first, clean), *others = runs.items()
     if clean.run.header.get(STRESS):
-        raise UsageError(f"{first} has conditions: name the run without conditions first")
+        raise UsageError(f"{first} has stress conditions: name the run without conditions first")
     for name, other in others:
         if not isinstance(conditions := other.run.header.get(STRESS), Mapping) or not conditions:
-            raise UsageError(f"{name} has no conditions, which only the first run may lack")
+            raise UsageError(
+                f"{name} has no stress conditions: only the first run may be without conditions"
+            )
         for key in ALIKE:
             mine, own = (described(of.run.header.get(key, "")) for of in (clean, other))
             if mine != own:

@@ -117,8 +117,8 @@ def test_runs_that_do_not_match_are_refused(capsys: pytest.CaptureFixture[str]) 
         "goals": {"source": "corpus:test:9", "sha": "01234567"},
     }
     refused = {
-        (hard, clean): "hard has conditions: name the run without conditions first",
-        (clean, run_of("again", HEADER)): "again has no conditions",
+        (hard, clean): "hard has stress conditions: name the run without conditions first",
+        (clean, run_of("again", HEADER)): "again has no stress conditions",
         (clean, run_of("fewer", UNDER, goals=USED[:3])): "clean and fewer need the same goals",
         **{
             (
@@ -133,7 +133,7 @@ def test_runs_that_do_not_match_are_refused(capsys: pytest.CaptureFixture[str]) 
         assert message in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["stress", clean])
-    assert "then other runs with conditions" in capsys.readouterr().err
+    assert "then one or more runs with stress conditions" in capsys.readouterr().err
     assert not Path("evaluation_results.json").exists()
 
 
