@@ -46,7 +46,7 @@ BUILT_IN = {
     "dstc7": "mwzeval.dstc7.plugin:SentenceSelection",
     "pydial": "mwzeval.pydial.plugin:PyDial",
 }
-"""The entry points of mwzeval itself, as in pyproject.toml; the first is the default benchmark.
+"""mwzeval's own entry points, as in pyproject.toml; the first is the default benchmark.
 
 They are repeated here because a search for entry points takes half as long as `--help`, and because
 a checkout that is not installed has no entry points.

@@ -146,7 +146,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
-    """Return `text` with `escape(character)` for each unprintable one that is not in `keep`."""
+    """Return `text` with `escape(character)` for unprintable characters that are not in `keep`."""
     return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in keep else escape(m[0]), text)
 
 

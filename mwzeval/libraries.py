@@ -60,7 +60,7 @@ def installing(extra: str) -> str:
 def import_without_setuptools(name: str) -> Any:
     """Return a module of a package that finds its own files with `pkg_resources`.
 
-    Many environments have no `pkg_resources`, or a broken one. During the import, a substitute
+    In many environments, `pkg_resources` is missing or broken. During the import, a substitute
     based on `importlib.resources` replaces it. Raises `ModuleNotFoundError`.
     """
     # Imported here because every command imports this module.

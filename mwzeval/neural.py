@@ -143,7 +143,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
-    """Return the weights as arrays that share their memory."""
+    """Return the weights as arrays that share memory with the weights."""
     return {name: weight.detach().numpy() for name, weight in weights.items()}
 
 
@@ -289,7 +289,7 @@ class Learner(ABC):
     evaluate_every: int | None = None
     """The number of steps between two points of the curve; None: one point per epoch."""
     patience: int | None = None
-    """Training stops after this many points without a better one; None: after the last epoch."""
+    """The number of points without improvement after which training stops; None: no such limit."""
 
     def __init__(
         self, module: Module, settings: TrainingSettings, examples: int, data: Sequence[str]
@@ -322,9 +322,9 @@ def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequenc
     with the same learner resumes it, and the results are identical to the last bit. Finally, the
     learner has the weights of the last step.
 
-    Raises `UsageError` if the folder has other content or cannot be created, `InputError` for a
-    damaged state, `DependencyError` without safetensors, and `MwzevalError` if the folder cannot be
-    written or a loss is not a number.
+    Raises `UsageError` if the folder has other content or cannot be created, and `InputError` if
+    the state is damaged. Raises `DependencyError` without safetensors, and `MwzevalError` if the
+    folder cannot be written or a loss is not a number.
     """
     with reproducible(learner.settings):
         run = _Run(learner, folder)

@@ -69,7 +69,7 @@ class Difference:
     `p_value` is two-sided; `adjusted` is the p value after Holm's correction over all systems that
     are compared with the baseline; both are None if there is no test. `counts` has the numbers of
     units on which the system is better or worse, None if single units do not have the score.
-    `is_least` means that the p value is the smallest possible one for the number of samples.
+    `is_least` means that the p value is the smallest possible value for the number of samples.
     """
 
     value: float
@@ -217,7 +217,7 @@ class Comparison:
 
     @property
     def baseline(self) -> str:
-        """The system with which the others are compared."""
+        """The system with which the other systems are compared."""
         return self.systems[0]
 
     @property
@@ -615,7 +615,7 @@ PAPER_COLUMNS = (
 def paper_document(
     comparison: Comparison, intervals: str = ENDS, *, places: int | None = None
 ) -> Document:
-    """Return one table for a paper: a row per system, a column per score of the whole, a caption.
+    """Return one table for a paper: a row per system, a column per score of the whole input.
 
     The best score of a column is highlighted. A dagger marks scores that do not differ
     significantly from the best, by the test of the score and Holm's correction over all pairs of

@@ -16,7 +16,7 @@ The content of a file determines its format; its name does not matter:
   the item.
 * Logs of inspect_ai, `.eval` (a zip archive) and `.json`. The item is the sample, the trial is the
   epoch, and each scorer is a score; a scorer whose values are objects gives a score for each key
-  (`scorer.key`). Letters are converted as in inspect_ai. A NaN is not a score (inspect_ai
+  (`scorer.key`). Grades (letters) are converted as in inspect_ai. A NaN is not a score (inspect_ai
   calls it unscored), and a sample that ended in an error has no score.
   Source: https://inspect.aisi.org.uk/eval-logs.html; value_to_float of inspect_ai.scorer.
 * Results of τ-bench, and of τ²-bench: an object with simulations. The item is the task, and the
@@ -24,8 +24,8 @@ The content of a file determines its format; its name does not matter:
   Source: sierra-research/tau-bench, tau_bench/types.py; sierra-research/tau2-bench, data_model.
 * Samples of lm-evaluation-harness (`--log_samples`): a line per document and filter. The item is a
   document. `metrics` of each line lists the scores; in older files, all numbers are scores. With
-  several filters, each has its own score (`exact_match,strict-match`, as in the results of the
-  harness). Scores that the harness computes only over all documents are not read.
+  several filters, each filter has its own score (`exact_match,strict-match`, as in the harness's
+  results). Scores that the harness computes only over all documents are not read.
   Source: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py (logged_samples).
 """
 
@@ -73,7 +73,7 @@ from mwzeval.statistics.trials import Trials, trial_name
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a file to read; those that are None or empty are found by their names.
+    """The columns of a file to read; columns that are None or empty are found by their names.
 
     `metric` is the column with the name of the score, for files with one score per row. `lower`
     names the scores that are better when lower.

@@ -260,10 +260,10 @@ def _spreads_of_difference(
 ) -> tuple[dict[str, Spread], Clustering | None]:
     """Return the spread of the difference of two systems under each possible assumption.
 
-    For two pilots, the assumption is `PAIRED`, over the items that both have. A single pilot gives
-    two extremes, both with its variances: `INDEPENDENT` assumes that items that are difficult for
-    one system are no more difficult for the other. `ALIKE` assumes that the other system is like a
-    second run of the pilot, which requires items with several trials.
+    For two pilots, the assumption is `PAIRED`, over the items that both pilots have. A single pilot
+    gives two extremes, both with the variances of the pilot: `INDEPENDENT` assumes that items that
+    are difficult for one system are no more difficult for the other. `ALIKE` assumes that the other
+    system is like a second run of the pilot, which requires items with several trials.
     """
     first, *others = pilots.values()
     common = [item for item in first.scores if all(item in pilot.scores for pilot in others)]

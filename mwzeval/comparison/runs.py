@@ -1,10 +1,10 @@
 """Several runs of one system with different seeds, and the variance of their scores.
 
 The spread of a score over runs does not describe the variance between dialogues, and the interval
-of one run does not describe the variance between seeds. `ScoreOfRuns.components` covers both. A
-score is the mean of one number per unit: the unit's jackknife pseudo-value, which for a rate is the
-outcome itself. The variance of these numbers over runs × units is split between runs, units and the
-rest.
+of one run does not describe the variance between seeds. `ScoreOfRuns.components` covers both kinds
+of variance. A score is the mean of one number per unit: the unit's jackknife pseudo-value, which
+for a rate is the outcome itself. The variance of these numbers over runs × units is split between
+runs, units and the rest.
 """
 
 from __future__ import annotations

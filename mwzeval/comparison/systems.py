@@ -196,7 +196,7 @@ def aligned(
 
 
 def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
-    """Check that runs of one system differ only in the values of their scores.
+    """Check that runs of one system differ only in the values of the scores.
 
     Raises:
         UsageError: If runs were scored with different settings.
@@ -271,7 +271,7 @@ def compare(
     unit: str = "dialogue",
     clusters: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Compare each system with the first one, and all pairs for their ranks.
+    """Compare each system with the first system, and compare all pairs for the ranks.
 
     For each score, only systems whose signatures agree are compared with each other. If there are
     several groups of such systems, each has its own first system, ranks and common units.

@@ -91,7 +91,8 @@ class Secrets:
         self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets; hide all of the text if one is escaped or split."""
+        """Return a text without the secrets; hide all of it if a secret is escaped or split in
+        it."""
         for form in self._forms:
             text = text.replace(form, HIDDEN)
         if self._plain:
@@ -120,8 +121,8 @@ def _forms(secret: str) -> tuple[str, ...]:
         raw = text.encode()
         forms += [text, raw.hex(), raw.hex().upper()]
         for before in range(3):
-            # Within a longer text, a byte can have one of three positions in a group of four base64
-            # letters; the letters at both ends also encode bits of adjacent bytes.
+            # Within a longer text, a byte can have three positions in a group of four base64
+            # letters; the first and last letters also encode bits of adjacent bytes.
             letters = b64encode(bytes(before) + raw).decode().rstrip("=")
             is_shared = (before + len(raw)) % 3 > 0
             inner = letters[(0, 2, 3)[before] : len(letters) - is_shared]
@@ -358,7 +359,7 @@ class Client:
         deadline: float = math.inf,
         more: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """Return the completion of `messages`, from the cache if it has one for this trial.
+        """Return the completion of `messages`, from the cache if it was stored for this trial.
 
         `tools` is the schema as text (see `tools_text`). `rng` draws the delays before retries,
         `deadline` is a time of the clock, and `more` has arguments for this request only.

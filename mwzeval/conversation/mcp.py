@@ -4,8 +4,8 @@ The server offers functions, given in the form of chat completions, as MCP tools
 invalid call is marked as an error and describes the problem, so that a model can try again. A
 session is a conversation with its own tools. Over HTTP, a request names its session in the header
 `Mwzeval-Session`, or as `?session=` in the address if a client cannot set headers. Otherwise a
-session is created for the connection. The server stores no state of connections, so their number is
-not limited.
+session is created for the connection. The server stores no state of connections, so the number of
+connections is not limited.
 
 `mcp` and `uvicorn` are imported when a server is created.
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_SESSIONS = 10_000
-"""The maximum number of sessions; if there are more, the least recently used one is removed."""
+"""The maximum number of sessions; the least recently used session is removed if there are more."""
 FIRST_CHARACTERS = 10_000
 """The number of characters read to check that an existing file is a call log."""
 SESSION_KEY = "mwzeval/session"

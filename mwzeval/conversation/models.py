@@ -257,7 +257,8 @@ class ModelUser:
     """A simulated user for one dialogue; the function `complete` writes its turns.
 
     Exceptions of `complete` propagate; a turn without text raises `NotAUserError`. Messages that
-    the agent does not see are passed to `unheard`, because their cost is counted, too.
+    the agent does not see are passed to `unheard`, because the cost of these messages is counted,
+    too.
     """
 
     def __init__(
@@ -348,9 +349,9 @@ class Written(NamedTuple):
 def written_turn(content: str) -> Written:
     """Return the turn in a message of a model that plays a user; the text may be empty.
 
-    A token on a line of its own ends the dialogue; inside a line it is ordinary text. Some models
-    continue with a reply of the agent; this reply and all text after it are removed. Thoughts that
-    a server leaves in the content are removed, too.
+    A token that is alone on a line ends the dialogue; elsewhere, the token is ordinary text. Some
+    models continue with a reply of the agent; this reply and all text after it are removed.
+    Thoughts that a server leaves in the content are removed, too.
     """
     content = content.replace("\r\n", "\n").replace("\r", "\n")
     content = _THOUGHT.sub("", content)

@@ -164,7 +164,7 @@ class GoalGenerator:
         return {slot: rng.weighted(tuple(weights), tuple(weights.values()))}
 
     def _services(self, rng: Rng) -> list[str]:
-        """Return one or two services, at most one of them a kind of wifi."""
+        """Return one or two services, of which at most one is a kind of wifi."""
         frequencies = self._service_frequencies
         chosen: list[str] = []
         for _ in range(rng.choose(SERVICE_COUNTS)):

@@ -167,7 +167,7 @@ def _as_predictions(line: Mapping[str, Any]) -> dict[str, Any]:
     plain[DIALOGUE] = line[LINE_DIALOGUE]
     plain[HAS_FINISHED] = line.get("end") == USER_STOP
     plain[N_TURNS] = line.get("turns")
-    # A dialogue without messages may have no acts either.
+    # A dialogue without messages may also lack acts.
     plain[TURNS] = line.get(ACTS) if line.get(MESSAGES) else line.get(ACTS, [])
     return plain
 

@@ -114,8 +114,8 @@ class Setting:
     def simulate(self, goal: Goal, number: int, seed: int | str) -> Trajectory:
         """Return the dialogue about a `goal`; `seed` and `number` decide all random choices.
 
-        Errors of a user or system are not raised: if one of them raises an exception or returns
-        invalid acts, the dialogue ends with this problem.
+        If the user or the system raises an exception or returns invalid acts, the error is not
+        raised; the dialogue ends with this problem.
         """
         record = Record()
         ending = self.hold(goal, number, seed, record)
@@ -149,7 +149,7 @@ class Setting:
             user_turns=self.limit,
             note=keep if record.is_watched else None,
         )
-        # A dialogue that reaches the limit has no problem; it lowers the finish rate.
+        # A dialogue that reaches the limit has no problem, but lowers the finish rate.
         return keep(ending._replace(problem=None) if ending.end == LIMIT else ending)
 
 

@@ -19,7 +19,8 @@ FIELDS = (
 class Track:
     """A task. Every exchange must have the `required` fields and at least one of `any_of`.
 
-    If one exchange has an optional field, or a field of `any_of`, all exchanges must have it.
+    If one exchange has an optional field, or a field of `any_of`, all exchanges must have this
+    field.
     """
 
     name: str

@@ -70,7 +70,7 @@ def _table(plain: Mapping[str, Any]) -> LeaderboardTable:
 
 
 def _chance(track: str) -> Iterator[LeaderboardRow]:
-    """Yield the expected scores of a random ranking of 100 candidates, one of them correct."""
+    """Yield the expected scores of a random ranking of 100 candidates, of which one is correct."""
     if track.endswith(("-1", "-5")):
         hits = {f"recall@{k}": k / RANKED for k in (1, 2, 5, 10, 50)}
         mrr = sum(1 / place for place in range(1, RANKED + 1)) / RANKED

@@ -36,7 +36,8 @@ class Gold:
     """The locations of the gold data: targets, a dialogue file with answers, or both.
 
     With a dialogue file (and the pool in subtask 2), candidates can be checked and texts can be
-    shown. `is_sample` is true for the embedded sample. Raises `UsageError` without either file.
+    shown. `is_sample` is true for the embedded sample. Raises `UsageError` if neither file is
+    given.
     """
 
     targets: str | Path | None = None

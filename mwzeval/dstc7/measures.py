@@ -175,9 +175,9 @@ class Selection(NamedTuple):
 def select(
     ranking: Ranking, correct: Sequence[str], coverage: float
 ) -> tuple[tuple[str, ...], Selection]:
-    """Return the choices that cover the share `coverage` of the probability, and their counts.
+    """Return the choices that cover the share `coverage` of the probability, and the counts.
 
-    Only the ten most probable choices are used; if an id is repeated, the first one counts.
+    Only the ten most probable choices are used; if an id is repeated, its first occurrence counts.
     """
     places = _first_places(ranking.ids)
     weights = [ranking.confidences[place] or 0.0 for place in places]

@@ -159,8 +159,8 @@ def _parsed(text: str, name: str) -> Any:
 def check_submission(raw: Any, findings: Findings) -> Submission:
     """Return the typed rankings of a parsed submission, and add problems to `findings`.
 
-    If an example occurs twice, the last one counts. Malformed parts are errors, and are replaced by
-    `MALFORMED` or `UNREADABLE`, which are never scored.
+    If an example occurs twice, the last occurrence counts. Malformed parts are errors, and are
+    replaced by `MALFORMED` or `UNREADABLE`, which are never scored.
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'

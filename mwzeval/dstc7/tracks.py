@@ -180,8 +180,8 @@ def track_of(name: str, case: str | None = None) -> Track:
 def track_of_file(file: str) -> Track | None:
     """Return the track in a submission's official name; None for any other name.
 
-    Official names are `Ubuntu_subtask_1.json` and `Advising_subtask_3.json`, the latter optionally
-    with `_case1` or `_case2`; `.gz`, `.xz` or `.zst` may follow.
+    Official names are `Ubuntu_subtask_1.json` and `Advising_subtask_3.json`, for Advising
+    optionally with `_case1` or `_case2`; `.gz`, `.xz` or `.zst` may follow.
     """
     match = _FILE.fullmatch(plain_name(PurePath(file).name))
     if match is None:

@@ -95,7 +95,7 @@ def remembered_checksums(path: Path) -> Checksums:
 
 
 def combined_fingerprint(paths: Mapping[str, Path]) -> str:
-    """Return one SHA-256 of several files; it depends on their names, not on their order."""
+    """Return one SHA-256 of several files; the names of the files count, but not the order."""
     return _sha256_of([[name, remembered_checksums(paths[name]).sha256] for name in sorted(paths)])
 
 

@@ -77,9 +77,9 @@ class Measure:
     is the number of neighboring units that are resampled together; `known` is the score of all
     units, for scores that `of` cannot compute from few units. `unit` is the unit of the score for
     axes of figures. Descriptions (`is_description`: turns, calls, cost, endings) have no better
-    direction: comparisons show their differences without a test or a rank. A score `of_types`
-    (distinct words, entropies) is a function of `TypeCounts.sums`; it is `known`, and a
-    description.
+    direction, so comparisons show only differences, without a test or a rank. A score `of_types`
+    (distinct words, entropies) is a function of `TypeCounts.sums`; its value is `known`, and it is
+    a description.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -212,8 +212,8 @@ def _resampled_interval(
 RESOLUTION = 10_018_008_000
 """Values are summed as integer multiples of 1/RESOLUTION, so sums do not depend on the order.
 
-The number is divisible by 100 and by all numbers up to 16, so whole percentages and means of up to
-16 of them are exact.
+The number is divisible by 100 and by all numbers up to 16, so whole percentages, and means of up to
+16 whole percentages, are exact.
 """
 
 

@@ -1,7 +1,7 @@
 """Counts of each type (a word, a bigram, a trigram) in each unit, and scores of types.
 
-The counts are a wide, sparse, additive table. Distinct words and entropies are functions of its
-column sums, but resampling units would bias them (see `mwzeval.statistics.intervals`), so their
+The counts are a wide, sparse, additive table. Distinct words and entropies are functions of the
+column sums. Resampling would bias these scores (see `mwzeval.statistics.intervals`), so their
 intervals come from leaving one unit out. Neither higher nor lower values are better, so comparisons
 do not test these scores.
 """

@@ -47,7 +47,7 @@ OTHER_FONTS = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "PingFang SC"),
     *("Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
 )
-"""Fonts for Chinese characters; matplotlib uses the first one that has a character."""
+"""Fonts for Chinese characters; matplotlib uses the first font that has the character."""
 
 STYLE = Path(__file__).with_name("figures.mplstyle")
 METADATA: Mapping[str, Mapping[str, str | None]] = {
@@ -70,7 +70,7 @@ def new_figure(
 ) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
     """Yield an empty figure in the common style, and a function that returns its bytes.
 
-    Sizes are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning` about
+    Sizes are in inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning` about
     characters that no installed font has. Raises `DependencyError` if matplotlib is missing.
     """
     check_format(format_name)

@@ -108,7 +108,7 @@ class LeaderboardTable:
         return replace(self, rows=(*self.rows[:place], own, *self.rows[place:]))
 
     def figures(self) -> list[tuple[LeaderboardRow, str, Figure]]:
-        """Return the figures of systems with their names, in the order of the table."""
+        """Return (row, name of the figure, figure) for all systems, in the order of the table."""
         order = [column.name for column in self.columns]
         systems = [row for row in self.rows if row.kind != "reference"]
         found = [

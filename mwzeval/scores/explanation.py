@@ -142,8 +142,8 @@ def explanation_of(
 ) -> Explanation:
     """Return the explanation of a unit that fails only the outcomes of the `reasons`.
 
-    A reason fails its outcome in its own scope and in the whole unit. `reasons` are in the order of
-    their turns. Each reason becomes a fact of its turn; if the same reason occurs in consecutive
+    The outcome of a reason fails in the scope of the reason and in the whole unit. `reasons` are
+    sorted by turn. Each reason becomes a fact of its turn; if the same reason occurs in consecutive
     turns, only the first of these turns adds a reason to the unit. A reason whose outcome is empty
     is only a fact.
     """
@@ -185,7 +185,7 @@ def count_reasons(
 def reasons_in_turns(
     reasons: Iterable[Reason], *, by_outcome: bool = True
 ) -> list[tuple[Reason, str]]:
-    """Merge reasons that differ only in their turn; return each with its turns: `turns 0–2, 5`.
+    """Merge reasons that differ only in turn; return each reason with its turns: `turns 0–2, 5`.
 
     Unless `by_outcome`, reasons that differ only in turn and outcome are also merged.
     """

@@ -2,8 +2,8 @@
 
 Every result (scores, a comparison, a leaderboard) is converted to a `Document`, which is rendered
 as text for a terminal, Markdown (GitHub's) for an issue, HTML for a notebook, or LaTeX (with the
-package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record; JSON has
-everything.
+package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record; JSON has all
+of the result.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table: the first column names the row, the others are numbers or short texts.
+    """A table: the first column names the row, the other columns are numbers or short texts.
 
     `title` may be empty; every row has as many cells as `header`. The `caption` is printed below
     the table; in LaTeX, a table with a caption is a float.
@@ -171,8 +171,8 @@ def output_look() -> Look:
 def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
     """Return heading, tables in columns, and notes, separated by blank lines.
 
-    The best numbers have a star. Unless `signatures` is true, one line with their number replaces
-    the signatures.
+    The best numbers have a star. Unless `signatures` is true, one line with the number of
+    signatures replaces the signatures.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
     notes = [f"{BEST}: the best"] * starred

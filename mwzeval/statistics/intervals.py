@@ -53,7 +53,7 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
     shrinkage = 1 + z * z / n
     centre = (rate + z * z / (2 * n)) / shrinkage
     half = z * math.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2) / shrinkage
-    # In theory, these ends are exactly 0 and 1; this removes rounding errors.
+    # For 0 or n successes, one end is 0 or 1 in theory; this avoids rounding errors there.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")

@@ -43,7 +43,7 @@ class VarianceComponents:
     def standard_error(self, runs: int, units: int) -> float:
         """Return the standard error of the mean over this many new runs and new units.
 
-        With one run, it is never below √`run`, however many units there are.
+        With one run, the standard error is never below √`run`, however many units there are.
         """
         return math.sqrt(self.run / runs + self.unit / units + self.residual / (runs * units))
 
@@ -129,9 +129,9 @@ class ResampledRuns:
     def __sub__(self, baseline: ResampledRuns) -> Differences:
         """Return the differences between the means of two systems over their runs.
 
-        `of_units` of both must come from the same units, samples and seed, so that a sample draws
-        the same units for all runs. If both systems have one run, interval and p value equal those
-        of the paired bootstrap to the last bit; such an interval is not about other runs.
+        `of_units` of both systems must come from the same units, samples and seed, so that a sample
+        draws the same units for all runs. If both systems have one run, interval and p value equal
+        those of the paired bootstrap to the last bit; they do not describe other runs.
         """
         units = Differences.between(self.of_units, baseline.of_units, self.value, baseline.value)
         freedom = len(self.values) + len(baseline.values) - 2

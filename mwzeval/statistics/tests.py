@@ -65,7 +65,7 @@ class Place:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p values adjusted for their number, in the same order.
+    """Return p values, adjusted for the number of tests, in the same order.
 
     If tests with adjusted values up to α are called significant, the probability of any false
     positive is at most α, however the tests depend on each other. Source: Holm, "A Simple

@@ -38,7 +38,7 @@ RELEASE, CONVLAB2, SAMPLE = "release", "convlab2", "sample"
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The alternative locations of a revision in a data root; the first existing one is used.
+    """The alternative locations of a revision in a data root; the first that exists is used.
 
     `{fold}` and `{table}` are replaced by the fold and the database table.
     """
@@ -196,10 +196,10 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """A fold, and the other data that scoring needs.
+    """A fold, and all further data that scoring needs.
 
     `system_vocabulary` has the acts without values that the paper's policies can predict (mined
-    from the train fold); it is None if the file is missing.
+    from the train fold), or is None if the file is missing.
     """
 
     fold: Fold
@@ -259,7 +259,7 @@ def add_corpus(parser: _ActionsContainer, default: str | None = RELEASE) -> None
 def corpus_root(
     revision: str = RELEASE, data: str | Path | None = None, *, offline: bool | None = None
 ) -> DataRoot:
-    """Return the data root of a revision; the data root of the sample is always the embedded one.
+    """Return the data root of a revision; the sample always has the embedded data root.
 
     `data` is a folder in the layout of `data/crosswoz/public_files.tsv`, or a folder whose
     subfolder `crosswoz` has this layout. The default is `MWZEVAL_DATA`, otherwise the user's cache.
@@ -299,7 +299,7 @@ def _at_hand(root: DataRoot, revision: str) -> dict[str, Path]:
 
 
 def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
-    """Return the available fold with the most of these dialogues, `test` if no fold has any.
+    """Return the available fold with the most of these dialogues, or `test` if no fold has any.
 
     Without `ids`, return the first available fold. Raises `DataError` for unreadable files.
     """

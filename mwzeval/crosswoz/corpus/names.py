@@ -46,7 +46,7 @@ SOURCE_DOMAIN = "源领域"
 """The slot of a Select act whose value is the domain of the previously chosen venue."""
 
 NEARBY = {ATTRACTION: "周边景点", RESTAURANT: "周边餐馆", HOTEL: "周边酒店"}
-"""Domain → the slot with nearby venues of that domain."""
+"""Domain → the slot whose values are nearby venues of that domain."""
 _NEARBY = (NEARBY[ATTRACTION], NEARBY[RESTAURANT], NEARBY[HOTEL])
 
 STATE_SLOTS = {

@@ -67,7 +67,7 @@ def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] 
     """Return the kind of a mistake and a sentence about it; None if the act is possible.
 
     `side` is `user` or `system`; `intent`, `domain` and `slot` are those of the act. Intents of the
-    other side are also accepted, because models that tag both sides confuse them.
+    other side are also accepted, because models that tag both sides confuse the two sides.
     """
     if intent not in INTENTS:
         of_side, _ = SIDES[side]

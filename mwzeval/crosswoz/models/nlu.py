@@ -150,7 +150,7 @@ def example_of(utterance: Utterance, acts: Acts) -> Example:
     """Return an utterance with the labels of its acts.
 
     A value that the utterance does not contain is left out. If a value contains another value, the
-    longer one is tagged.
+    longer value is tagged.
     """
     text = lowered(utterance.text)
     tags = [OUTSIDE] * len(text)

@@ -195,7 +195,7 @@ def beam_search(
     After each token, the search continues with the `width` most probable sequences, until this
     number of sequences is complete. Width 1 means greedy search; if `width` is the number of all
     sequences, the search is exhaustive. If no sequence is complete, the most probable incomplete
-    one is returned.
+    sequence is returned.
 
     A state has one row for each sequence. `begin` is the state of one empty sequence, and `end` is
     the token that ends a sequence. `following` returns log-probabilities of the next token, shape

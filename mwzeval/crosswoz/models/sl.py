@@ -42,7 +42,7 @@ def train_policy(
     settings: PolicySettings | None = None,
     watch: Watch | None = None,
 ) -> tuple[SlPolicy, Sequence[Point]]:
-    """Train a policy and return the best one and its learning curve, a point for each epoch.
+    """Train a policy; return the best policy and its learning curve (a point per epoch).
 
     The policy (`policy.safetensors`) and a checkpoint are written to `folder`; the same call
     resumes an interrupted training, with an identical result. The losses of the curve are mean

@@ -59,7 +59,7 @@ RAREST = 2
 FILLED = 1
 """The gate's class of slots with a value; the class of other slots is 0."""
 IMPOSSIBLE = -1e9
-"""The score of words that cannot be copied; it is finite, so that its gradient is 0."""
+"""The score of words that cannot be copied, which is finite so that its gradient is 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -412,7 +412,7 @@ def train_trade(
     settings: TradeSettings | None = None,
     watch: Watch | None = None,
 ) -> tuple[TradeTracker, Sequence[Point]]:
-    """Train a tracker and return the best one and its learning curve, a point for each epoch.
+    """Train a tracker; return the best tracker and its learning curve (a point per epoch).
 
     The tracker (`trade.safetensors`) and a checkpoint are written to `folder`; the same call
     resumes an interrupted training, with an identical result. Losses are mean negative

@@ -41,7 +41,7 @@ REFERENCES = {
     CEILING: "gold acts without values",
 }
 """The baselines that are shown next to a system. In `ceiling` (policies only), the values of the
-gold acts come from the query of the gold state, as for the acts of a policy."""
+gold acts come from the query of the gold state, like the values of a policy."""
 
 
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:

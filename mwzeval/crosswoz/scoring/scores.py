@@ -57,7 +57,7 @@ MEANINGS = {
 """The failure reasons of these tracks and their meanings."""
 
 SELECT_TURNS = "Select turns"
-"""The scope of exchanges in which the user refers to an earlier choice ("near the one …")."""
+"""The scope of exchanges in which the user refers to an earlier choice ("near the hotel …")."""
 TYPE_SCOPES = tuple(GOAL_TYPES)
 ALL_AND_TYPES = (WHOLE, *TYPE_SCOPES)
 Sign = Callable[[str, Mapping[str, object]], Signature]

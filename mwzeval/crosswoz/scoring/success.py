@@ -164,7 +164,7 @@ class Judgement:
 
 
 Lines = Sequence[tuple[SemanticTuple, SemanticTuple]]
-"""The lines of a sub-goal: each as in the goal, and with its final value."""
+"""The lines of a sub-goal; each line as in the goal, and as a line with the final value."""
 Found = Iterator[tuple[str, str, str]]
 """The code, slot and text of each fault."""
 
@@ -480,8 +480,8 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
 def subgoals_by_exchange(gold: Dialogue) -> Iterator[Mapping[str, int]]:
     """Yield, for each exchange, the sub-goals that the user talks about, by domain.
 
-    The sub-goal of a domain is the last one that the user has begun to express. If no act has a
-    domain, the user still talks about the previous sub-goals.
+    The sub-goal of a domain is the last sub-goal that the user has begun to express. If no act has
+    a domain, the user still talks about the previous sub-goals.
     """
     before: dict[str, int] = {}
     for exchange in gold.exchanges:
@@ -523,7 +523,7 @@ def _add_answers(
 def mentioned_names(response: str, selected: Sequence[str]) -> list[str]:
     """Return the selected names that a response contains, in their order.
 
-    If a name contains another (a branch of a restaurant), only the longest one counts.
+    If a name contains another name (a branch of a restaurant), only the longest name counts.
     """
     text = comparable_text(response)
     spoken = {name: comparable_text(name) for name in selected}

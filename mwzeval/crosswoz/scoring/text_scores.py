@@ -1,14 +1,14 @@
 """Scores of texts: BLEU-4, and for NLG also missing and redundant values.
 
 Source: Zhu et al., TACL 2020, section 5.5. As in its public code, BLEU is NLTK's `corpus_bleu`:
-n-gram counts are clipped by their maximum over the references, the brevity penalty uses the closest
-reference length, a segment shorter than n still counts for one n-gram, and 0.1 replaces a count of
-0 ("method 1" of Chen and Cherry, 2014). The references of a turn are all sentences of the fold
-whose acts have the same multiset of act keys, with the values of the turn inserted. The slot error
-rate is that of Wen et al., EMNLP 2015, for texts with values: the number of missing and redundant
-values divided by the number of values of the acts. The slot error rate and the value missing rate
-are not from the paper; the paper's public code has an unfinished slot error rate that does not fit
-the paper's acts.
+n-gram counts are clipped by their maximum over the references, and the brevity penalty uses the
+closest reference length. A segment shorter than n still counts for one n-gram, and 0.1 replaces a
+count of 0 ("method 1" of Chen and Cherry, 2014). The references of a turn are all sentences of the
+fold whose acts have the same multiset of act keys, with the values of the turn inserted. The slot
+error rate is that of Wen et al., EMNLP 2015, for texts with values: the number of missing and
+redundant values divided by the number of values of the acts. The slot error rate and the value
+missing rate are not from the paper; the paper's public code has an unfinished slot error rate that
+does not fit the paper's acts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ FIELDS = (
 
 
 def value_counts(text: str, acts: Acts) -> tuple[int, int]:
-    """Return how many values a text should contain, and how many of these are missing.
+    """Return how many values a text should contain, and how many of these values are missing.
 
     Values of Inform and Recommend acts count, in upper or lower case. Services and `无` (no such
     thing) do not count, because they can be expressed in many ways.
@@ -76,8 +76,8 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     """Return how many values of a text are not in its acts.
 
-    Three kinds of values are redundant: values that the text contains more often than the acts;
-    placeholders without a value; and, in the rest of the text, numbers and names of venues. `names`
+    Three kinds of values are redundant: values that occur more often in the text than in the acts,
+    placeholders without a value, and numbers and names of venues in the rest of the text. `names`
     is the result of `venue_names`.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())

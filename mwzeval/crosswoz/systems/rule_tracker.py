@@ -58,7 +58,7 @@ class RuleTracker:
             self.state[self.domain] = dict.fromkeys(self.state[self.domain], "")
         answered = {(act.domain, act.slot) for act in said if act.intent in (INFORM, RECOMMEND)}
         self.requests = [request for request in self.requests if request not in answered]
-        # A venue that is named in this turn is not yet the chosen one.
+        # A venue that is named in this turn is not yet the chosen venue.
         chosen = {domain: slots.get(NAME, "") for domain, slots in self.state.items()}
         if self.source_in_turn:
             chosen |= {act.domain: act.value for act in heard if _names(act)}

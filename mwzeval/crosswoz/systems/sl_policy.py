@@ -75,8 +75,8 @@ MARKS = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MAR
 UNITS = {**dict.fromkeys(PRICE_SLOTS, "元"), RATING: "分"}
 _FLAGS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot in slots)
 PAPER_ENDS = 2
-"""(odd) From this exchange on, the paper's evaluation treats every turn as the last one, because it
-counts the fields of a dialogue (6) instead of its messages."""
+"""(odd) From this exchange on, the paper's evaluation treats every turn as the last turn, because
+it takes the number of fields of a dialogue (6) for the number of messages."""
 MODEL_FILE = "policy.safetensors"
 KIND = "CrossWOZ policy"
 LAYERS = ("first", "second", "output")

@@ -73,7 +73,7 @@ def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn
 
 
 def template_of(utterance: str, acts: Acts) -> str | None:
-    """Return an utterance with placeholders for its values, None if one of them is missing."""
+    """Return an utterance with placeholders for its values, None if a value is missing."""
     template, missing = delexicalized(utterance, acts)
     return None if missing else template
 
@@ -81,7 +81,7 @@ def template_of(utterance: str, acts: Acts) -> str | None:
 def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
     """Return an utterance with placeholders for values, and the number of missing values.
 
-    Values are replaced in the order of the acts, so that a short value may split a longer one.
+    Values are replaced in the order of the acts, so that a short value may split a longer value.
     """
     missing = 0
     for placeholder, value in mentions_of(acts):
@@ -334,7 +334,7 @@ class TemplateReader:
         return tuple(dict.fromkeys(acts))
 
     def _spoken_of(self, context: Sequence[str]) -> str | None:
-        """Return the domain of the latest previous utterance that has one."""
+        """Return the domain of the latest previous utterance that has a domain."""
         for utterance in reversed(context):
             for side in self._patterns:
                 for reading in self._parts(utterance, side):

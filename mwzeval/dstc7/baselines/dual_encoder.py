@@ -69,9 +69,9 @@ class Settings(TrainingSettings):
     candidate_words: int = 80
     """The number of words of a candidate that are read, from its beginning."""
     ages: int = 8
-    """The number of message ages (last message, the one before, …) that have different weights."""
+    """The number of message ages (last message, last but one, …) that have different weights."""
     batch_size: int = 256
-    """The number of examples in a step; the other examples' answers are the wrong candidates."""
+    """The number of examples in a step; answers of the other examples are the wrong candidates."""
     learning_rate: float = 0.003
     """The learning rate of Adam, for all parameters."""
     dropout: float = 0.3
@@ -493,7 +493,7 @@ def train_dual_encoder(
     settings: Settings | None = None,
     watch: Watch | None = None,
 ) -> tuple[DualEncoder, Sequence[Point]]:
-    """Train a model in a folder and return the best one with the learning curve.
+    """Train a model in a folder; return the best model and the learning curve.
 
     The model with the highest final score on the dev lists is written. Training stops after
     `patience` evaluations without a better score. Each evaluation writes a checkpoint: if training

@@ -119,7 +119,7 @@ def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Thresh
 
     `correct` has the correct ids of each ranking, or only NONE. If several scores are best, the
     result is the middle of the lowest range of such scores. The result is exact: the final score
-    changes only at the scores of candidates, and all of them are tried.
+    changes only at the scores of candidates, and all of these scores are tried.
     """
     base = 0.0
     places: list[NDArray[np.float64]] = []
@@ -230,7 +230,7 @@ class Baseline:
     def rank(
         self, queries: Sequence[Query], track: Track, pool: Mapping[str, str] | None = None
     ) -> list[Ranked]:
-        """Return the ranking of each query: its whole list, or the best 100 of the pool."""
+        """Return the ranking of each query: all of its candidates, or the best 100 of the pool."""
         pool_ids = tuple(pool or ())
         if self.name == RANDOM and pool is not None:
             return [at_random(query.example, pool_ids, self.seed, RANKED) for query in queries]

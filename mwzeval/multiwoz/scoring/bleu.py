@@ -112,7 +112,7 @@ class _ReferenceNgrams:
 
     An n-gram of a segment is a pair: the (n-1)-gram of its first tokens, and its last token. Each
     order is a sorted array of such pairs, which allows many look-ups at once. An n-gram that is in
-    no reference segment has no number: it cannot be correct.
+    no reference segment has no number, because it cannot be correct.
     """
 
     def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
