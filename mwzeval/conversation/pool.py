@@ -503,10 +503,12 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
         with suppress(OSError):  # an agent may have closed the connection
             if isinstance(held, Trajectory):
                 send("ended", held)
-            elif isinstance(held, MwzevalError):
+                return
+            if isinstance(held, MwzevalError):
                 send("refused", held)
-            else:  # an error of the setting; errors of user and agent are recorded
+            else:  # errors of user and agent are already recorded; this is one of the setting
                 send("raised", "".join(traceback.format_exception(held)))
+        os._exit(1)  # an error of the setting ends the run
 
     on_event = None if setting.trusts else partial(send, "event")
     try:
