@@ -39,8 +39,8 @@ SAME = 0.3
 """The probability that a user says "the same day" instead of a value mentioned before."""
 BYE = Act("bye", GENERAL, NONE, NONE)
 
-# User acts of live dialogues that the public simulator lacks. Their domain is `general`, so that
-# act-level systems can ignore them.
+# User acts of live dialogues that the public simulator does not have. Their domain is `general`, so
+# that act-level systems can ignore them.
 REPEAT = Act("repeat", GENERAL, NONE, NONE)
 """The acts after this act repeat earlier acts."""
 CORRECT = Act("correct", GENERAL, NONE, NONE)
@@ -66,7 +66,7 @@ def giving_up(domain: str) -> Act:
 
 
 def returning_to(domain: str) -> Act:
-    """Return the act with which a user returns to a domain after another one."""
+    """Return the act with which a user returns to a domain after another domain."""
     return Act(RETURN, GENERAL, NONE, domain)
 
 
@@ -92,7 +92,7 @@ SYSTEM_SLOTS: Mapping[str, Mapping[str, str]] = {
         "police": _SERVICE,
     }.items()
 }
-"""Domain → slot of a system act (both in lower case) → slot of a goal. Other slots are unknown."""
+"""The goal slots by domain and slot of a system act (in lower case). Other slots are unknown."""
 
 _NOT_OF_USERS = frozenset({"choice", "ref", NONE})
 _OF_USERS_ONLY: Mapping[str, tuple[str, ...]] = {**BOOKING_SLOTS, "police": ("name",)}
@@ -108,7 +108,7 @@ USER_SLOTS: Mapping[str, Mapping[str, str]] = {
     for domain, slots in SYSTEM_SLOTS.items()
     if domain != "booking"
 }
-"""Domain → slot of a goal → slot of a user act. Users never mention other slots."""
+"""The slots of user acts by domain and goal slot. Users never mention other slots."""
 
 
 def _by_column(slots: Mapping[str, str]) -> dict[str, str]:
@@ -119,15 +119,15 @@ ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: _by_column({slot: act.capitalize() for act, slot in slots.items()})
     for domain, slots in SYSTEM_SLOTS.items()
 }
-"""Domain → slot of the database → slot of a system act."""
+"""The slots of system acts by domain and database slot."""
 USER_ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: _by_column(slots) for domain, slots in USER_SLOTS.items()
 }
-"""Domain → slot of a state, without `book` → slot of a user act."""
+"""The slots of user acts by domain and slot of a state (without `book`)."""
 STATE_SLOTS: Mapping[str, Mapping[str, str]] = {
     domain: {act: slot for slot, act in slots.items()} for domain, slots in USER_ACT_SLOTS.items()
 }
-"""Domain → slot of a user act → slot of a state, without `book`."""
+"""The slots of a state (without `book`) by domain and slot of a user act."""
 
 
 @lru_cache(maxsize=2**12)

@@ -161,7 +161,7 @@ _NAMES = {
     **dict.fromkeys(("restaurant", "hotel", "attraction"), "name"),
     **{"train": "trainID", "hospital": "department"},
 }
-"""Domain → the key of the name in a database row."""
+"""The key of the name in a database row, by domain."""
 
 
 def database_files(root: DataRoot) -> dict[str, Path]:
@@ -419,7 +419,7 @@ NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """A reference set: dialogue id → normalized responses, tokenized by sacreBLEU's tokenizer.
+    """A reference set: normalized responses by dialogue id, tokenized by sacreBLEU's tokenizer.
 
     `checksum` has 8 hexadecimal digits and covers the source files.
     """

@@ -86,9 +86,9 @@ class Evaluator:
     the data folder). With a `confidence` such as 0.95, every score has an interval; resampled
     intervals use `samples` samples and `seed`. With `rollouts`, a dialogue may be predicted more
     than once under numbered ids (`sng0073#12`). `input_format` is the format of the predictions,
-    one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects it. `tools`, a
-    JSON file or its content, maps a system's own functions and arguments to those of the schema.
-    `responses` is the kind of responses: `lexicalized` responses are delexicalized with the
+    one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects the format.
+    `tools`, a JSON file or its content, maps a system's own functions and arguments to those of the
+    schema. `responses` is the kind of responses: `lexicalized` responses are delexicalized with the
     database before they are scored; `delexicalized` responses have placeholders; `auto` selects the
     kind of most responses. `unfilled` lists state values that mean "not filled", such as `none,not
     mentioned`; by default they count as ordinary values, and a warning is printed. `grounded` adds
@@ -226,7 +226,7 @@ class Evaluator:
     def reward(
         self, dialogue_id: str, turns: Turns, *, weights: RewardWeights = DEFAULT_WEIGHTS
     ) -> Reward:
-        """Return the reward of a dialogue or of its first turns: value, outcome, credit per turn.
+        """Return the reward of a dialogue or its first turns: value, outcome, and credit per turn.
 
         `mwzeval.multiwoz.scoring.reward` defines credits and weights; the selected metrics have no
         effect. Raises `InputError`. Raises `UsageError` for weights of grounded scores unless
@@ -531,7 +531,7 @@ class IncrementalEvaluator:
             )
 
     def _add(self, later: IncrementalEvaluator) -> None:
-        """Add the sums for sources that both evaluators have; drop the other sums."""
+        """Add the sums for sources that the two evaluators share, and drop the other sums."""
         if self._corpus is None:
             self._rows = {sources: rows.folded() for sources, rows in later._rows.items()}
         else:

@@ -79,7 +79,7 @@ class MultiWozScorer(FileScorer):
         return live_document(report, details="grounded" in self.metrics)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
-        """Return the scores of a file. Raises `InputError`, `DataError`, `UsageError`."""
+        """Return the scores of a file. Raises `InputError`, `DataError` or `UsageError`."""
         raw = read_bytes(file)
         if self.is_live(raw):
             return self.live.score(live_text(raw, file), file, progress=progress)

@@ -24,7 +24,7 @@ from mwzeval.multiwoz.schema import (
 )
 
 State = Mapping[str, Mapping[str, str]]
-"""Domain → slot → value."""
+"""Values by domain and slot."""
 
 _ALIASES: dict[str, dict[str, str]] = {}
 for _kind, _spelling, _meaning in table_rows(embedded("words", "aliases.tsv"), 3):
@@ -76,7 +76,7 @@ def normalize_time(time: str) -> str:
 
 
 def _after_noon(time: str) -> str | None:
-    """Return the time twelve hours later; None if the text is not a time."""
+    """Return the time twelve hours later, or None if the text is not a time."""
     # (odd) 12 pm becomes 24:00, and "5: 30 pm" becomes "17: 30".
     if time.count(":") == 1:
         hours, minutes = time.split(":")

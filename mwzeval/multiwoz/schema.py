@@ -27,27 +27,27 @@ SEARCH_SLOTS: Mapping[str, tuple[str, ...]] = {
     "police": ("name",),
     "bus": ("arrive", "day", "departure", "destination", "leave"),
 }
-"""Domain → search slots in normalized states."""
+"""The search slots of each domain in normalized states."""
 BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("people", "day", "time"),
     "hotel": ("people", "day", "stay"),
     "train": ("people",),
 }
-"""Domain → booking slots in goals; the day of a train is a search slot."""
+"""The booking slots of each domain in goals. The day of a train is a search slot."""
 STATE_BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     domain: tuple(f"book{slot}" for slot in slots)
     for domain, slots in {**BOOKING_SLOTS, "bus": ("people",)}.items()
 }
-"""Domain → booking slots in states."""
+"""The booking slots of each domain in states."""
 ACT_BOOKING_SLOTS: Mapping[str, frozenset[str]] = {
     domain: frozenset(map(str.capitalize, slots)) for domain, slots in BOOKING_SLOTS.items()
 }
-"""Domain → booking slots in dialogue acts."""
+"""The booking slots of each domain in dialogue acts."""
 ALL_BOOKING_SLOTS = frozenset(slot for slots in BOOKING_SLOTS.values() for slot in slots)
 NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
 """The slot that identifies a venue or train."""
 OFFERED_BY = {domain: slot.upper() for domain, slot in NAMED_BY.items()}
-"""Domain → the placeholder with which a turn offers a venue."""
+"""The placeholder with which a turn offers a venue, by domain."""
 PROVIDABLE = {
     "PHONE": "phone",
     "ADDRESS": "address",
@@ -55,12 +55,12 @@ PROVIDABLE = {
     "REFERENCE": "reference",
     "TRAINID": "trainid",
 }
-"""Placeholder of a slot that can be requested and provided → the slot."""
+"""The slots that can be requested and provided, by placeholder."""
 BOOKED_BY = {domain: NAMED_BY[domain] for domain in BOOKING_SLOTS}
-"""Domain → the slot that identifies the booked venue or train."""
+"""The slot that identifies the booked venue or train, by domain."""
 
 SHORT_SLOTS = {"leaveat": "leave", "arriveby": "arrive"}
-"""Slot in placeholders and states → slot in normalized states and database columns."""
+"""Maps slots in placeholders and states to slots in normalized states and database columns."""
 GOAL_SLOT_OF_ACT = {
     "addr": "address",
     "arrive": "arriveBy",
@@ -74,13 +74,13 @@ GOAL_SLOT_OF_ACT = {
     "price": "pricerange",
     "ticket": "price",
 }
-"""Slot of an act → slot of a goal, if they differ."""
+"""Maps slots of acts to slots of goals if the names differ."""
 PLACEHOLDER_OF_ACT = {"open": "openhours"} | {
     slot: goal.lower().replace(" ", "")
     for slot, goal in GOAL_SLOT_OF_ACT.items()
     if slot not in ("car", "price")
 }
-"""Slot of an act → name of its placeholder, if they differ."""
+"""Maps slots of acts to names of placeholders if the names differ."""
 LONG_SLOTS = {short: slot for slot, short in SHORT_SLOTS.items()}
 OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
 """Maps each time slot of a train to the other time slot, which an ambiguous time may mean."""

@@ -66,7 +66,7 @@ class MergedShards:
 
 
 def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedShards:
-    """Return the sums of one shard, or all its errors. Raises `DataError`, `UsageError`.
+    """Return the sums of one shard, or all its errors. Raises `DataError` or `UsageError`.
 
     The shard is scored with these `sources`, even if other sources would fit its own turns.
     """
@@ -89,7 +89,7 @@ def evaluate_shards(
     file: str | None = None,
     progress: bool = False,
 ) -> Report:
-    """Return the report of all shards, identical to that of a single file with all dialogues.
+    """Return the report of all shards, which is the same as for a single file with all dialogues.
 
     A Dask `client` scores the shards on its cluster. With `skip_bad`, invalid shards are omitted
     and listed in the report's `meta` (`skipped_shards`). `file` names the input in warnings that do

@@ -71,7 +71,7 @@ def user_domains(utterance: str, state: State) -> tuple[str, ...]:
 
 
 class Catalogue:
-    """Venues of the domains that have a table. The queries are those of Inform and Success."""
+    """Venues of the domains that have a table. Inform and Success use the same queries."""
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules) -> None:
         self._rules = rules
@@ -99,7 +99,7 @@ class Catalogue:
 
 
 def known_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the known values of a row: slot → value."""
+    """Return the known values of a row by slot."""
     known = {}
     for column, value in row.items():
         if isinstance(value, str) and value.strip() not in ("", UNKNOWN):

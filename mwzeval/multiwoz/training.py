@@ -48,8 +48,8 @@ def compute_metrics(
     likely tokens only approximate a generated response. They are used at positions with labels; for
     causal language models (`shift_labels=True`), positions are shifted by one.
 
-    Raises `UsageError` for examples that do not form dialogues and `InputError` for dialogues that
-    are not in the corpus, both before training starts. The returned function raises `UsageError`
+    Before training starts, raises `UsageError` for examples that do not form dialogues, and
+    `InputError` for dialogues that are not in the corpus. The returned function raises `UsageError`
     if the predictions do not match the examples.
     """
     rows = [(str(name), int(turn)) for name, turn in examples]

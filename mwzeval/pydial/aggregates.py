@@ -3,7 +3,7 @@
 The input is a score per run and task, an array of shape (runs, tasks). The intervals describe the
 variation between runs on these tasks, not between tasks. Source: Agarwal et al., "Deep
 Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021; the stratified
-bootstrap and both aggregates are those of its library `rliable`.
+bootstrap and the two aggregates are defined as in its library `rliable`.
 """
 
 from __future__ import annotations

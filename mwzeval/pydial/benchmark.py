@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
 
 
 def live_setting(arguments: Namespace) -> RunSetting:
-    """Return the settings of act-level runs. Raises `UsageError`, `DataError`, `InputError`."""
+    """Return the settings of act-level runs. Raises `UsageError`, `DataError` or `InputError`."""
     from mwzeval.pydial.live import LiveOptions, LiveSetting, goals_named
 
     refuse_without_model(arguments, "user")
@@ -114,11 +114,11 @@ class EpisodesScorer(FileScorer):
         return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredEpisodes:
-        """Score the episodes in a file or folder. Raises `InputError`, `UsageError`."""
+        """Score the episodes in a file or folder. Raises `InputError` or `UsageError`."""
         return evaluate(file, self.chosen, strict=self.strict, independent=self.independent)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return all problems of an episode file or folder. Raises `InputError`, `UsageError`."""
+        """Return all problems of an episode file or folder. Raises `InputError` or `UsageError`."""
         return validate(file, self.chosen, strict=self.strict)
 
 

@@ -447,7 +447,7 @@ def read_domain(
     """Return a domain from an ontology (JSON) and its entities (JSON or SQLite), and warnings.
 
     `name` is the name of the domain; the default is the name of the ontology file. Raises
-    `InputError` with all problems of both files.
+    `InputError` with all problems of the two files.
     """
     ontology_file, entities_file = Path(ontology_file), Path(entities_file)
     name = name or _name_of(ontology_file)

@@ -87,7 +87,7 @@ def behaviour_named(
     """Return "random", "handcrafted", "mixed" or the policy in a checkpoint file, in a task.
 
     "mixed" is handcrafted in dialogues with an even number and random in dialogues with an odd
-    number. Raises `UsageError` for an unknown name, `InputError` for a file that is not a
+    number. Raises `UsageError` if the name is unknown, and `InputError` if the file is not a
     checkpoint for this domain.
     """
     name = str(policy)

@@ -326,7 +326,7 @@ def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool
 
 
 def _mean_text(value: float, low: float | None, high: float | None) -> str:
-    """Return a mean ± half the width of its interval or, if it is clipped, its longer side."""
+    """Return a mean ± half the width of the interval or, if it is clipped, the longer side."""
     reach = "" if low is None or high is None else f" ±{max(high - value, value - low):.1f}"
     return f"{value:.1f}{reach}"
 
@@ -403,8 +403,8 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
     Each column is a run; its heading has the settings that differ. Runs are not ranked against each
     other, because runs with different environments have different tasks; the marks come from the
-    table of each run. Means over tasks are omitted if the run lacks one of the tasks. Raises
-    `UsageError` for a number of dialogues without tests.
+    table of each run. Means over tasks are omitted if one of the tasks is missing in the run.
+    Raises `UsageError` for a number of dialogues without tests.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))

@@ -436,7 +436,7 @@ def asked_model(
     written: Callable[[Message], object],
     ontology: Ontology,
 ) -> Act:
-    """Return the answer of a model to an act; both are appended to the messages of `request`.
+    """Return the answer of a model to an act; add act and answer to the messages of `request`.
 
     `complete` calls the model and adds its messages to `written`. Raises the errors of `complete`.
     """

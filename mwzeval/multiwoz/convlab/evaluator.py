@@ -1,9 +1,9 @@
 """The outcome of an act-level dialogue by ConvLab-2's public evaluator, and by corrected rules.
 
-The public evaluator uses the goal and the acts of both sides. It judges values by their form, and a
-booking by the database record of the first reference that the system gives. Success also depends on
-the user's final goal. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its
-published evaluator.
+The public evaluator uses the goal and the acts of user and system. It judges values by their form,
+and a booking by the database record of the first reference that the system gives. Success also
+depends on the user's final goal. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations),
+and its published evaluator.
 
 (odd) Superfluous slots are listed under act names but compared with goal names, so most of them
 never count. Only the first booking of a domain is scored, and only its venue, not its day, people,

@@ -148,7 +148,7 @@ def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
     The user compares values with its goal as texts. Before the comparison, a value is replaced by
     the first listed value of the slot that contains the value or is contained in it. For example,
     `4 stars` becomes `4`, and `""` becomes the first listed value. `lists` is the content of
-    `value_set.json`: domain → slot → values.
+    `value_set.json`, which has values by domain and slot.
     """
     listed = {
         (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
@@ -182,7 +182,7 @@ def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
     """Return the function with which the rule system's database spells values in user acts.
 
     A value is replaced by a similar listed value, if there is one. `lists` is the content of
-    `value_dict.json`: domain → slot in lower case → values.
+    `value_dict.json`, which has values by domain and slot in lower case.
     """
 
     @lru_cache(VALUES_KEPT)

@@ -39,7 +39,7 @@ from mwzeval.multiwoz.goals.goal import (
 from mwzeval.multiwoz.schema import ALL_BOOKING_SLOTS, UNANSWERED, UNANSWERED_VALUES
 
 TURN_LIMIT = 40
-"""The number of turns of both sides after which the user says goodbye."""
+"""The number of turns of user and system after which the user says goodbye."""
 INITIATIVE = 4
 """The maximum number of acts in a user turn, apart from replies."""
 _SAME_VALUE = {
@@ -197,7 +197,7 @@ class AgendaUser:
         return acts
 
     def _understood(self, system: Sequence[Act]) -> dict[tuple[str, str], Pairs]:
-        """Return (domain, intent) → pairs of slot and value that the user understands."""
+        """Return the pairs of slot and value that the user understands, by (domain, intent)."""
         heard: dict[tuple[str, str], Pairs] = {}
         for intent, domain, slot, value in system:
             if slot == "Choice" and value in _NO_VENUE:

@@ -124,7 +124,7 @@ TOOL_KEYS = ("function", "slots")
 
 
 def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
-    """Return the tools in a JSON file or in its parsed content, or for None, those of the schema.
+    """Return the tools in a JSON file or its parsed content, or the schema's tools for None.
 
     Raises `InputError` with all problems.
     """

@@ -1,8 +1,9 @@
 """Convert conversations of chat models to turns of predictions: states, bookings and responses.
 
 Calls are checked against the table of functions. Active domains are estimated from the states, as
-for most published systems. They are not taken from the calls: these often have several domains per
-turn, whereas the estimate has only one, and Inform and Success would be one or two points higher.
+for most published systems. The domains of the calls are not used: they are often several per turn,
+whereas the estimate has only one domain, and would make Inform and Success one or two points
+higher.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class Conversation:
                 for parameter in function.parameters
                 if parameter.slot and parameter.name in arguments
             }
-            # A new state is created, because earlier turns refer to the previous one.
+            # A new state is created, because earlier turns refer to the previous state.
             self._state = {**self._state, domain: {**known, **filled}}
         turn = {"response": response, "state": self._state, "bookings": bookings}
         if self._calls:

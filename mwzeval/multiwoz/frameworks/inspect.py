@@ -119,8 +119,8 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
     """Return a solver: the sample's user talks to the model or agent until the user is done.
 
     Without `agent`, the user talks to the model under test, which receives the functions and the
-    system message in the file `prompt` (default: that of `mwzeval live`). An `agent` has its own
-    system message, receives all messages so far in each turn, and calls the functions in
+    system message in the file `prompt` (default: the message of `mwzeval live`). An `agent` has its
+    own system message, receives all messages so far in each turn, and calls the functions in
     `multiwoz_tools()`.
     """
 

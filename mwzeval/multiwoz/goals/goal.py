@@ -280,7 +280,7 @@ def place_for(goal: Goal, slot: str) -> str | None:
 
 
 def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
-    """Return the next open part of a domain as (intent, slots); None if everything is done.
+    """Return the next open part of a domain as (intent, slots), or None if everything is done.
 
     Unanswered requests come first (`name` before all others), then the booking.
     """

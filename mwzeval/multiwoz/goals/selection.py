@@ -365,7 +365,7 @@ def read_goal_model(path: Path) -> dict[str, Any]:
     """Return the parts of the goal model in a JSON file or in the published pickle (`*.pkl`).
 
     In keys, combinations of slots or domains are joined by `|`. Raises `DataError` if the file
-    cannot be read, contains forbidden classes, or lacks a part.
+    cannot be read, has forbidden classes, or has missing parts.
     """
     if path.suffix == ".pkl":
         try:

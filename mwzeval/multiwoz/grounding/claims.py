@@ -197,7 +197,7 @@ class Grounded:
     """The turns of a dialogue, compared with the database.
 
     `named` are the last named venues by domain, including those that later states exclude;
-    `outcome` has Grounded Inform as `inform` and Grounded Success as `success`, both for `goal`.
+    `outcome` has Grounded Inform as `inform` and Grounded Success as `success` for `goal`.
     `offered` are the final venues of a domain.
     """
 
@@ -415,7 +415,8 @@ class _Turn:
     def _on_offer(self, domain: str, about: tuple[str, ...]) -> tuple[str, ...]:
         """Return the venues to which a value may refer, or none if the venues are unknown.
 
-        `about` are the venues to which the response assigns the value, empty if unclear.
+        `about` are the venues to which the response assigns the value; it is empty if this is
+        unclear.
         """
         if real := _real(about):
             return real
@@ -426,7 +427,7 @@ class _Turn:
             return () if about else tuple(dict.fromkeys((*here, *named)))
         found = self._database.find(domain, constraints)
         if about or domain in self._now:
-            # The named venue is unknown, so the value must be that of a possible venue.
+            # The named venue is unknown, so the value must be a value of a possible venue.
             return tuple(dict.fromkeys((*here, *found, *named)))
         return _among(named, found) or found
 

@@ -44,7 +44,7 @@ FAILED_WHEN = {
 
 
 Record = Mapping[str, str]
-"""An object that a tool returned: slot → value."""
+"""An object that a tool returned, as a map from slots to values."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ class _Log:
             yield CheckedMention(self._number, mention, known, False, (), once)
 
     def _about(self, found: CheckedMention) -> tuple[str | None, list[str], tuple[str, ...]]:
-        """Return the domain of a value, the names of its venues, and the venues.
+        """Return the domain of a value, and the names and ids of the venues that it is about.
 
         If the database cannot judge the value or does not have the named venue, the venues are
         those that this turn names, or else those of the last turn that names venues.

@@ -694,7 +694,7 @@ class Answer(NamedTuple):
 
 
 def mention_slot(requested: str) -> str:
-    """Return the mention slot for a requested slot of a goal: `entrance fee` → …"""
+    """Return the mention slot for a requested slot of a goal, such as `entrance fee`."""
     slot = normalize_slot(requested)
     return "type" if slot == "cartype" else LONG_SLOTS.get(slot, slot)
 

@@ -56,7 +56,7 @@ BOOKED_SLOTS: Mapping[str, str] = {
     "leaveat": "Time",
     "arriveby": "Time",
 }
-"""Maps mention slots to booking slots. The time of a table may be parsed as that of a train."""
+"""Maps mention slots to booking slots. The time of a table may be parsed as a train's time."""
 BOOKING = "Booking"
 """The domain of acts about the booking of any venue."""
 TABLES = frozenset({"restaurant", "hotel"})

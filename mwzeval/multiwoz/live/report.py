@@ -122,7 +122,7 @@ class LiveScorer:
         self._rules = known_name("rules", str(self.rules), RULES)
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
-        """Score the text of a file. Raises `InputError`, `DataError`, `UsageError`."""
+        """Score the text of a file. Raises `InputError`, `DataError` or `UsageError`."""
         if self.refusal:
             raise UsageError(f"{file} contains live dialogues: {self.refusal}")
         findings = Findings(file)

@@ -120,7 +120,7 @@ class DatabaseTools:
                 return self._database.find(domain, constraints)
             left = set(self._database.find(domain, others))
             return [number for number in called if number in left]
-        # There is only one police station; any name matches it.
+        # Any name matches the only police station.
         numbers = range(len(self._rows.get(domain, ())))
         if "department" not in constraints:
             return numbers

@@ -57,7 +57,7 @@ class Exchange(SystemTurn):
 class TurnBooking(NamedTuple):
     """A booking, and the number of its turn, which is None if the turn is unknown.
 
-    `returned` is the result of the call, None without a result.
+    `returned` is the result of the call, or None without a result.
     """
 
     turn: int | None
@@ -116,7 +116,7 @@ def read_transcript(
         )
         of_users = [*_choices(users, states, topics, found, delexicalizer)]
     else:
-        # User messages help to interpret the agent's messages, so both are parsed together.
+        # User messages help to interpret the agent's messages, so they are parsed together.
         texts = [text for pair in zip(users, agents, strict=True) for text in pair]
         twice = [domains for domains in topics for _ in range(2)]
         both = list(delexicalizer.mentions(texts, [{}] * len(texts), twice))

@@ -365,7 +365,7 @@ class LiveUser:
     # The user's acts
 
     def _subject(self) -> _ActiveDomain | None:
-        """Return the next message's domain: that of a reply, or the first unfinished domain."""
+        """Return the next message's domain, from a reply or else the first unfinished domain."""
         answered = (self._domains[act.domain] for act in self._replies)
         for active in (*answered, *self._domains.values()):
             if not active.is_finished:

@@ -255,7 +255,7 @@ def _tally(turns: Sequence[Turn], gold: GoldDialogue, other: GoldDialogue, rules
 WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
 """Matches placeholders (in capitals) and longer words; short words are in all responses."""
 MARKS = re.compile(r"^[\W_]|[\]_'\"]$|[<`&\\*▁ĠĊ:>{(]|@@|##|/INST")
-"""A fast test, which matches every response with a shape, except those with many underscores."""
+"""A fast test that matches every response with a shape, except responses with many underscores."""
 BEGINNING = 24
 """Responses count as equal if their length and this number of initial characters are equal."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")

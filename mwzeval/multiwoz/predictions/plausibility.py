@@ -406,7 +406,7 @@ def check_sample(census: Census, findings: Findings, *, responses: bool) -> None
 def check_references(
     census: Census, sets: Mapping[str, References], default: str, findings: Findings
 ) -> None:
-    """Warn about reference sets that lack turns or have dialogues without placeholders.
+    """Warn about reference sets with missing turns or with dialogues without placeholders.
 
     Also warn if the default set of the corpus is missing.
     """

@@ -407,8 +407,8 @@ def visible(value: str) -> str:
 def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
     """Return the values that mean "not filled", without duplicates, in lower case and sorted.
 
-    `values` is an iterable or a text with commas; the empty text and two quotation marks both mean
-    the empty value. Raises `UsageError` if a value cannot be part of a signature.
+    `values` is an iterable or a text with commas. The empty text means the empty value, and so do
+    two quotation marks. Raises `UsageError` if a value cannot be part of a signature.
     """
     listed = values.split(",") if isinstance(values, str) else values
     spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}

@@ -139,9 +139,9 @@ class Failure:
     """A reason why a domain failed, and its repair.
 
     With the repairs of all failures, the domain passes; if any repair is omitted, it fails. `slot`
-    is the slot of the failure, if it has one; `words` fill the placeholders of its sentence. `then`
-    is the user's wish at that turn if the state agrees with the annotation but not with the goal.
-    It is empty if the annotation does not explain the state.
+    is the slot of the failure, if any; `words` fill the placeholders of its sentence. `then` is the
+    user's wish at that turn if the state agrees with the annotation but not with the goal. It is
+    empty if the annotation does not explain the state.
     """
 
     kind: str

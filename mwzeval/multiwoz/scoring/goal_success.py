@@ -115,8 +115,8 @@ def dialogue_acts(
 class Placeholders(NamedTuple):
     """The placeholders in a canonical response that matter for Inform and Success.
 
-    `provided` are the slots that count if the venue has been booked; `before_booking` are those of
-    them that also count without a booking.
+    `provided` are the slots that count if the venue has been booked; `before_booking` are the slots
+    that also count without a booking.
     """
 
     anything: bool
@@ -168,7 +168,7 @@ class DialogueOutcome:
 
     @property
     def scopes(self) -> dict[str, DialogueOutcome | DomainOutcome]:
-        """The outcome of the whole dialogue, and those of its domains."""
+        """The outcome of the whole dialogue, and the outcomes of its domains."""
         return {WHOLE: self, **self.domains}
 
     def named(self, inform: str, success: str) -> dict[str, dict[str, bool | None]]:

@@ -16,7 +16,7 @@ SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
 
 
 def superfluous_slots(rules: str) -> dict[str, set[str]]:
-    """Return domain → slots that are superfluous without a request, under a set of rules."""
+    """Return, by domain, the slots that are superfluous without a request under a set of rules."""
     slots: dict[str, set[str]] = {domain: set() for domain in ALL_DOMAINS}
     for domain, _, slot, by, _ in SLOT_RULES:
         if by in ("both", rules):

@@ -113,13 +113,13 @@ class GroundedReward:
 
     @property
     def hallucination(self) -> float | None:
-        """The proportion of mentions that are not in the database; None without mentions."""
+        """The proportion of mentions that are not in the database, or None without mentions."""
         counts = self.counts
         return counts.hallucinated / counts.mentions if counts.mentions else None
 
     @property
     def consistency(self) -> float | None:
-        """The proportion of values that agree with the offered venues; None without such values."""
+        """The proportion of values that agree with the offered venues, or None without values."""
         counts = self.counts
         return counts.consistent / counts.belonging if counts.belonging else None
 

@@ -6,9 +6,9 @@ result of a single pass. Memory does not grow with the number of dialogues. Inte
 comparisons need the words of each dialogue, because they select dialogues.
 
 MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
-depends on the number of preceding words. `WindowTypes` stores, for each possible offset, the sum
-over all windows within its part; it also stores a few words at both ends for windows across parts.
-All sums are integers, so merging in order gives exactly the result of a single pass.
+depends on the number of preceding words. For each possible offset, `WindowTypes` stores the sum
+over all windows within a part. It also stores the first and last words of the part, for windows
+across parts. All sums are integers, so merging in order gives exactly the result of a single pass.
 
 Source: `tokenize` and `msttr` of lexical-diversity; the definitions of the evaluator of
 Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
@@ -140,9 +140,9 @@ _COLONS = str.maketrans("", "", ":;")
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the words of a response, without punctuation, in lower case.
 
-    The result is that of the library, which is only called for unusual characters, because it
-    reads a table of lemmas in 0.1 seconds. A text without words is counted as one empty word.
-    Raises `DependencyError` if the library is needed and cannot be imported.
+    The result is the same as that of the library. The library is only called for unusual
+    characters, because it reads a table of lemmas in 0.1 seconds. A text without words is counted
+    as one empty word. Raises `DependencyError` if the library is needed and cannot be imported.
     """
     words = text.translate(_PUNCTUATION)
     if _UNUSUAL.search(words):

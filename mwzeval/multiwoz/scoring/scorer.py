@@ -129,9 +129,9 @@ class NormalizedDialogue:
 class Scorer:
     """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
 
-    `unfilled` are values that were removed from its dialogues, and `tools` is the checksum of the
-    table with which calls were read; both are part of signatures. Its caches do not affect results;
-    it can be shared by threads and pickled.
+    `unfilled` are values that were removed from the dialogues, and `tools` is the checksum of the
+    table with which calls were read. Signatures contain `unfilled` and `tools`. Its caches do not
+    affect results; it can be shared by threads and pickled.
     """
 
     def __init__(

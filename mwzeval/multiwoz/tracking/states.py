@@ -70,7 +70,7 @@ PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "mwz22": {**_EXACT, "values": "literal"},
     }
 )
-"""Preset → value of each choice."""
+"""The values of the choices in each preset."""
 RULES = (FUZZY95, *PRESETS)
 
 
@@ -158,7 +158,7 @@ ANY_SLOT = "*"
 
 @lru_cache(maxsize=1)
 def trade_labels() -> Mapping[str, Mapping[str, str]]:
-    """Return TRADE's corrections: `domain-slot` (`*`: any slot) → label → corrected label."""
+    """Return TRADE's corrected labels by `domain-slot` (`*`: any slot) and label."""
     labels: dict[str, dict[str, str]] = {ANY_SLOT: {}}
     for slot, label, correction in table_rows(embedded("trade_labels.tsv"), 3):
         labels.setdefault(slot, {})[label] = correction
@@ -175,7 +175,7 @@ Raw = TypeVar("Raw")
 Read = TypeVar("Read")
 PredictedState = Mapping[str, Mapping[str, str]]
 GoldState = Mapping[str, Mapping[str, Sequence[str]]]
-"""Domain → slot → accepted values; reports show the first value."""
+"""The accepted values by domain and slot. Reports show the first value."""
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:

@@ -77,7 +77,7 @@ LONGEST = 2**12
 """Maximum number of characters that are read. Longer responses are truncated."""
 
 SHORT_NAME = 2
-"""Maximum number of words in a short name, of which one word is distinctive."""
+"""Number of words in a short name, of which one word is distinctive."""
 MISSPELT = 80
 """Minimum similarity at which a single word is read as a misspelled ordinary word."""
 NEARLY = 90
@@ -143,7 +143,7 @@ class _Names:
         self._response = response
         self._shown = text
         self._text = text.text
-        # the positions of the mentions in the displayed text
+        # the mentions with their positions in the displayed text
         self._mentions = [mention for mention in mentions if mention.end <= LONGEST]
         if text.places is not None:
             places = [text.shown_at(mention.start, mention.end) for mention in self._mentions]

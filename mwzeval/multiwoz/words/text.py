@@ -325,7 +325,7 @@ def shown(response: str) -> Shown:
 
 def _stripped(text: str) -> Shown:
     """Return the displayed text without markup."""
-    edits: dict[int, tuple[int, str]] = {}  # start → end, replacement
+    edits: dict[int, tuple[int, str]] = {}  # the end and the replacement of each part, by start
     spans: list[tuple[int, int]] = []
 
     def mark(match: re.Match[str]) -> None:

@@ -82,7 +82,7 @@ def _what_the_method_asks(t: Shared, d: Dialogue) -> int:
 
 
 def _answer(t: Shared, d: Dialogue) -> bool:
-    """Inform about the named entity or else the last offer; return False if both are missing."""
+    """Inform about the named entity, or else the last offer; return False if neither exists."""
     name = d.best[t.name]
     if d.best_mass[t.name] < KNOWN or name == c.DONTCARE:
         name = d.last_offered

@@ -152,7 +152,7 @@ class PPO(NeuralPolicy):
 
 
 def logs_of(logits: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-probabilities of actions, and entropies, both of shape (n,).
+    """Return log-probabilities of actions and entropies, each of shape (n,).
 
     `logits` and `masks` have shape (n, actions), `actions` (n,).
     """

@@ -59,7 +59,7 @@ class Preset:
         """Return a new, untrained policy.
 
         `size` is the length of a state vector, `actions` the number of actions. Raises
-        `DependencyError` without PyTorch, `UsageError` for a policy that does not learn.
+        `DependencyError` without PyTorch, and `UsageError` if the policy does not learn.
 
         In `legacy`, the initial weights are the same for all seeds, as in the published program.
         """

@@ -1,7 +1,7 @@
 """The simulator compiled by numba, which is imported with this module.
 
-Each function of the simulator is compiled from its source on its first call; functions of
-`twister.py` replace those of `native.py`. Compiled entry points are cached on disk, next to the
+Each function of the simulator is compiled from its source on its first call. Functions of
+`twister.py` replace functions of `native.py`. Compiled entry points are cached on disk, next to the
 modules or in the user's cache; if neither is writable, each process compiles them again. A message
 about the long compilation is printed once per process.
 """

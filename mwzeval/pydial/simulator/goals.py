@@ -181,7 +181,7 @@ def replace(d: Dialogue, slot: int, value: int) -> None:
 
 
 def forget(d: Dialogue, slot: int, only_negated: bool) -> None:
-    """Remove all constraints on a slot, or only those with `!=`."""
+    """Remove all constraints on a slot, or only constraints with `!=`."""
     kept = 0
     for at in range(d.constraints):
         item = d.constraint[at]

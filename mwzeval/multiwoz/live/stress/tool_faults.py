@@ -2,7 +2,7 @@
 
 An agent can overcome every fault: it repeats a failed call or an empty search, looks up the details
 in a list by name, and replaces a venue that has nothing left by another venue. Without a fault, the
-result is that of the functions themselves. No fault is an error of the agent.
+functions themselves return the result. No fault is an error of the agent.
 """
 
 from __future__ import annotations
