@@ -68,12 +68,12 @@ def files_of(
 
 
 def file_of(arguments: argparse.Namespace) -> str:
-    """Return the only input file or folder; exit with 2 for none or several."""
+    """Return the only input file or folder; exit with 2 if there is none or more than one."""
     return files_of(arguments, at_most=1)[0]
 
 
 def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return the name and the files of `NAME=RUN,RUN`; None for existing files and other text."""
+    """Return the name and the files of `NAME=RUN,RUN`; None for an existing file or other text."""
     name, _, runs = argument.partition("=")
     if not (name and runs) or "/" in name:
         return None

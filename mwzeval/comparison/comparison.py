@@ -157,7 +157,7 @@ class ComparedMeasure:
     def direction(self, difference: Difference, level: float | None) -> int:
         """Return 1 if a system is significantly better than the baseline, -1 if it is worse.
 
-        Returns 0 in all other cases, for scores without a direction, and without a `level`.
+        Returns 0 in all other cases, if the score has no direction, and if there is no `level`.
         """
         if level is None or difference.adjusted is None or difference.adjusted > level:
             return 0
@@ -331,7 +331,7 @@ def verdict(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """Return `a, b and c`; a long list is cut, and the number of omitted texts is added."""
+    """Return `a, b and c`; a long list is cut, and ends with the number of omitted texts."""
     *shown, last = texts
     if len(texts) > NAMED_SCORES:
         shown, last = [*texts[:NAMED_SCORES]], f"{len(texts) - NAMED_SCORES} more"

@@ -8,7 +8,7 @@ If all values of a score are 0 or 1 (in some files 0 or 100), the score is a rat
 items have several trials, pass^k is computed for the first rate. All other scores keep their unit.
 A score is compared on the items that have it in all files.
 
-The content of a file determines its format; its name does not matter:
+The content of a file determines the format; the file name does not matter:
 
 * CSV (also with semicolons) and TSV: a line with the names of the columns, then one row per line.
 * JSON and JSON Lines: a list of objects, an object that contains such a list, or an object with

@@ -86,8 +86,8 @@ def spread_of(
     item is a cluster. The estimates are unbiased, except that an estimate below 0 is reported as 0.
 
     Raises:
-        UsageError: For fewer than two items or clusters, or if only one system has items with
-            several trials.
+        UsageError: If there are fewer than two items or clusters, or if only one system has items
+            with several trials.
     """
     items = len(systems[0])
     if items < 2 or (clusters and len(set(clusters)) < 2):
@@ -150,11 +150,11 @@ class TwoSided:
         return NormalDist().cdf(away - needed) + NormalDist().cdf(-away - needed)
 
     def items_needed(self, difference: float, spread: Spread, trials: float) -> int:
-        """Return how many items, with `trials` each, are needed to detect a difference (not 0)."""
+        """Return how many items with this many trials are needed to detect a difference (not 0)."""
         return max(2, math.ceil(spread.of_item(trials) * (self.errors / difference) ** 2))
 
     def trials_needed(self, difference: float, spread: Spread, items: int) -> int | None:
-        """Return how many trials per item are needed to detect a difference (not 0) on `items`.
+        """Return how many trials of each item are needed to detect a difference (not 0).
 
         Returns None if no number of trials is enough.
         """
@@ -245,7 +245,8 @@ class Clustering(NamedTuple):
 
     `size` is the mean, over items, of the size of the item's cluster. `correlation` is the
     intraclass correlation of the differences on two items of a cluster. `design_effect` is the
-    required number of items relative to independent items. All three assume one trial per item.
+    required number of items divided by the number that independent items require. All three assume
+    one trial per item.
     """
 
     number: int

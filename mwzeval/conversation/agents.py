@@ -136,7 +136,7 @@ def _watched(place: str) -> Iterator[None]:
     notice = threading.Timer(NOTICE_SECONDS, report)
     notice.daemon = True
     notice.start()
-    # SIGALRM also interrupts a program that was started in such a way that it ignores Ctrl-C.
+    # SIGALRM also interrupts a program that ignores Ctrl-C.
     is_main = threading.current_thread() is threading.main_thread()
     can_end = limit is not None and is_main and hasattr(signal, "SIGALRM")
     if can_end:

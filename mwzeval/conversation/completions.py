@@ -70,7 +70,7 @@ _BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 """Matches backslashes, white space and invisible characters."""
 _PASSING = frozenset((408, 409, 425, 429))
 _ACCESS = frozenset((401, 402, 403, 404, 405, 407))
-"""Status codes of a wrong key, model or URL, or of missing credit, but not of agent errors."""
+"""Status codes that mean a wrong key, model or URL, or missing credit, not an agent error."""
 _FULL = re.compile(
     r"context[_ ]?(length|window|size)|maximum context|max_model_len|n_ctx|"
     r"(prompt|input|messages?|request)\b.{0,40}\btoo (long|large)|too many (input )?tokens|"
@@ -115,7 +115,7 @@ class Secrets:
 
 
 def _forms(secret: str) -> tuple[str, ...]:
-    """Return a secret in plain, quoted, hex and base64 form, each also reversed."""
+    """Return a secret in plain, quoted, hex and base64 form, and the reverse of each form."""
     forms = [quote(secret, safe="")]
     for text in (secret, secret[::-1]):
         raw = text.encode()
@@ -131,7 +131,7 @@ def _forms(secret: str) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case, without JSON, URL and HTML escapes, and without white space."""
+    """Return a text in lower case without white space, with JSON, URL and HTML escapes resolved."""
     text = _ESCAPE.sub(
         lambda found: chr(int(found[found.lastindex] if found.lastindex else "20", 16)),
         unescape(text),
@@ -417,7 +417,7 @@ class Client:
                 break
             wait = _seconds_to_wait(retry + 1, answer, rng)
             if self.clock.now() + wait >= deadline:
-                # The server used all of the time, so the agent cannot be judged.
+                # The server used up the time limit, so the agent cannot be judged.
                 raise InfrastructureError(
                     f"{server} {problem}, and the time limit of the dialogue is used up"
                 )

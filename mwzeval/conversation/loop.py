@@ -96,7 +96,7 @@ def user_turns_of(
             note(Ending(end, turns))
 
     def ended(ending: Ending) -> Ending:
-        """Record the user's report; an error in the report is an error of the user."""
+        """Record the user's report; if the report fails, the dialogue ends with a user error."""
         try:
             keep_report()
         except failures as error:

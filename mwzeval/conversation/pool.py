@@ -372,7 +372,7 @@ class _Worker:
         self._begin_dialogue()
 
     def send(self, planned: Planned | None) -> None:
-        """Send a dialogue, or None after the last; the death of a process is detected later."""
+        """Send a dialogue, or None after the last dialogue; a dead process is detected later."""
         with suppress(OSError):
             self.connection.send(planned)
 
@@ -461,7 +461,7 @@ def _started(
     """Start a process that serves a setting; return it and its connection.
 
     A forked process is ready immediately, shares the loaded databases, and does not need to pickle
-    the agent. Threads are not copied, but the parent has none that matter, because only the child
+    the agent. The parent's threads are not copied, but none of them matters, because only child
     processes import agents. Where fork is not safe, the default start method is used.
     """
     import multiprocessing

@@ -46,7 +46,7 @@ class AnswerError(ConversationError):
 
 
 class Ending(NamedTuple):
-    """How a dialogue has ended, the number of user turns, and the problem."""
+    """How a dialogue has ended, its number of user turns, and the problem (if any)."""
 
     end: End
     user_turns: int

@@ -159,7 +159,7 @@ def _count(raw: Mapping[str, Any], *names: str) -> int | None:
 
 
 def _milliseconds(dialogue: Trajectory, side: str) -> tuple[float, ...]:
-    """Return the time of each turn in which all requests of a side have a time."""
+    """Return the time of each turn; turns in which a request has no time are left out."""
     turns: list[list[float]] = [[]]
     for message in dialogue.talk:
         if message.is_user:

@@ -90,7 +90,8 @@ WIFI = "wifi"
 class SubGoal:
     """A sub-goal under construction.
 
-    Its venue is near the venue of `source`; `ends` are the sub-goals at both ends of a trip.
+    The venue of the sub-goal is near the venue of `source`; `ends` are the sub-goals at both ends
+    of a trip.
     """
 
     domain: str

@@ -40,7 +40,7 @@ class Rng:
         return sorted(items, key=lambda _: draw())
 
     def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
-        """Return one of the items, with probabilities in proportion to the weights."""
+        """Return one of the items, with probabilities that are proportional to the weights."""
         sums = _sums(tuple(weights))
         place = bisect_right(sums, self._random.random() * sums[-1])
         return items[min(place, len(items) - 1)]
@@ -177,7 +177,7 @@ def _check_texts(texts: Iterable[str]) -> None:
 
 
 def state_of(system: object) -> Slots:
-    """Return the state of a system without empty slots; {} if it has no state.
+    """Return the state of a system without empty slots; {} if the system has no state.
 
     Raises `TypeError` if its attribute `state` is not a state.
     """

@@ -180,7 +180,7 @@ class _Partner:
         self._before: list[str] = []
 
     def answer(self, user_acts: Acts, /) -> Acts:
-        """Return the acts that the user understands from the system's answer."""
+        """Return the acts that the user's NLU finds in the system's answer."""
         exchange: dict[str, Any] = {USER_ACTS: user_acts}
         if self._setting.level == "act":
             acts = heard = as_acts(self._system.answer(user_acts), "the system")

@@ -57,7 +57,7 @@ Columns = dict[str, NDArray[np.float64]]
 def rows(
     submission: Submission, targets: Targets, options: Options, *, has_none: bool = False
 ) -> Table:
-    """Return a row for each target example, in the order of the targets, submitted or not.
+    """Return a row for each target example, submitted or not, in the order of the targets.
 
     With `has_none`, there are also columns about NONE, and columns about the answerable examples
     after NONE is removed from the rankings.

@@ -57,7 +57,7 @@ class PublicFile:
 
     @property
     def url(self) -> str:
-        """The address of the file: at GitHub, or at `MWZEVAL_MIRROR` if that is set."""
+        """The address of the file, at `MWZEVAL_MIRROR` if it is set, otherwise at GitHub."""
         base = os.environ.get(MIRROR_VARIABLE) or GITHUB
         return f"{base.rstrip('/')}/{self.repository}/{self.commit}/{quote(self.path)}"
 
@@ -107,7 +107,7 @@ class DataRoot:
         """Return the first of these files that exists; in the cache, download it if necessary.
 
         Only the first alternative that is a published file is downloaded. Raises `DataError` if no
-        file exists and none can be downloaded.
+        file exists or can be downloaded.
         """
         if found := self.find(*alternatives):
             return found

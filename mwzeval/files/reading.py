@@ -214,7 +214,7 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def is_zip(path: str | Path) -> bool:
-    """Return whether a file begins like a zip; always false for standard input."""
+    """Return whether a file begins like a zip archive; always false for standard input."""
     with suppress(OSError, ValueError):
         if str(path) != STANDARD_INPUT:
             with Path(path).open("rb") as stream:
@@ -272,7 +272,7 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
 
 
 def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
-    """Return the problem of a byte that is not UTF-8, counted from 1 in its line."""
+    """Return the message about a byte that is not UTF-8; its position counts from 1 in the line."""
     message = f"line {line}, byte {byte}: not UTF-8 — save the file as UTF-8"
     return Problem("not-utf8", message, file=str(path))
 
@@ -320,7 +320,7 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 
 
 def beginning(path: str, size: int, end: bytes | None = None) -> bytes:
-    """Return the first bytes of a file's content: at most `size`, read no further than `end`."""
+    """Return at most `size` bytes from the beginning of a file, and stop reading after `end`."""
     begin = bytearray()
     for piece in pieces(path):
         begin += piece
@@ -436,7 +436,7 @@ def read_data(path: Path) -> Any:
 
 
 def parse_data(raw: bytes, path: Path) -> Any:
-    """Return the value of JSON that was read from a file of a corpus. Raises `DataError`."""
+    """Return the value of a JSON text from a file of a corpus. Raises `DataError`."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):

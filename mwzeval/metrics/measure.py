@@ -73,13 +73,13 @@ class Measure:
     `of` is a function from sums to the score; `cases` is the column with the number of units that
     the score is about (None: all). If the score is the mean of 0/1 outcomes of these units,
     `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1 (100 for
-    percentages). Higher is better unless `lower_is_better` (or the score has no direction). `block`
-    is the number of neighboring units that are resampled together; `known` is the score of all
-    units, for scores that `of` cannot compute from few units. `unit` is the unit of the score for
-    axes of figures. Descriptions (`is_description`: turns, calls, cost, endings) have no better
-    direction, so comparisons show only differences, without a test or a rank. A score `of_types`
-    (distinct words, entropies) is a function of `TypeCounts.sums`; its value is `known`, and it is
-    a description.
+    percentages). Higher scores are better, unless `lower_is_better` is true or the score has no
+    direction. `block` is the number of neighboring units that are resampled together; `known` is
+    the score of all units, for scores that `of` cannot compute from few units. `unit` is the unit
+    of the score for axes of figures. Descriptions (`is_description`: turns, calls, cost, endings)
+    have no better direction, so comparisons show only differences, without a test or a rank. A
+    score `of_types` (distinct words, entropies) is a function of `TypeCounts.sums`; its value is
+    `known`, and it is a description.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -184,7 +184,7 @@ class ScoredTable:
         return tuple(scores)
 
     def jackknives(self) -> dict[tuple[str, str], Jackknife]:
-        """Return the scores of types by name and scope; empty for fewer than two units."""
+        """Return the scores of types by name and scope; empty if there are fewer than two units."""
         of_types = [measure for measure in self.measures if measure.of_types]
         if not of_types or self.table.count < 2:
             return {}

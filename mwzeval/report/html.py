@@ -3,7 +3,7 @@
 The page is safe to open even if the predictions come from an untrusted source. Jinja2 escapes all
 values that are inserted into the template. The explanations are in a block of base64, and the
 script inserts them as text nodes. A content security policy allows only the page's own script,
-identified by its hash.
+identified by a hash.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def _places(systems: Sequence[Report], group: Group) -> list[int]:
 
 
 class Bar(NamedTuple):
-    """A score of a system, and the length of its bar, which is 0 for a score that is not finite.
+    """A score of a system, and the length of the score's bar (0 if the score is not finite).
 
     `difference` has the difference from the baseline, its interval and p value; it is empty if
     there is no comparison.

@@ -263,7 +263,8 @@ def with_reason(
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Return the units sorted by the number of failed scopes, then of reasons, largest first."""
+    """Return the units, sorted by the numbers of failed scopes and then of reasons, largest
+    first."""
 
     def size(explanation: Explanation) -> tuple[int, int]:
         return len({reason.scope for reason in explanation.reasons}), len(explanation.reasons)
@@ -362,7 +363,7 @@ def _differing(
 
 
 WIDTH = 96
-"""The maximum number of columns of a line, because longer lines are hard to read."""
+"""The maximum width of a line in columns; longer lines are hard to read."""
 NARROWEST = 30
 """The minimum number of columns of a line, even on narrower terminals: labels alone take 17."""
 FAILED = "✗"
@@ -397,7 +398,7 @@ class _Line(NamedTuple):
 def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look = PLAIN) -> str:
     """Return the full text of a unit: outcomes, `goal`, turns (failures are marked), and reasons.
 
-    Facts that are unchanged since the previous turn are omitted, except at failures.
+    Facts that are unchanged since the previous turn are omitted, except in turns with failures.
     """
     scopes = explanation.outcomes
     rows: list[list[Cell | str]] = []

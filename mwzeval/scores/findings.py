@@ -45,9 +45,9 @@ class Findings:
     their count and the first location.
 
     `file` is the input's name; `of_file` returns findings of another file in the same list.
-    `positions` maps a dialogue to the position of each of its turns in the input; without it, the
-    positions are the turn numbers. A `place` is any of `dialogue`, `turn`, `key`, `example` and
-    `position`, as in `Problem`.
+    `positions` maps a dialogue to the position of each of its turns in the input; without
+    `positions`, a position is the turn number. A `place` is any of `dialogue`, `turn`, `key`,
+    `example` and `position`, as in `Problem`.
 
     >>> findings = Findings("predictions.json")
     >>> findings.warning("unknown-slot", 'unknown slot "prize"', dialogue="mul0003", turn=4)

@@ -1,4 +1,4 @@
-"""A score with its signature, its interval, and the number of units.
+"""Scores with signatures, intervals, and numbers of units.
 
 Two values of a score are comparable if their signatures agree in all choices except those of
 `AMOUNTS` (the amount of scored data) and `OF_INTERVALS` (the computation of the interval).

@@ -4,8 +4,8 @@ The difference of two systems with several runs each, on other units and in othe
 by the hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"). Three steps make it
 valid for few runs. The deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu,
 JASA 83, 1988). They are also multiplied by √(f / χ²), where χ² is drawn with f = Σ (R - 1) degrees
-of freedom. Runs are drawn with their scores on all units, because the resampled units already
-contain the noise of units.
+of freedom. Runs are drawn with their scores on all units, because resampling the units already adds
+the noise of units.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class ResampledRuns:
         return float(np.mean(self.values))
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
-        """Return the interval of the mean, on other units and in other runs of the same kind.
+        """Return the interval of the mean for other units and other runs of the same kind.
 
         Returns None if no sample has a value.
         """

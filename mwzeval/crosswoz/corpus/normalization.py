@@ -91,7 +91,7 @@ def _words_of_block(block: str) -> tuple[str, ...]:
 
 @cache
 def _cut() -> Callable[[str], Iterable[str]]:
-    """Return the function of a separate tokenizer, which words added elsewhere do not affect."""
+    """Return the function of a separate tokenizer, so that words added elsewhere have no effect."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about jieba's regular expressions
         with suppress(ImportError):  # the next statement reports a missing jieba

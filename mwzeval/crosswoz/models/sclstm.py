@@ -1,9 +1,9 @@
 """SC-LSTM: generates sentences from dialogue acts, with one model for each side.
 
 A sentence consists of words and placeholders. A placeholder is replaced by the value of an act:
-`[KEY]` for the first act with the key, `[KEY2]` for the next; the keys are those of templates. If a
-turn has several acts with a key, the values in a training sentence are numbered in sentence order,
-because the order in which wizards name several venues cannot be learned.
+`[KEY]` stands for the first act with the key, and `[KEY2]` for the next; templates have the same
+keys. If a turn has several acts with a key, the values in a training sentence are numbered in
+sentence order, because the order in which wizards name several venues cannot be learned.
 
 Source: Wen et al., EMNLP 2015, section 3. In addition to the gates of an LSTM, a reading gate
 removes expressed acts from the acts vector. Training penalizes large changes of the vector,
@@ -153,7 +153,7 @@ class Vocabulary:
         return cls(tuple(features), tuple(tokens))
 
     def multi_hot(self, features: Sequence[Sequence[str]]) -> Tensor:
-        """Return a row of zeros and ones for each list of features; unknown ones are ignored."""
+        """Return a row of zeros and ones for each list of features; ignore unknown features."""
         numbers = {feature: number for number, feature in enumerate(self.features)}
         rows = np.zeros((len(features), len(numbers)), dtype=np.float32)
         for row, of_turn in zip(rows, features, strict=True):

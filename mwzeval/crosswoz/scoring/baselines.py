@@ -150,7 +150,7 @@ def rule_tracker_file(
 
 
 def simulator_file(fold: Fold, seed: int | str = 0) -> dict[str, Any]:
-    """Return the rule-based user's predictions; each turn starts from the gold state before it."""
+    """Return the rule-based user's predictions; every turn starts from the previous gold state."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
         rng = Rng(f"{seed}/{dialogue.name}")

@@ -193,7 +193,7 @@ VARIANTS = {
     NORMALISED: ("_normalised", ", normalized", "sorted-noblank-type"),
     NAME_LENIENT: ("_name_lenient", ", name-lenient", "sorted-noblank-type+selected-name"),
 }
-"""Variant of joint accuracy → the suffixes of its name and label, and its rule in signatures.
+"""Variant of joint accuracy → name suffix, label suffix, and the rule that signatures state.
 
 `normalised` ignores blanks, the order of items and the ending of hotel types. `name_lenient` also
 accepts a predicted name that the gold state lacks if the system has chosen it.
@@ -218,7 +218,7 @@ class Difference:
         return normal_value(self.slot, self.predicted) == normal_value(self.slot, self.gold)
 
     def is_chosen_name(self, selected: Selected) -> bool:
-        """Return whether the system has chosen the predicted name, and there is no gold name."""
+        """Return whether the system chose the predicted name, and the gold state has no name."""
         is_name = self.slot == NAME and not self.gold.strip()
         return is_name and self.predicted in selected.get(self.domain, ())
 

@@ -1,8 +1,8 @@
 """A rule-based system: RuleDST, the database, and a policy that answers all requests.
 
-The system offers venues of the database. If no venue satisfies all constraints, it states this,
-offers a venue that satisfies as many as possible, and reports the differences. The policy is not
-from the paper.
+The system offers venues of the database. If no venue satisfies all constraints, the system states
+this, offers a venue that satisfies as many as possible, and reports the differences. The policy is
+not from the paper.
 """
 
 from __future__ import annotations

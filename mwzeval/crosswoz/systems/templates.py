@@ -52,7 +52,7 @@ from mwzeval.files.writing import write_atomically
 def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[str]]]:
     """Return the sentences of both sides by key, for `write_templates(folder, "auto", …)`.
 
-    A sentence that does not contain all values of its acts is left out. Keys are sorted. Sentences
+    A sentence is left out if it does not contain all values of the acts. Keys are sorted. Sentences
     have the order and frequency of the corpus, so that a random choice has the same distribution.
     """
     mined: dict[Side, dict[str, list[str]]] = {USER: {}, SYSTEM: {}}
@@ -175,8 +175,8 @@ def manual_key(key: str, times: int) -> str:
 def fill(sentence: str, acts: Iterable[Act]) -> str:
     """Return a sentence with the values of acts in its placeholders.
 
-    The first act with a key fills `[key]` and `[key1]`, the next `[key2]`. An act with the value
-    `无` (no such thing) fills `[主体]` (subject) and `[属性]` (attribute).
+    The first act with a key fills `[key]` and `[key1]`, and the next act fills `[key2]`. An act
+    with the value `无` (no such thing) fills `[主体]` (subject) and `[属性]` (attribute).
     """
     if "[" not in sentence:
         return sentence

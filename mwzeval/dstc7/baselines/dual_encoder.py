@@ -65,9 +65,9 @@ class Settings(TrainingSettings):
     buckets: int = 16_384
     """The number of entries for all other words, which are assigned by a hash."""
     context_words: int = 160
-    """The number of words of a context that are read, from its end."""
+    """The number of words at the end of a context that are read."""
     candidate_words: int = 80
-    """The number of words of a candidate that are read, from its beginning."""
+    """The number of words at the beginning of a candidate that are read."""
     ages: int = 8
     """The number of message ages (last message, last but one, …) that have different weights."""
     batch_size: int = 256
@@ -413,7 +413,7 @@ def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
 
     Raises `InputError` if fewer than two examples have an answer.
     """
-    # Words are numbered in order of occurrence, then again by frequency.
+    # Words are numbered in order of occurrence, and then renumbered by frequency.
     first_numbers: dict[str, int] = {}
 
     def numbers_of(text: str) -> list[int]:

@@ -290,10 +290,10 @@ def predict(
 ) -> Predicted:
     """Rank the candidates of a dialogue file and write the submission.
 
-    Subtask 2 requires the `pool`. In subtask 4, NONE is added to every list with a fixed score:
-    `none_score`, or the best score on `dev`, a dialogue file with answers. Without either option,
-    NONE is not added. The random baseline gives NONE a random rank. Confidences are the baseline's
-    scores. With `choices`, the ten best candidates get probabilities, for the F-score.
+    Subtask 2 requires the `pool`. In subtask 4, NONE is added to every list with the same score:
+    `none_score`, or the score that is best on `dev` (a dialogue file with answers). Without either
+    option, NONE is not added. The random baseline gives NONE a random rank. Confidences are the
+    baseline's scores. With `choices`, the ten best candidates get probabilities, for the F-score.
 
     Raises `UsageError` if options cannot be combined, `InputError` if a file is invalid, and
     `DependencyError` if a library of an extra is not installed.
