@@ -36,7 +36,7 @@ INFORMING = frozenset({INFORM, "recommend", "offerbook", "offerbooked"})
 BOOKING = frozenset({"book", "offerbooked"})
 """Intents (in lower case) of system acts that make a booking."""
 SAME = 0.3
-"""The probability that a user says "the same day" instead of a value mentioned before."""
+"""The probability that a user says "the same day" instead of repeating an earlier value."""
 BYE = Act("bye", GENERAL, NONE, NONE)
 
 # User acts of live dialogues that the public simulator does not have. Their domain is `general`, so
@@ -194,7 +194,7 @@ class Draws:
         return self._rng.random()
 
     def pick(self, n: int) -> int:
-        """Return one of 0, …, n - 1."""
+        """Return a random number from 0 to n - 1."""
         return int(self._rng.random() * n)
 
     def shuffle(self, names: Collection[str]) -> list[str]:

@@ -359,7 +359,7 @@ def fold_sources(root: DataRoot, layout: CorpusFormat, fold: Fold) -> list[Path]
 
 
 def _lists_in(root: DataRoot, folders: Sequence[str]) -> list[Path]:
-    """Return the fold lists in these folders of the root, one per fold."""
+    """Return the fold list of each fold in these folders of the root."""
     found = (
         root.find(*(f"{folder}/{name}" for folder in folders for name in names))
         for names in FOLD_LISTS.values()
@@ -391,7 +391,7 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
 
 
 def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
-    """Return content by file name: of `path` or, in an archive, of the members with these names."""
+    """Return the content of `path` or, in an archive, of members with these names, by file name."""
     if path.suffix != ".zip":
         return {path.name: data_bytes(path)}
     try:

@@ -123,7 +123,8 @@ def chosen(rows: int, count: int) -> NDArray[np.bool_]:
 
 class _Column:
     """The rows of a column that satisfy a normalized value. The value of a row must be equal or
-    similar; in `arrive`, it may also be earlier, and in `leave`, it may also be later."""
+    similar; in the column `arrive`, it may also be earlier, and in `leave`, it may also be
+    later."""
 
     def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
         self._rows: dict[str, int] = {}
@@ -275,7 +276,7 @@ class VenueFacts:
     def is_price(
         self, domain: str, venues: Iterable[str], total: Value | None, tickets: Sequence[int]
     ) -> bool:
-        """Return whether a number of tickets or nights (() matches any number) has this price."""
+        """Return whether a number of tickets or nights has this price; () means any number."""
         return not tickets or any(
             isinstance(ticket, float)
             and isinstance(total, float)

@@ -1,8 +1,8 @@
 """The class that evaluates predictions, for the command line as well as for training loops.
 
-An input can also be scored in parts, over time or in several processes: `IncrementalEvaluator` has
-`update`, `merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow
-with the number of dialogues. Its scores are bit-identical to the scores from `Evaluator.evaluate`.
+To score an input in parts, over time or in several processes, `IncrementalEvaluator` has `update`,
+`merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow with the
+number of dialogues. Its scores are bit-identical to the scores from `Evaluator.evaluate`.
 """
 
 from __future__ import annotations

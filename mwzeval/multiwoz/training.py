@@ -43,10 +43,10 @@ def compute_metrics(
     The turns of a dialogue may be in any rows, but no turn before the last may be missing. `parse`
     converts a decoded text to a turn; by default the whole text is the response.
 
-    Predictions may be token ids (`predict_with_generate=True`) or logits, alone or as the first
-    item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their most
-    likely tokens only approximate a generated response. They are used at positions with labels; for
-    causal language models (`shift_labels=True`), positions are shifted by one.
+    Predictions may be token ids (`predict_with_generate=True`) or logits, as an array or as the
+    first item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their
+    most likely tokens only approximate a generated response. They are used at positions with
+    labels; for causal language models (`shift_labels=True`), positions are shifted by one.
 
     Before training starts, raises `UsageError` for examples that do not form dialogues, and
     `InputError` for dialogues that are not in the corpus. The returned function raises `UsageError`
@@ -133,10 +133,10 @@ def generated_ids(
 ) -> list[list[int]]:
     """Return the token ids of each example from a Trainer's predictions.
 
-    `predictions` are ids (examples × length), or logits (examples × length × vocabulary), alone or
-    as the first item of a tuple. For logits, the most likely tokens are returned at positions whose
-    label is not -100, or at all positions without `labels`; with `shift_labels`, each position
-    predicts the next label. Raises `UsageError` for other shapes.
+    `predictions` are ids (examples × length) or logits (examples × length × vocabulary), as an
+    array or as the first item of a tuple. For logits, the most likely tokens are returned at
+    positions whose label is not -100, or at all positions without `labels`; with `shift_labels`,
+    each position predicts the next label. Raises `UsageError` for other shapes.
     """
     if isinstance(predictions, tuple | list) and predictions and np.ndim(predictions[0]) > 1:
         predictions = predictions[0]  # logits or ids; hidden states and other items are ignored

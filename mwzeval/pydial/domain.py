@@ -346,7 +346,7 @@ def _row_problems(
 
 
 def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
-    """Return a row whose values are in lower case where the ontology lists values."""
+    """Return a row in which values of slots with listed values are in lower case."""
     said = {slot: value.lower() if slot in valued else value for slot, value in row.items()}
     return row if said == row else said
 

@@ -119,7 +119,7 @@ def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
     """Return the file itself, or the tests of one policy in a run folder.
 
     Without `chosen.dialogues`, the tests after the most training dialogues are selected. Raises
-    `UsageError` if the folder has no tests or tests of several policies.
+    `UsageError` if the folder has no tests, or if it has tests of several policies.
     """
     folder = Path(path)
     if path == "-" or not folder.is_dir():

@@ -113,7 +113,7 @@ class Results:
     def scores(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
     ) -> dict[int, list[float]]:
-        """Return results by task for each seed that has all tasks; {} if a task is missing.
+        """Return the results by task for each seed that has all tasks, or {} if a task is missing.
 
         `dialogues` is the number of training dialogues; `figure` is "success" (percent) or
         "reward".

@@ -80,7 +80,7 @@ USERS = ("standard", "unfriendly", "impatient", "talkative", "fickle")
 OWN_USER = "own-"
 """Prefix of user names whose parameters come from a file."""
 DEFAULT_ERROR_SET = "set1"
-"""The error model for errors that `varied` adds to a task without errors."""
+"""The error model of errors that `varied` adds to a task without errors."""
 ALL_MASKS = frozenset({"inform", "request", "bye"})
 NOISY_HYPOTHESES = 5
 

@@ -175,7 +175,7 @@ NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 
 
 def typed_act(text: str, ontology: Ontology) -> Act:
-    """Return the act that a person typed: an act, an act name without brackets, "yes" or "no".
+    """Return the act that a person typed as an act, an act name without brackets, "yes" or "no".
 
     `inform(dontcare)` refers to the slot of the last system act. If users of this domain cannot use
     the act, raises a `UsageError` that lists the allowed input.

@@ -108,7 +108,7 @@ class Outcome:
 
 
 class PublicEvaluator:
-    """Judges one dialogue; it receives the acts of each turn, first the system's, then the user's.
+    """Judges one dialogue from the acts of each turn: the system's acts, then the user's acts.
 
     `goal` is the user's copy of the goal, which contains the answers at the end and is then judged.
     """

@@ -228,7 +228,7 @@ def _usages() -> dict[str, dict[str, int]]:
 
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
 def task_success() -> Scorer:
-    """Return the scorer: `success`, `inform` and `booking`, each 1 or 0.
+    """Return the scorer, which gives `success`, `inform` and `booking` as 1 or 0.
 
     `booking` is NaN if the goal has no booking. The explanation has the failure reasons. The
     metadata have `end`, `turns`, the success of each domain, and the user's report: whether the

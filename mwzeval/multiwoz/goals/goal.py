@@ -63,7 +63,7 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("attraction", "places to go", "something to visit"),
     "police": ("police", "help"),
 }
-"""Phrases for domains in the sentences of MultiWOZ and the sample; other domains use their name."""
+"""Phrases for domains in the sentences of MultiWOZ and the sample. Other domains use the name."""
 
 GOALS_REVISION = 2
 """This number is increased when the same annotation is converted to different goals."""

@@ -294,7 +294,7 @@ class Words:
 
 
 def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:
-    """Return whether a value is assigned to these venues although they do not have it.
+    """Return whether a value is assigned to these venues although they do not have the value.
 
     A correct value of another venue in a list, or before the user's choice, does not count.
     """

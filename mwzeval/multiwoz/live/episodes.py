@@ -137,7 +137,7 @@ def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], Ma
 
 
 def say_nothing(messages: Sequence[Message]) -> Message:
-    """Return a meaningless message: the agent `silent`, which has the lowest possible scores."""
+    """Return a meaningless message, as the agent `silent`, which has the lowest possible scores."""
     return {"role": "assistant", "content": "Hm.", "acts": []}
 
 

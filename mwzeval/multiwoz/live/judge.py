@@ -126,9 +126,9 @@ class DomainJudgement:
 class Judgement:
     """The judgment of a dialogue, by domain.
 
-    `row` has the counts of the grounded scores and of Booking, as for predictions, and the counts
-    of informed and requested slots, as for an act-level dialogue. `turns` is the number of user
-    turns, and `calls` is the number of the agent's valid calls.
+    `row` has the counts of the grounded scores and of Booking (as for predictions) and of informed
+    and requested slots (as for an act-level dialogue). `turns` is the number of user turns, and
+    `calls` is the number of the agent's valid calls.
     """
 
     domains: Mapping[str, DomainJudgement]

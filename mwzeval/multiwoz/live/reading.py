@@ -6,11 +6,11 @@ the booking to which a reference belongs, and whether an apology means that noth
 Values are found as for the grounded scores. They are spelled as in the database, or as in the
 user's goal if the two spellings have the same meaning.
 
-Several venues or trains of one domain are a choice (Select) among those that satisfy the user's
-constraints according to the text; a single venue is an offer (Recommend). A statement about only
-some of several venues is ignored. A booking counts as made if the text confirms it or has a
-reference. The day, people, time and nights of the booking are parsed, so that the user can correct
-them.
+If the text names several venues or trains of one domain, the user is offered a choice (Select)
+among those that satisfy the user's constraints according to the text. A single venue is an offer
+(Recommend). A statement about only some of several venues is ignored. A booking counts as made if
+the text confirms it or has a reference. The day, people, time and nights of the booking are parsed,
+so that the user can correct them.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class DatabaseTools:
     def venue(self, domain: str, called: str) -> Mapping[str, Any]:
         """Return the fields of the venue to be booked. Raises `CallError` if there is none.
 
-        For trains with the same id, the result has the fields whose values are the same.
+        If several trains have this id, the result has only the fields in which they agree.
         """
         if domain == "train":
             numbers: Sequence[str] = self._trains.get(called.upper(), ())

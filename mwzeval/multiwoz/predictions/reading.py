@@ -75,7 +75,7 @@ class Booking(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A function call by the system in a turn, and its result: text, JSON data, or None.
+    """A function call of the system in a turn, and the result, which is text, JSON data, or None.
 
     `slots` maps slot names of the result to mwzeval's names, if they differ.
     """
@@ -343,7 +343,7 @@ def _active_domains(raw: Mapping[Any, Any], place: Place) -> tuple[str, ...] | N
 
 
 def _items(raw: Any, name: str, keys: Sequence[str], place: Place) -> Iterator[tuple[Any, str]]:
-    """Yield the objects in a list, each with its key for messages; report unknown keys."""
+    """Yield each object in a list with the key that messages use for it; report unknown keys."""
     if expect(raw, LIST, f"expected a list of {name}s", place, f"{name}s"):
         expected = f"a {name} must be an object with the keys {', '.join(keys)}"
         for index, item in enumerate(raw):

@@ -138,10 +138,10 @@ class Scenario:
 class Failure:
     """A reason why a domain failed, and its repair.
 
-    With the repairs of all failures, the domain passes; if any repair is omitted, it fails. `slot`
-    is the slot of the failure, if any; `words` fill the placeholders of its sentence. `then` is the
-    user's wish at that turn if the state agrees with the annotation but not with the goal. It is
-    empty if the annotation does not explain the state.
+    With the repairs of all failures, the domain passes. If any repair is omitted, the domain fails.
+    `slot` is the slot of the failure, if any; `words` fill the placeholders of its sentence. `then`
+    is the user's wish at that turn if the state agrees with the annotation but not with the goal.
+    It is empty if the annotation does not explain the state.
     """
 
     kind: str
@@ -451,7 +451,7 @@ def spelled(slots: Mapping[str, str]) -> str:
 
 
 SHOWN_VENUES = 3
-"""Maximum number of venues that are named; further venues are only counted."""
+"""Maximum number of venues that are named. Further venues are only counted."""
 
 
 def explain(

@@ -266,7 +266,7 @@ class Richness:
 
 
 def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
-    """Return `RICHNESS_COLUMNS` of each dialogue of an input: turns, words, windows of MSTTR.
+    """Return the columns `RICHNESS_COLUMNS` of each dialogue: turns, words, and windows of MSTTR.
 
     A window and its number of distinct words are counted in the dialogue where the window starts.
     """

@@ -80,8 +80,8 @@ SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not Multi
 class Rows:
     """The rows of scored dialogues, and data that cannot be summed: richness and confusions.
 
-    `words` are the words of each dialogue; `confusions` maps each state tracking rule to the wrong
-    values and the number of turns with each of them.
+    `words` are the words of each dialogue; `confusions` has, for each state tracking rule, the
+    wrong values and the number of turns with each wrong value.
     """
 
     sources: Sources

@@ -179,7 +179,7 @@ GoldState = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
-    """Return the slots that a convention knows, by domain; other slots may also be scored."""
+    """Return the slots that a convention knows, by domain. Other slots may also be scored."""
     others = [domain for domain in SEARCH_SLOTS if domain not in FIVE_DOMAINS]
     domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *others)
     booking = STATE_BOOKING_SLOTS if convention["booking"] == "in" else {}

@@ -386,7 +386,7 @@ class _Names:
         return self._told_domain(name) not in (None, mention.domain)
 
     def _is_of_another_kind(self, name: _Phrase, venues: AbstractSet[str]) -> bool:
-        """Return whether a name ends with another kind than the venue has: `Magdalene Theatre`."""
+        """Return whether a name ends with another kind of venue, as in `Magdalene Theatre`."""
         words = fold(self._text[name.own : name.end])
         kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
         last = words[-1]

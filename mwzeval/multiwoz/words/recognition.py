@@ -280,7 +280,7 @@ class Recognizer:
 def _is_where(
     tokens: Tokens, index: int, meanings: tuple[Meaning, ...], found: list[Candidate]
 ) -> bool:
-    """Return whether a name may begin an address: `Milton Country Park, Milton`.
+    """Return whether a name may begin an address, as in `Milton Country Park, Milton`.
 
     The first occurrence of a venue's name is always read as a name.
     """
@@ -322,7 +322,7 @@ def _is_area(tokens: Tokens, index: int, after: int) -> bool:
 
 
 def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:
-    """Return the token of a cuisine that no venue has, before this token or after a label.
+    """Return the token, before this token or after a label, of a cuisine that no venue has.
 
     The cuisine has the form of an adjective of nationality, has a capital, and does not begin a
     sentence: `serves Martian food`, `Cuisine: Martian`, but not `Great food` or `Sunday dishes`.
@@ -436,7 +436,7 @@ def _next_part(tokens: Tokens, index: int) -> int:
 
 
 def _first_of_other_street(tokens: Tokens, index: int) -> int | None:
-    """Return the first token of a street that ends with a street of the database: `Old Mill Road`.
+    """Return the first token of a street that ends with a known street, as in `Old Mill Road`.
 
     The street has a house number or begins with a word such as `Old`. Returns None if there is
     none.
@@ -548,7 +548,7 @@ def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str]
 
 
 def _behind_amenity(later: Sequence[str]) -> tuple[int, str] | None:
-    """Return the number of words after an amenity that state whether it exists, and the answer."""
+    """Return how many words after an amenity state whether it exists, and what they state."""
     if later[:3] in (["isn", "'", "t"], ["aren", "'", "t"]):
         return None if has_any("open", later[3:4]) else (4, NO)
     link = later[0] if has_any("links to amenities", later[:1]) else ""

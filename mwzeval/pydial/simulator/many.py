@@ -103,7 +103,7 @@ class ManyDialogues:
         *,
         forget: bool = True,
     ) -> None:
-        """Seed the next dialogues in some places; `forget` clears the memory of earlier dialogues.
+        """Seed the next dialogues in some places. `forget` clears the memory of earlier dialogues.
 
         The generators do not advance.
         """

@@ -88,7 +88,7 @@ def shared_record(
 
 
 def sample_pool(number: int) -> int:
-    """Return the largest population from which `Random.sample` draws this number by swapping."""
+    """Return the largest population from which `Random.sample` draws so many items by swapping."""
     return 21 if number <= 5 else 21 + int(4 ** ceil(log(number * 3, 4)))
 
 

@@ -259,7 +259,7 @@ def _told(t: Shared, items: Items, first: int, number: int, slot: int) -> bool:
 
 
 def _corrects(t: Shared, items: Items, number: int) -> bool:
-    """Return whether a denial also gives a new value; in `legacy`, not if a value is "dontcare"."""
+    """Return whether a denial also gives a new value (in `legacy`, without any "dontcare")."""
     if number != 2 or slot_of(items[0]) != slot_of(items[1]):
         return False
     lost = value_of(items[0]) == c.DONTCARE or value_of(items[1]) == c.DONTCARE

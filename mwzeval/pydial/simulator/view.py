@@ -67,7 +67,7 @@ class View:
         self._items: dict[int, Item] = {}
 
     def check(self, act: Act) -> None:
-        """Raise `UsageError` if an act exceeds the number of words outside the domain."""
+        """Raise `UsageError` if an act would add too many words outside the domain."""
         self._act_code(act.name)
         for item in act.items:
             self._item_code(item if item.slot else item._replace(slot=c.TYPE))
@@ -236,11 +236,12 @@ class View:
     def kernel_vector(self, *, choosing: bool) -> NDArray[np.float64]:
         """Return the vector for GP-SARSA, shape (size,); the kernel uses only inner products.
 
-        It contains, for each informable slot, the probability of no value and the sorted other
-        probabilities; the probabilities of discourse acts (including "bye") and of methods; and
-        pairs of p and 1 - p for each requested slot, each match count, an offer, and an offer since
-        nothing was found. In `legacy`, the method "none" has another probability when actions are
-        chosen (`choosing`) than in the vectors for learning, as in the published program.
+        For each informable slot, it contains the probability of no value and the other
+        probabilities, sorted. The probabilities of discourse acts (including "bye") and of methods
+        follow. At the end are pairs of p and 1 - p for each requested slot, each match count, an
+        offer, and an offer since nothing was found. In `legacy`, the method "none" has another
+        probability when actions are chosen (`choosing`) than in the vectors for learning, as in the
+        published program.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []

@@ -85,7 +85,7 @@ class Conditions:
 
 
 def parse_conditions(text: str) -> Conditions:
-    """Return the conditions in a text such as `realistic,typos=0`: a preset, then changed rates.
+    """Return the conditions in a text such as `realistic,typos=0`, a preset with changed rates.
 
     Raises `UsageError` for unknown names, and for rates that are not possible.
     """

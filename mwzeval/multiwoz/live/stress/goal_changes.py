@@ -1,9 +1,9 @@
 """Users whose wishes change during a dialogue, and users with an attitude.
 
-A plan replaces some wishes of a goal by first wishes, which end at the wishes of the goal. The
-agenda user turns from a first wish to the next wish when nothing is found, as always, and also at
-the trigger of the plan. The trigger is that a venue was named, that the booking was made, or that
-the user notices its own mistake. At the latest, the user changes its wish before it says goodbye.
+A plan puts first wishes before some wishes of a goal. The agenda user turns from a first wish to
+the next wish when nothing is found, as always, and also at the trigger of the plan. The trigger is
+that a venue was named, that the booking was made, or that the user notices its own mistake. At the
+latest, the user changes its wish before it says goodbye.
 """
 
 from __future__ import annotations
