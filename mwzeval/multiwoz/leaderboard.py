@@ -1,6 +1,6 @@
 """The published tables of response generation, into which a user's system is inserted.
 
-The table file states the conditions of its scores as keys of signatures; a system that was scored
+The table file states the conditions of its scores as keys of signatures. A system that was scored
 under other conditions causes an error. The file also has tables of state tracking and of language
 models. No system is inserted into these tables; a note states why they are not comparable.
 """
@@ -325,10 +325,10 @@ def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) 
     gets a Wilson interval. The interval of a published BLEU or combined score is not known; it is
     assumed to be as wide as that of the user's system.
 
-    Both systems were scored on the same dialogues, but the published result of each dialogue is not
-    known, so the samples are treated as independent. This is conservative: a dialogue that is hard
-    for one system is usually hard for the other, so the true interval is narrower, and a paired
-    test would find more differences. There is no correction for the number of rows.
+    The two systems were scored on the same dialogues, but the published result of each dialogue is
+    not known, so the samples are treated as independent. This is conservative. A dialogue that is
+    hard for one system is usually hard for the other system, so the true interval is narrower, and
+    a paired test would find more differences. There is no correction for the number of rows.
     """
     similar = set()
     for name in COMPARED:

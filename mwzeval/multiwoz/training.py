@@ -38,15 +38,16 @@ def compute_metrics(
     """Return a `compute_metrics` for transformers' `Trainer` or `Seq2SeqTrainer`.
 
     The function decodes the predictions, assembles dialogues and returns the scores of
-    `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has one item per row
-    of the evaluation data set, in the same order: (dialogue id, index of the system turn from 0).
-    The turns of a dialogue may be in any rows, but no turn before the last may be missing. `parse`
-    converts a decoded text to a turn; by default the whole text is the response.
+    `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has an item for each
+    row of the evaluation data set, in the same order. An item is a pair of dialogue id and index of
+    the system turn (from 0). The turns of a dialogue may be in any rows, but no turn before the
+    last may be missing. `parse` converts a decoded text to a turn; by default the whole text is the
+    response.
 
     Predictions may be token ids (`predict_with_generate=True`) or logits, as an array or as the
     first item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their
-    most likely tokens only approximate a generated response. They are used at positions with
-    labels; for causal language models (`shift_labels=True`), positions are shifted by one.
+    most likely tokens only approximate a generated response. Logits are used at positions with
+    labels. For causal language models (`shift_labels=True`), positions are shifted by one.
 
     Before training starts, raises `UsageError` for examples that do not form dialogues, and
     `InputError` for dialogues that are not in the corpus. The returned function raises `UsageError`
@@ -187,14 +188,14 @@ def reward_function(
 ) -> Callable[..., list[float]]:
     """Return a reward function with TRL's signature: `f(prompts, completions, **columns)`.
 
-    The training data set needs two columns: `dialogue_id`, and `previous_turns`, the system turns
-    before the completion (each in the form of predictions). A completion is text, or a list of
-    messages, whose last message is used. The reward is the value of the dialogue including this
-    turn, or, with `credit_only`, the credit of this turn (see `mwzeval.multiwoz.scoring.reward`).
-    Nulls in `previous_turns` are ignored, because tables such as those of `datasets` add missing
-    keys to every turn. Raises `UsageError` for weights that the evaluator does not support (see
-    `Evaluator.reward`). The returned function raises `UsageError` if columns are missing or lengths
-    differ, and `InputError` if turns cannot be scored.
+    The training data set needs the columns `dialogue_id` and `previous_turns`. The latter has the
+    system turns before the completion, each in the form of predictions. A completion is text, or a
+    list of messages, whose last message is used. The reward is the value of the dialogue including
+    this turn, or, with `credit_only`, the credit of this turn (see
+    `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored, because tables such
+    as those of `datasets` add missing keys to every turn. Raises `UsageError` for weights that the
+    evaluator does not support (see `Evaluator.reward`). The returned function raises `UsageError`
+    if columns are missing or lengths differ, and `InputError` if turns cannot be scored.
     """
     evaluator.check_weights(weights)
 

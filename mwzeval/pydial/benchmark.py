@@ -1,4 +1,4 @@
-"""PyDial on the command line: its options, its scorer and its settings for live dialogues."""
+"""The options, the scorer and the settings for live dialogues of PyDial on the command line."""
 
 from __future__ import annotations
 

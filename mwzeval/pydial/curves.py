@@ -60,7 +60,7 @@ ERRORS_OF_TRAINING: Mapping[str, Any] = {"color": COLOURS[-1], "linewidth": 0.6,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The learning curve of a policy: mean, low and high at each number in `dialogues`."""
+    """A policy's learning curve: the mean and its interval at each number in `dialogues`."""
 
     panel: str
     policy: str

@@ -47,9 +47,9 @@ class Transition(NamedTuple):
 class DecisionProcess:
     """A sequence of dialogues from the perspective of a learner.
 
-    At level "summary", an action is the index of a summary action; at level "act", it is a system
-    act or its text. With `strict_masks`, a masked action or a text that users do not understand
-    raises `UsageError`; otherwise, it is carried out as in the benchmark.
+    At level "summary", an action is the index of a summary action. At level "act", an action is a
+    system act or its text. With `strict_masks`, a masked action or a text that users do not
+    understand raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
     Masks depend on a state: the user waits for an alternative from the request until the next
     offer. This state is reset at the start of a dialogue, but not with `keep_alternatives`, as for

@@ -416,8 +416,8 @@ def load_domain(
 ) -> Domain:
     """Return a domain by its code in task names ("CR", "Demo-LAP", "Own-museums").
 
-    Published domains come from `data_root`, which downloads and verifies them if necessary; custom
-    domains come from `own`. Raises `UsageError` for an unknown code, and `DataError` or
+    Published domains come from `data_root`, which downloads and verifies their files if necessary.
+    Custom domains come from `own`. Raises `UsageError` for an unknown code, and `DataError` or
     `InputError` for its files.
     """
     if code.startswith(OWN):
@@ -446,8 +446,8 @@ def read_domain(
 ) -> tuple[Domain, tuple[Problem, ...]]:
     """Return a domain from an ontology (JSON) and its entities (JSON or SQLite), and warnings.
 
-    `name` is the name of the domain; the default is the name of the ontology file. Raises
-    `InputError` with all problems of the two files.
+    `name` is the name of the domain, by default the name of the ontology file. Raises `InputError`
+    with all problems of the two files.
     """
     ontology_file, entities_file = Path(ontology_file), Path(entities_file)
     name = name or _name_of(ontology_file)

@@ -249,7 +249,7 @@ def environment_class() -> Any:
             return mask
 
         def get_action_meanings(self) -> list[str]:
-            """Return the names of the summary actions; the index in the list is the action."""
+            """Return the names of the summary actions, in the order of their indices."""
             return list(self.process.actions)
 
         def render(self) -> str | None:

@@ -108,7 +108,7 @@ def run_settings(run: Path) -> RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects tests in a folder with several tests; `task` comes from `--benchmark`."""
+    """Selects tests in a folder with several tests. `task` comes from `--benchmark`."""
 
     policy: str | None = None
     dialogues: int | None = None
@@ -165,7 +165,7 @@ FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An episode in a file; `legacy` is None if the file does not specify it.
+    """An episode in a file. `legacy` is None if the file does not specify it.
 
     `constraints` are triples of slot, "=" or "!=", and value. `requests` maps requested slots to
     the values that the system gave. The two fields are None if the file has no goal. `turns` has
@@ -217,7 +217,7 @@ def check_records(
 ) -> tuple[tuple[Record, ...], str]:
     """Return the episodes in texts, sorted by seed, task and number, and a checksum of the texts.
 
-    `path` names the whole input. Raises `InputError` for invalid JSON Lines; all other problems are
+    `path` names the whole input. Raises `InputError` for invalid JSON Lines. All other problems are
     added to `findings`.
     """
     records: list[Record] = []

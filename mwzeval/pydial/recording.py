@@ -1,7 +1,7 @@
 """Record dialogues as data sets in Minari's format: BEHAVIOUR/TASK-v0 with HDF5 and JSON files.
 
 A dialogue depends only on its number and the seed of the data set. The random choices of the user
-and the channel come from one generator, whose seed is recorded; the policy has another generator.
+and the channel come from one generator, whose seed is recorded. The policy has another generator.
 Therefore, an environment that is reset with the recorded seed and receives the same actions
 reproduces the observations.
 
@@ -41,7 +41,7 @@ from mwzeval.version import __version__
 MIXED = "mixed"
 BEHAVIOURS = (RANDOM, HANDCRAFTED, MIXED)
 USERS, POLICY = 2, 3
-"""The phases of the random generators; training and tests have phases 0 and 1."""
+"""The phases of the random generators. Training has phase 0, and tests have phase 1."""
 
 
 class HandcraftedActions(HandcraftedPolicy):
@@ -254,7 +254,7 @@ def _size(recording: Recording) -> int:
 
 
 def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:
-    """Return the Gymnasium specification of the environment; None in a custom domain."""
+    """Return the Gymnasium specification of the environment, or None in a custom domain."""
     gymnasium = required("gymnasium", EXTRA, "data sets need Gymnasium")
     register_with_gymnasium()
     ids = [name for name, known in environment_ids().items() if known == (task.name, False)]

@@ -147,7 +147,7 @@ def read_results(
     *,
     seeds: int | Container[int] | None = None,
 ) -> Results:
-    """Return the tests of a run; `seeds` is a number of first seeds, or certain seeds.
+    """Return the tests of a run. `seeds` is the number of first seeds, or a list of seeds.
 
     Raises `UsageError` if there are no tests, and `InputError` with all errors in the tests.
     Warnings are added to `findings`.
@@ -188,7 +188,7 @@ def read_results(
 def tests_of_seeds(
     key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]
 ) -> PolicyTests:
-    """Return test results from episodes by seed; `key` is task, policy, training dialogues."""
+    """Return test results from episodes by seed. `key` is task, policy and training dialogues."""
     success, reward = (
         {seed: mean_of(figure, episodes) for seed, episodes in of_seed.items()}
         for figure in FIGURES

@@ -149,7 +149,7 @@ def _conditions(
     own: Users,
     live: LiveUsers | None,
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield pairs of a task name and a live user; the user may be None."""
+    """Yield pairs of a task name and a live user, which may be None."""
     trained = task_named(job.task)
     tasks = [trained] if tested_in is None else [task_named(name) for name in tested_in]
     for task in tasks:

@@ -1,4 +1,4 @@
-"""Tables of runs with the paper's results: policies of one run, policies in several runs, retests.
+"""Tables with the paper's results: of the policies of a run, of several runs, and of retests.
 
 P values are corrected by Holm's method over each table. A table has one score after one number of
 training dialogues. Comparisons with the paper and comparisons with the best learned policy of each
@@ -129,7 +129,7 @@ def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
 def records_of(
     results: Results, dialogues: int, figure: Figure, groups: Groups | None = None
 ) -> tuple[Record, ...]:
-    """Return the records of a table, by row and policy; `groups` are the rows (default: all)."""
+    """Return the records of a table, by row and policy. `groups` are the rows (default: all)."""
     records: list[Record] = []
     quartiles: list[Record] = []
     to_published: dict[tuple[str, str], float | None] = {}

@@ -319,7 +319,7 @@ def own_users(name: str) -> Make:
 
 
 class OwnUser(User):
-    """A custom user in one dialogue; the acts of the user are checked.
+    """A custom user in one dialogue, whose acts are checked.
 
     Values from the system are stored in the goal of the dialogue and in `told`, the user's copy. If
     the user's `goal` is another object, success is judged by that object.

@@ -164,7 +164,7 @@ def vector_class() -> Any:
             return masks
 
         def get_action_meanings(self) -> list[str]:
-            """Return the names of the summary actions; the index in the list is the action."""
+            """Return the names of the summary actions, in the order of their indices."""
             return list(self.batch.process.actions)
 
         def render(self) -> tuple[str, ...] | None:

@@ -281,7 +281,7 @@ class AgendaUser:
                 self.agenda.push(INFORM, domain, slot, "dontcare" if wish is None else wish)
 
     def _fall_back(self, domain: str, part: str, hope: str) -> None:
-        """Change to the second wish; if there is none and the goal has the part `hope`, give up."""
+        """Change to the second wish. Without one, give up if the goal has the part `hope`."""
         goal = self.goal[domain]
         failed = give_up_first_wish(goal, part)
         if failed is not None:

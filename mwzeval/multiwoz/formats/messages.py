@@ -1,4 +1,4 @@
-"""Convert conversations of chat models to turns of predictions: states, bookings and responses.
+"""Convert conversations of chat models to predicted turns with states, bookings and responses.
 
 Calls are checked against the table of functions. Active domains are estimated from the states, as
 for most published systems. The domains of the calls are not used: they are often several per turn,
@@ -63,7 +63,7 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
 class Conversation:
     """Reads the messages of a dialogue in order and divides them into turns.
 
-    A system turn consists of all assistant messages between two user messages; its response is the
+    A system turn consists of all assistant messages between two user messages. The response is the
     text of the last of these messages. `asked` lists the user utterances, one per turn.
     `has_called` is true if any function was called.
 

@@ -77,7 +77,7 @@ def multiwoz(
     seed: int = 0,
     data: str | None = None,
 ) -> Task:
-    """Return the task: a user with a goal talks to the model, which calls functions.
+    """Return the task, in which a user with a goal talks to the model, which calls functions.
 
     `trials` is the number of epochs, that is, of dialogues per goal; `prompt` is a file with a
     custom system message. The other arguments are options of `mwzeval live`. Raises `UsageError` if

@@ -1,8 +1,8 @@
 """The parser for user messages, which finds constraints, requests and bookings by cues and values.
 
 The parser has no grammar and no trained model. Values are found in the trie of the gazetteer, as in
-system responses. The slot and domain of an ambiguous value (an area, a day, a number of people)
-follow from the nearest word that names a domain, the last question, and the previous topic.
+system responses. The slot and domain of an ambiguous value (an area, a day, a number of people) are
+determined by the nearest word that names a domain, the last question, and the previous topic.
 """
 
 from __future__ import annotations

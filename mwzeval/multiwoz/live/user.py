@@ -104,7 +104,7 @@ class Manner:
     `most` is the number of constraints and questions in a message; 0 means that the number is drawn
     for each message. A user that `waits` opens with the domain alone, answers questions, and states
     a constraint only if it was not asked anything. A user that `hurries` also books and asks in the
-    message with its constraints; in the `joined` domains, that message opens the next domain
+    message with its constraints. In the `joined` domains, this message opens the next domain
     instead. The user gives up a domain after `patience` consecutive turns without anything new,
     unless `patience` is 0. A user that `returns` names the domain when it changes the domain.
     `same` is the probability of "the same day" for an earlier value.
@@ -590,7 +590,7 @@ class _ActiveDomain:
         ]
 
     def take_answers(self, informed: SlotValues) -> bool:
-        """Store answers; return whether a question was answered for the first time.
+        """Store answers, and return whether a question was answered for the first time.
 
         A different phone number for the same taxi in each turn is not progress.
         """
@@ -680,7 +680,7 @@ def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
     """Return whether a value satisfies a constraint, or does not contradict it.
 
     Times of trains are limits. Names, types and times are compared after normalization. Foods and
-    stations are compared as in the database: modern european food is european.
+    stations are compared as in the database, where modern european food is european.
     """
     value, constraint = value.strip().lower(), constraint.strip().lower()
     if value == constraint or value in UNINFORMATIVE or constraint in UNINFORMATIVE:

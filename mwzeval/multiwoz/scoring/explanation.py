@@ -52,8 +52,8 @@ Changes = Mapping[str, str | None]
 class Scenario:
     """The input of the scorer: the turns of a dialogue, the goal and the gold annotation.
 
-    `constraints` are the informable slots of each domain of the goal; `booked` are the domains that
-    each turn books, and `annotated` are the gold states; `in_words` is true if the original
+    `constraints` are the informable slots of each domain of the goal. `booked` are the domains that
+    each turn books, and `annotated` are the gold states. `in_words` is true if the original
     responses are lexicalized.
     """
 

@@ -228,8 +228,8 @@ def judge(
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
     """Return whether the venues of a turn's offer, `found`, replace the current offer.
 
-    The current offer remains if all its venues are among the found venues, so that naming a venue
-    again does not widen an earlier, narrower offer.
+    The current offer remains if all its venues are among the found venues. Otherwise, naming a
+    venue again would widen an earlier, narrower offer.
     """
     return not offered or not set(offered) <= set(found)
 

@@ -316,7 +316,7 @@ class _Names:
         return True
 
     def _is_label(self, name: _Phrase) -> bool:
-        """Return whether a line consists of a label and a value of the database: `Vibe: cheap`."""
+        """Return whether a line consists of a label and a database value, as in `Vibe: cheap`."""
         colon = PATTERNS["colon"].match(self._text, name.end)
         if colon is None:
             return False

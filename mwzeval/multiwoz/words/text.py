@@ -124,7 +124,7 @@ _kinds, _words = Cache(_kind), Cache(_folded)
 
 
 class Tokens:
-    """The tokens of a text; item i of each list describes token i.
+    """The tokens of a text. Item i of each list describes token i.
 
     `low` is the text in lower case. `words` are normalized (lower case, no apostrophes, numbers as
     digits, one spelling); `kinds` are the constants above. Run time is linear in the text's length.

@@ -60,7 +60,7 @@ class ENACSettings:
     """Limits of the importance weight of a reward. The weight is the present probability of the
     actions divided by their probability when they were chosen."""
     credit: Literal["last", "return"] = "last"
-    """The value of a dialogue: its last reward (as in the published program), or its return."""
+    """The value of a dialogue: its return or (as in the published program) its last reward."""
     cutoff: float = 1e-10
     """Eigenvalues of GGᵀ below this fraction of the largest eigenvalue count as 0."""
     drop_last: bool = True

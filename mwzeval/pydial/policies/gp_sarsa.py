@@ -74,7 +74,8 @@ class GPSarsa:
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the allowed action with the highest sampled Q.
 
-        `state` has shape (size,), `mask` (actions,); in `training`, the variance of Q is larger.
+        `state` has shape (size,), and `mask` has shape (actions,). In `training`, the variance of Q
+        is larger.
         """
         scale = self.settings.training_scale if training else self.settings.test_scale
         best, highest = -1, -np.inf
@@ -137,9 +138,9 @@ class Block:
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
         """Add a point.
 
-        `belief` has shape (size,); `place` is its index among the points of all actions;
-        `coefficients`, shape (n,), are its projection on the points of this action; `novelty` is
-        the distance from this projection.
+        `belief` has shape (size,). `place` is the index of the point among the points of all
+        actions. `coefficients`, shape (n,), are its projection on the points of this action, and
+        `novelty` is the distance from the projection.
         """
         if self.number == len(self._points):
             capacity = 2 * self.number

@@ -44,7 +44,7 @@ ENOUGH = 3
 
 
 def say_handcrafted(t: Shared, d: Dialogue) -> int:
-    """Create the act of the policy; return its summary action, or -1 if there is none."""
+    """Create the act of the policy; return the act's summary action, or -1 if there is none."""
     action = _what_the_method_asks(t, d)
     if action == UNDECIDED:
         action = _make_sure(t, d)

@@ -245,7 +245,7 @@ class NeuralPolicy(ABC):
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the best or a sampled allowed action; training includes random actions.
 
-        `state` has shape (size,), `mask` (actions,).
+        `state` has shape (size,), and `mask` has shape (actions,).
         """
         if training and self.exploring and rng.random() < self.exploring:
             return int(rng.choose(np.flatnonzero(mask).tolist()))

@@ -154,7 +154,7 @@ class PPO(NeuralPolicy):
 def logs_of(logits: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Return log-probabilities of actions and entropies, each of shape (n,).
 
-    `logits` and `masks` have shape (n, actions), `actions` (n,).
+    `logits` and `masks` have shape (n, actions); `actions` has shape (n,).
     """
     logs = allowed_logits(logits, masks).log_softmax(1)
     entropy = -(logs.exp() * logs).sum(1)

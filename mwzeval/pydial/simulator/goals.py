@@ -269,7 +269,7 @@ def achieved(t: Shared, d: Dialogue) -> bool:
 
 
 def _draw_constraints(t: Shared, d: Dialogue) -> bool:
-    """Draw slots and values once; return whether two or three entities match."""
+    """Draw slots and values once, and return whether two or three entities match."""
     order = choose(d, t.orders)
     copy_rows(t.everything, d.rows)
     for index in range(t.picked):

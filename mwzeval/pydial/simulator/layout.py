@@ -61,7 +61,7 @@ class Sizes:
 
     @property
     def user_items(self) -> int:
-        """Maximum number of items in a user act: constraints and combined items."""
+        """Maximum number of items in a user act, which may have constraints and combined items."""
         return self.constraints + 8
 
     @property
@@ -260,7 +260,7 @@ class _Record:
 
 
 class SharedRecord(_Record):
-    """Shared data for plain Python; `matching` caches the matches of accepted values."""
+    """Shared data for plain Python. `matching` caches the matches of accepted values."""
 
     __slots__ = (*(name for name, *_ in shared_fields(STANDARD)), "matching")
 

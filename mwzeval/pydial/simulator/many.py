@@ -170,7 +170,7 @@ class PlaceRng(Rng):
 
 
 def _seeder_state(generator: np.random.Generator) -> tuple[int, int, int, int]:
-    """Return the state of a PCG64 generator: high and low half of state and increment."""
+    """Return the state of a PCG64 generator: the high and low halves of state and increment."""
     if not isinstance(generator.bit_generator, np.random.PCG64):
         kind = type(generator.bit_generator).__name__
         raise UsageError(f"the NumPy generator that seeds dialogues must be PCG64, not {kind}")

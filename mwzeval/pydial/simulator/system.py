@@ -49,7 +49,7 @@ SMALLEST = 8
 
 
 def action_names(ontology: Ontology) -> tuple[str, ...]:
-    """Return the names of the summary actions; the index is the action."""
+    """Return the names of the summary actions, in the order of their indices."""
     about = [f"{kind}_{slot}" for slot in ontology.constraint_slots for kind in ABOUT_SLOTS]
     return (*about, *GENERAL)
 

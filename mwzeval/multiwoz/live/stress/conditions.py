@@ -204,7 +204,7 @@ class Stress:
         return "/".join([self._dialogue, condition, *map(str, key)])
 
     def log_fault(self, kind: str, domain: str, *, once: bool = False) -> None:
-        """Record a fault of a tool in the current turn; with `once`, no repetitions in a turn."""
+        """Record a fault of a tool in the current turn. With `once`, repetitions are omitted."""
         events = self._events("faults")
         event = {"kind": kind, "domain": domain, "turn": self._turns - 1}
         if not once or event not in events:
