@@ -72,7 +72,7 @@ def pool(
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Block SIGINT in this block, and permanently in processes and threads that it starts."""
+    """Block SIGINT in the `with` block, and permanently in processes and threads started there."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -308,7 +308,8 @@ class Learner(ABC):
 
     @abstractmethod
     def save(self, folder: Path, point: Point) -> None:
-        """Write the current model: the best so far, or the last without validation data."""
+        """Write the current model: the best so far or, if there are no validation data, the
+        last."""
 
     def evaluate(self) -> tuple[Mapping[str, float], float | None]:
         """Return scores on the validation data, and the quality of the model: higher is better."""
@@ -490,7 +491,7 @@ def by_length(
 def reproducible(settings: TrainingSettings) -> Iterator[None]:
     """In this block, use the settings' threads and seed, and deterministic algorithms.
 
-    Raises `MemoryError` if there is too little memory, like NumPy.
+    Like NumPy, raises `MemoryError` if there is too little memory.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Gates: limits of scores, and tests that no score is significantly worse than for a baseline.
+"""Gates: limits of scores, and tests that no score is significantly worse than a baseline's.
 
 Scores have the same names as in reports; the name of a part follows a dot (`inform.hotel`).
 """

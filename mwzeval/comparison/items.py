@@ -152,8 +152,8 @@ def directions(comparison: Comparison) -> list[Problem]:
 def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScores:
     """Return the scores of files of any benchmark, for comparison with each other.
 
-    `columns` are the columns to read; unspecified columns are found by the format of a file and the
-    names of its columns.
+    `columns` are the columns to read; unspecified columns are recognized by file format and column
+    name.
 
     Raises:
         InputError: With the problems of all files.

@@ -48,7 +48,7 @@ class ScoreOfRuns(Score):
 
     @property
     def shares(self) -> tuple[float, ...] | None:
-        """The shares of the variance of one run's score due to the run, the units and the rest."""
+        """The shares of run, units and rest in the variance of a single run's score."""
         if self.components is None:
             return None
         run, *others = astuple(self.components)

@@ -565,7 +565,8 @@ class _Rows:
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
         """The scores of types for the runs of each system; resampled units would bias these scores.
 
-        They are means of jackknife pseudo-values; resampling these gives intervals of equal width.
+        They are means of jackknife pseudo-values; resampling these values gives equally wide
+        intervals.
         """
         return {name: self._resampled_types(name) for name in self.runs}
 

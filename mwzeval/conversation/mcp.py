@@ -64,7 +64,7 @@ SECONDS_TO_END = 3
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+?)\.?(?P<port>:[0-9]{1,5})?")
 
 Call = Callable[[str, str, str], Any]
-"""A function that returns the result of a call from session, name, and arguments (JSON text)."""
+"""A function that maps the session, name and arguments (JSON text) of a call to the result."""
 
 
 def check_installed() -> None:
@@ -220,7 +220,7 @@ class ToolServer:
 async def _accepting_any_arguments(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Pass arguments that are not an object to the handler, which returns an error to the agent."""
+    """Also pass arguments that are not an object to the handler, which then returns an error."""
     asked = ctx.params
     if ctx.method == "tools/call" and isinstance(asked, Mapping):
         arguments = asked.get("arguments")

@@ -360,7 +360,7 @@ class Planned(NamedTuple):
         return _number(self.key)
 
     def number_of(self, side: str) -> int:
-        """Return the seed of a side; both sides have different seeds for their random choices."""
+        """Return the seed of a side; each side has its own seed for random choices."""
         return _number(f"{self.key}/{side}")
 
 
@@ -396,7 +396,7 @@ class Record:
 
     @property
     def is_watched(self) -> bool:
-        """Whether another process receives the changes; it may stop the dialogue at any time."""
+        """Whether another process receives the changes, and may stop the dialogue at any time."""
         return self._on_event is not None
 
     def message(self, message: Message) -> None:

@@ -201,7 +201,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
         wrong(FINAL_GOAL, "the lines of the goal, in the same order")
     if len(findings.errors) > before:
         return None
-    # Acts that do not exist cause a warning, because scores do not show them.
+    # Acts that do not exist cause a warning, because no score shows such acts.
     for number, turn in enumerate(turns):
         for key, side in SIDES.items():
             place = Place(findings, name, number, key)

@@ -401,7 +401,7 @@ class Summary:
 
     @classmethod
     def of(cls, lines: Sequence[Mapping[str, Any]]) -> Summary:
-        """Return the summary of the lines of a log, in the order of their goals."""
+        """Return the summary of a log, given its lines in the order of their goals."""
         by_type = {
             code: Rate.of(line for line in lines if line[GOAL_TYPE] == code) for code in GOAL_TYPES
         }

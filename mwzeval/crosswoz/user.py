@@ -34,7 +34,7 @@ from mwzeval.crosswoz.protocols import Rng
 FIRST_TURN = (2, 3, 4), (30, 50, 20)
 """The numbers of goal lines that the first turn expresses, and their weights."""
 LATER_TURNS = (1, 2, 3, 4), (40, 25, 15, 10)
-"""The limits on the number of acts of a later turn (exceeded by one at most), and their weights."""
+"""The maximum numbers of acts of a later turn (exceeded by one at most), and their weights."""
 GOODBYE = 0.05
 NO_UPPER_BOUND = 10_000
 """The upper bound if a value has a single price. (odd) This includes `50元以下` (≤ 50)."""

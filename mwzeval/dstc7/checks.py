@@ -83,7 +83,7 @@ def check_examples(
 ) -> None:
     """Report examples that only the submission or only the targets have.
 
-    `is_sample` is true if no targets were named, so that the embedded sample is used.
+    `is_sample` is true if the embedded sample is used because no targets were named.
     """
     if submission and targets and not submission.keys() & targets.keys():
         where = "embedded sample's targets" if is_sample else "targets"

@@ -80,7 +80,7 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
 
 
 def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
-    """Yield the examples of a dialogue file; only a few are in memory at a time.
+    """Yield the examples of a dialogue file; only a few examples are in memory at a time.
 
     Examples with problems are left out, and the problems are added to `findings`. Without
     `findings`, the first problem raises `InputError`. Invalid JSON always raises `InputError`, with

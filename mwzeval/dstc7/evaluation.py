@@ -85,9 +85,9 @@ def evaluate(
 ) -> ScoredSubmission:
     """Return the scores of a submission (a file, `-`, or a zip with officially named files).
 
-    `track` is a `Track` or its name (`dstc7-ubuntu-1`); by default, it follows from the official
-    file name. Raises `UsageError` if the track is unknown. Raises `InputError` with all problems if
-    the submission or its gold data cannot be scored under these `options`.
+    `track` is a `Track` or its name (`dstc7-ubuntu-1`); by default, the official file name
+    determines the track. Raises `UsageError` if the track is unknown. Raises `InputError` with all
+    problems if the submission or its gold data cannot be scored under these `options`.
     """
     with no_garbage_collection():
         loaded, findings = _load(submission, gold, track, options)

@@ -26,11 +26,11 @@ COVERAGE = 0.9
 class Options:
     """How submissions are checked and scored.
 
-    `metric` is `ranking` (the official scores) or `fscore` (from the task description: F1 of the
-    choices that cover the share `coverage` of the probability). With `strict`, problems that
-    usually cause a warning are errors. `order` selects the ranking order: the `list`, as in the
-    official scorer, or the `confidence`. `compat="2018"` reproduces three errors of the organizers'
-    script: Recall@100 counts any rank, MAP depends on the order of the targets, and repeats count.
+    `metric` is `ranking` (the official scores) or `fscore` (F1 of the choices that cover the share
+    `coverage` of the probability, as in the task description). With `strict`, problems that usually
+    cause a warning are errors. `order` selects the ranking order: the `list`, as in the official
+    scorer, or the `confidence`. `compat="2018"` reproduces three errors of the organizers' script:
+    Recall@100 counts any rank, MAP depends on the order of the targets, and repeats count.
 
     Raises `UsageError` for other values.
     """

@@ -58,8 +58,8 @@ def to_qrels(targets: Targets) -> str:
 def read_run(path: str | Path) -> list[Ranked]:
     """Return a run as rankings for `write_submission`; the confidences are the scores.
 
-    Candidates are sorted by falling score; candidates with equal scores are in file order. Like the
-    tools, this ignores the rank column. Raises `InputError` with all problems.
+    Candidates are sorted by decreasing score; candidates with equal scores are in file order. Like
+    the tools, this ignores the rank column. Raises `InputError` with all problems.
     """
     findings = Findings(file=str(path))
     scored: dict[str, dict[str, float]] = {}

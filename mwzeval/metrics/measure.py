@@ -393,10 +393,10 @@ def of_items(
     number that at least half of the items have) and the share of items whose outcomes differ
     between trials. The `n` of pass^k is the number of items with at least k trials. The formulas of
     all other scores are unchanged; their rows are means over trials, so each item counts once, and
-    `n` counts items. Intervals resample items; if every trial of every item has the same outcome,
-    they are Wilson intervals over items. `ScoredTable.trials` has the rows of trials. If no item
-    has a second trial, only the names of the units change. Scores of types (distinct words) have no
-    rows.
+    `n` counts items. Intervals resample items; if the trials of each item all have the same
+    outcome, the intervals are Wilson intervals over items. `ScoredTable.trials` has the rows of
+    trials. If no item has a second trial, only the names of the units change. Scores of types
+    (distinct words) have no rows.
     """
     trials = Trials.of(scored.table, item_of)
     if len(trials.names) == len(trials.items):
@@ -430,7 +430,7 @@ def _outcomes(trials: Trials, outcome: str, cases: str | None) -> Table:
 def _measures(measure: Measure, trials: int) -> Iterator[Measure]:
     found = [(_pass(k), _pass(k), _pass(k), {"pass": "unbiased"}, k) for k in range(1, trials + 1)]
     # The share of items with both outcomes depends on the number of trials, so the score's name
-    # includes this number: scores with different numbers are not compared.
+    # includes this number, and scores with different numbers are not compared.
     found.append((f"{FLIPS}^{trials}", f"Flips in {trials} trials", FLIPS, {}, trials))
     for name, label, column, choices, k in found:
         signature = replace(measure.signature, metric=column)

@@ -79,7 +79,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardTable:
-    """Systems, sorted by the figure `ranked_by`, best first, or in the given order without it.
+    """Systems, sorted by the figure `ranked_by` (best first) if there is one.
 
     `keys` identify the table in records. `heading` is the heading of the systems' names;
     `transposed` tables have a column for each system; `with_sources` adds a column of sources.

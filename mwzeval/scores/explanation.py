@@ -110,7 +110,7 @@ class TurnView(NamedTuple):
 
 
 CANNOT_BE = -2
-"""Replaces a turn number if no system could meet this line of the goal; this is not a failure."""
+"""Replaces a turn number if no system could meet this line of the goal (not a failure)."""
 NOT_JUDGED = -3
 """Replaces a turn number if no act of the system shows whether this line of the goal was met."""
 

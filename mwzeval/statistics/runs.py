@@ -41,7 +41,7 @@ class VarianceComponents:
     residual: float
 
     def standard_error(self, runs: int, units: int) -> float:
-        """Return the standard error of the mean over this many new runs and new units.
+        """Return the standard error of the mean over these numbers of new runs and new units.
 
         With one run, the standard error is never below √`run`, however many units there are.
         """
@@ -77,7 +77,7 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResampledRuns:
-    """A score of a system's runs: observed, on resampled units, and with resampled runs.
+    """A score of a system's runs: the observed values, and values for resampled units and runs.
 
     `values` has one number per run. `of_units`, shape (samples,), has the mean over the runs on
     resampled units. `of_runs`, shape (samples,), has the deviations due to resampled runs; they are

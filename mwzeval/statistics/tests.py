@@ -67,9 +67,9 @@ class Place:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p values, adjusted for the number of tests, in the same order.
 
-    If tests with adjusted values up to α are called significant, the probability of any false
-    positive is at most α, however the tests depend on each other. Source: Holm, "A Simple
-    Sequentially Rejective Multiple Test Procedure", 1979.
+    If adjusted p values up to α are called significant, the probability of any false positive is at
+    most α, however the tests depend on each other. Source: Holm, "A Simple Sequentially Rejective
+    Multiple Test Procedure", 1979.
     """
     adjusted = [0.0] * len(p_values)
     so_far = 0.0

@@ -3,9 +3,9 @@
 As in the public CrossWOZ code, a value of a state matches as a part of a text, as a range of prices
 or as a lower bound of a rating.
 
-The answer to a query is the intersection of bit sets, one for each constraint; bit i is the i-th
-venue of the file. Distinct texts and numbers are indexed once, and the bit sets of constraints are
-cached. Queries are independent of each other.
+The answer to a query is the intersection of bit sets, one for each constraint, in which bit i
+stands for the i-th venue of the file. Distinct texts and numbers are indexed once, and the bit sets
+of constraints are cached. Queries are independent of each other.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def chinese_text(raw: bytes, name: str) -> str:
 
 
 def chinese_data(raw: bytes, path: Path) -> Any:
-    """Return the content of a corpus's JSON file; every text in it can be written again.
+    """Return the content of a corpus's JSON file, whose texts are all valid Unicode.
 
     Raises `DataError` if it is not JSON in UTF-8, or has a lone surrogate.
     """

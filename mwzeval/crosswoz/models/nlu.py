@@ -2,7 +2,7 @@
 
 Values of Inform and Recommend acts in an utterance are tagged by character (B and I); all other
 acts are classes of the whole utterance. The network is a recurrent layer over the characters of
-context and utterance, or any BERT in a local folder, which is fine-tuned. The loss is the
+context and utterance, or a BERT from a local folder, which is then fine-tuned. The loss is the
 cross-entropy of the tags plus the weighted cross-entropy of the classes. Without validation data,
 the last weights are used.
 

@@ -326,7 +326,7 @@ class TradeNetwork(nn.Module):
     def write(
         self, inputs: Tensor, states: Tensor, encoded: Tensor, histories: Tensor
     ) -> list[list[int]]:
-        """Return the most probable words of all values, generated in parallel word by word."""
+        """Return the most probable words of all values, which are generated in parallel."""
         size = max(self._size, int(histories.max()) + 1)
         values = np.full((len(inputs), self._settings.longest_value), END)
         is_open = torch.ones(len(inputs), dtype=torch.bool)

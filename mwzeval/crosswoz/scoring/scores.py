@@ -120,9 +120,9 @@ class ItemScores(Generic[Item]):
     """Micro-averaged precision, recall and F1 of all items, and of the items in each scope.
 
     Items are acts, or slots with their values. `scopes_of` returns the scopes of an item (such as
-    its intent); the scopes of its turn are added. Scopes that are not in `scopes` are not counted.
-    Turns without items change no score. Column names begin with `prefix`; the column `cases` counts
-    the dialogues with at least one gold item.
+    the intent), to which the scopes of the turn are added. Scopes that are not in `scopes` are not
+    counted. Turns without items change no score. Column names begin with `prefix`; the column
+    `cases` counts the dialogues with at least one gold item.
     """
 
     prefix: str

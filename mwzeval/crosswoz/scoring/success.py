@@ -153,7 +153,7 @@ class Judgement:
         return not self.faults
 
     def reasons(self) -> Iterator[Reason]:
-        """Yield the reasons why Inform failed; if it passed, the reasons why Success failed."""
+        """Yield the reasons why Inform failed; if Inform passed, the reasons why Success failed."""
         for fault in self.faults:
             loses_inform = fault.code in INFORM_CODES
             if loses_inform != self.inform:

@@ -184,7 +184,7 @@ LENGTH_OFFSET = 2.0
 FIRST_VECTOR_LENGTH = 0.3
 """The initial length of word vectors; it is small so that exact matches dominate."""
 FIRST_SCALE = 2.6
-"""The logarithm of the initial factor of dot products, which makes the softmax confident."""
+"""The logarithm of the factor that initially scales dot products, to make the softmax confident."""
 
 
 def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:
@@ -510,7 +510,7 @@ def train_dual_encoder(
 
 
 def dev_scores(queries: Sequence[Query], scores: Sequence[Scores]) -> dict[str, float]:
-    """Return Recall@1, Recall@10 and MRR of the scores of lists, between 0 and 1.
+    """Return Recall@1, Recall@10 and MRR, between 0 and 1, given the scores of lists.
 
     Among equal scores, the correct answer is last, so constant scores have no advantage.
     """
