@@ -1,7 +1,7 @@
 """Transcripts: a live dialogue prepared for the judge, with mentions, calls, bookings and wishes.
 
-Calls that cannot be interpreted (an unknown function, arguments that are not JSON) are ignored
-here. The checks of the file report such calls.
+Messages and calls that cannot be interpreted (an unknown function, arguments that are not JSON) are
+ignored here. The checks of the file report them.
 """
 
 from __future__ import annotations
