@@ -118,7 +118,7 @@ class ComparedMeasure:
     there is no test. `signature` has the choices that the systems share; `n` is the number of units
     (or clusters) that are resampled. `pairs` has the p value of each pair of systems after Holm's
     correction over all pairs; these p values determine the places. Scores of parts have no pairs
-    and no places. `has_direction` says whether some values of the score are better than others.
+    and no places. `has_direction` is true if some values of the score are better than others.
     """
 
     name: str
@@ -377,7 +377,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 
 
 def _largest_groups(comparison: Comparison) -> list[Group]:
-    """Return the groups of two or more systems; of groups with equal units, only the largest."""
+    """Return the largest group of systems for each set of units; omit groups of one system."""
     groups: dict[tuple[str, ...], Group] = {}
     for group in comparison.groups:
         known = groups.get(group.units)
@@ -618,10 +618,10 @@ def paper_document(
     """Return one table for a paper: a row per system, a column per score of the whole input.
 
     The best score of a column is highlighted. A dagger marks scores that do not differ
-    significantly from the best, by the test of the score and Holm's correction over all pairs of
-    systems, as for ranks. If some systems cannot be compared (for example because of gold states),
-    each group of comparable systems has its own best score. `intervals` is one of `INTERVALS`; the
-    comparison must have intervals of the scores themselves.
+    significantly from the best, according to the score's test with Holm's correction over all pairs
+    of systems (as for ranks). If some systems cannot be compared (for example because of gold
+    states), each group of comparable systems has its own best score. `intervals` is one of
+    `INTERVALS`; the comparison must have intervals of the scores themselves.
 
     Raises:
         UsageError: If there is no score of the whole input.

@@ -235,7 +235,7 @@ def _columns(
     metric = None if chosen.scores or known.scores else column("metric", None)
     scores = known.scores or (*usual("score"), *(n for n in names if n.startswith("scores.")))
     if chosen.scores:
-        # Scores of the format have priority: `match` is its scorer even if other columns match.
+        # Scores of the format have priority, so `match` is a scorer even if other columns match.
         score_names = _whole_names(chosen.scores, (*known.scores, *names))
         found = {name: _named(name, known.scores) or _named(name, names) for name in score_names}
         for name in (name for name in found if found[name] is None):

@@ -428,7 +428,7 @@ def _compare_group(
         values = {name: tuple(run[key][0] for run in runs) for name, runs in found.items()}
         seeds = len(units) // measure.block if measure.block > 1 else None
         entries = [
-            # `mean` is exact: equal scores of runs have this score as their mean.
+            # `mean` is exact, so the mean of equal scores is the same score.
             ComparedSystem(name, float(mean(scores)), scores, found[name][0][key][1], seeds=seeds)
             for name, scores in values.items()
         ]

@@ -403,7 +403,7 @@ class Terminal:
 
 
 class HumanUser:
-    """A person who writes to an agent and sees the goal, a list of lines."""
+    """A person who writes to an agent, and to whom the lines of the goal are shown."""
 
     def __init__(self, goal: Sequence[str], terminal: Terminal) -> None:
         self._goal = "\n".join(["Your goal:", *(f"  {line}" for line in goal)])

@@ -1,4 +1,4 @@
-"""Models behind an endpoint with the API of OpenAI's chat completions, as agents and users.
+"""Agents and users that are models behind an endpoint with OpenAI's chat completions API.
 
 The system message of a model that plays a user contains the goal. After it, the model sees only the
 utterances, with exchanged roles: `assistant` for its own utterances, `user` for the agent's

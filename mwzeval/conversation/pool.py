@@ -506,7 +506,7 @@ def _serve(setting: RunSetting, threads: int, connection: Connection) -> None:
                 return
             if isinstance(held, MwzevalError):
                 send("refused", held)
-            else:  # errors of user and agent are already recorded; this is one of the setting
+            else:  # an error of the setting; errors of user and agent are recorded
                 send("raised", "".join(traceback.format_exception(held)))
         os._exit(1)  # an error of the setting ends the run
 

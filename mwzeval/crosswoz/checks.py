@@ -382,7 +382,7 @@ def _note_unfilled(predictions: Predictions, findings: Findings) -> None:
 def _note_spelling(
     predictions: Predictions, fold: Fold, tracks: Sequence[Track], findings: Findings
 ) -> None:
-    """Warn about values that differ from gold only in spelling, with count and first location."""
+    """Warn about values that differ from gold only in spelling; give the count and first place."""
     fields = []
     if NLU in tracks or SIMULATOR in tracks:
         fields.append((USER_ACTS, "user", SIMULATOR not in tracks))

@@ -44,7 +44,7 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
 COUNTS_AS_WRONG = "it counts as wrong"
-"""The consequence, in messages, of an intent, domain or slot that does not exist."""
+"""The part of a message that states the effect of an intent, domain or slot that does not exist."""
 LONGEST_TEXT = 10_000
 """The maximum length of an utterance; word segmentation takes quadratic time."""
 

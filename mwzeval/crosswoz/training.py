@@ -40,7 +40,7 @@ class NluSettings(TrainingSettings):
     epochs: int = 8
     seed: int = 2019
     longest: int = 160
-    """The maximum number of characters of an utterance, and of its context."""
+    """The maximum number of characters that are read of an utterance, and of its context."""
     context: bool = True
     """Whether the model also reads previous utterances."""
     varied: float = 0.5

@@ -1,7 +1,7 @@
 """The rule-based user simulator.
 
-Source: Zhu et al., TACL 2020, section 4.4. The rules are those of the public code, but the caller's
-goal is copied and never changed.
+Source: Zhu et al., TACL 2020, section 4.4. The rules are those of the public code, except that the
+caller's goal is copied and never changed.
 """
 
 from __future__ import annotations

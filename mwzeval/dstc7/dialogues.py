@@ -173,7 +173,7 @@ def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _candidates(raw: Mapping[str, Any], key: str) -> tuple[tuple[Candidate, ...], dict[str, str]]:
-    """Return the candidates under a key (none if it is missing), and the repeated candidates."""
+    """Return the candidates under a key (none if the key is missing), and repeated candidates."""
     listed = [] if raw.get(key) is None else raw[key]
     _expect(listed, list, "expected a list of candidates", key)
     candidates: list[Candidate] = []

@@ -13,7 +13,7 @@ EXPLAINED = (1, 10)
 """The cut-offs of the hits that are the outcomes of an example."""
 
 SHOWN = 10
-"""The number of candidates of a ranking that are shown, in addition to correct candidates."""
+"""The number of top-ranked candidates that are shown, in addition to correct candidates."""
 
 MEANINGS = {
     "ranked-below": "The right candidate is in the ranking, but not at the top.",

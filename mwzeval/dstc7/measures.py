@@ -151,7 +151,7 @@ def _precision_of_2018(ids: Sequence[str], correct: Sequence[str]) -> float:
 
 
 def _none_columns(ranked: Sequence[Sequence[str]], correct: Sequence[Sequence[str]]) -> Columns:
-    """Return columns about the answer NONE, and the rankings of answerable examples without it."""
+    """Return columns about the answer NONE, and rankings of answerable examples without NONE."""
     predicted = np.array([bool(ids) and ids[0] == NONE for ids in ranked], dtype=np.float64)
     gold = np.array([ids == (NONE,) for ids in correct], dtype=np.float64)
     without = [[i for i in ids if i != NONE] if NONE in ids else ids for ids in ranked]

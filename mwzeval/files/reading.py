@@ -44,7 +44,7 @@ COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\x
 """The first bytes of compressed files, whatever their names; no JSON text begins with them."""
 ZIP_MAGIC = b"PK\x03\x04"
 ZSTD_METHOD = 93
-"""The number of zstd in zip archives, which Python before 3.14 cannot read."""
+"""The code of zstd compression in zip archives, which Python before 3.14 cannot read."""
 COMPRESSED_PIECE = 2**10
 """The number of bytes decompressed at a time; in zstd, even so few may expand to 32 MB."""
 PIECE = 2**16
@@ -229,10 +229,10 @@ def zip_names(path: str | Path) -> list[str]:
 
 
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
-    """Return the content of members of a zip; compressed files in it are also decompressed.
+    """Return the content of members of a zip archive; compressed members are also decompressed.
 
     `wanted` are names, or the last parts of names; missing members are ignored. Raises `InputError`
-    if the zip is damaged, or if the members together exceed the limit.
+    if the archive is damaged, or if the total size of the members exceeds the limit.
     """
     from zipfile import ZIP_STORED
 
@@ -417,7 +417,7 @@ def expecting(expected: str, place: str) -> Iterator[None]:
 
 
 def data_bytes(path: Path) -> bytes:
-    """Return the content of a file of a corpus; for `x.json.zip`, that of `x.json` in it."""
+    """Return the content of a file of a corpus; for `x.json.zip`, the content of `x.json` in it."""
     try:
         if path.suffix != ".zip":
             return read_bytes(path)

@@ -40,7 +40,7 @@ Sign = Callable[[str], Signature]
 
 
 MOST_SAMPLES = 10**6
-"""The maximum number of samples; more do not change an interval, and may not fit into memory."""
+"""The maximum number of samples; more samples hardly change intervals but may exceed memory."""
 
 
 WITHOUT_DIRECTION = ("richness.", "flips^")

@@ -175,7 +175,7 @@ Key = TypeVar("Key", bound=tuple[str, ...])
 def count_reasons(
     explanations: Iterable[Explanation], keys: Callable[[Reason], Iterable[Key]]
 ) -> dict[Key, int]:
-    """Return each key that `keys` has for reasons, with its number of units, largest first."""
+    """Return the number of units for each key of a reason, largest number first."""
     counts: Counter[Key] = Counter()
     for explanation in explanations:
         counts.update({key for reason in explanation.reasons for key in keys(reason)})
@@ -365,7 +365,7 @@ def _differing(
 WIDTH = 96
 """The maximum width of a line in columns; longer lines are hard to read."""
 NARROWEST = 30
-"""The minimum number of columns of a line, even on narrower terminals: labels alone take 17."""
+"""The minimum width of a line in columns, even on narrower terminals; labels alone take 17."""
 FAILED = "✗"
 MARKS = {True: "✓", False: FAILED, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}

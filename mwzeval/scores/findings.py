@@ -282,8 +282,8 @@ def items_of(
 
     The items come from a JSON file, or from all JSON files of a folder except those named in `but`.
     A file contains an array of items, or an object that maps ids to items, which then need no
-    `key`. The id of an item, its `key`, must be `known` and must occur only once. An input without
-    items is an error.
+    `key`. The value of `key` is the id of an item, which must be `known` and must occur only once.
+    An input without items is an error.
     """
     seen: dict[str, str] = {}
     whole = {key: str, **shape}

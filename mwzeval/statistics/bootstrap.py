@@ -7,8 +7,8 @@ the column sums of every resample, and any score can be computed from these sums
 A comparison of two systems asks two questions. First, how much could the difference vary on other
 units? The interval of differences answers this question, for which both systems are resampled
 jointly. Second, if the systems were exchangeable, how often would such a large difference occur by
-chance? The p value answers this question. `tests.mcnemar` computes it for 0/1 outcomes,
-`swapped_differences` for any score. Both p values are valid for small samples.
+chance? The p value answers this question. `tests.mcnemar` computes the p value for 0/1 outcomes,
+and `swapped_differences` for any score. Both p values are valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and

@@ -7,8 +7,8 @@ The number of distinct words is an example. A resample repeats some units and om
 misses words that occur in only one unit, and every resampled count is too low (docs/statistics.md
 simulates the coverage of the intervals). On average, the jackknife does not underestimate the
 variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to be too wide.
-Intervals of differences are too wide for a test. The intervals are about the expected value for the
-observed number of units.
+Intervals of differences are too wide for a test. The intervals are intervals of the expected value
+for the observed number of units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
 type-token ratio, because leaving one unit out moves all later windows. For 1,000 units, the

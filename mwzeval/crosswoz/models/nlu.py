@@ -524,7 +524,7 @@ class JointNlu:
         return self.predict([Utterance(utterance, tuple(context)[-CONTEXT:], side)])[0]
 
     def predict(self, utterances: Sequence[Utterance]) -> list[Acts]:
-        """Return the acts of many utterances, in order and without repeats."""
+        """Return the acts of each utterance, in order and without repeats."""
         self.network.eval()
         acts: list[Acts] = [()] * len(utterances)
         lengths = [len(utterance.text) for utterance in utterances]

@@ -83,7 +83,7 @@ class Settings(TrainingSettings):
     patience: int = 6
     """The number of evaluations without a better final score on dev after which training stops."""
     dev_examples: int = 1_000
-    """The number of examples of the dev file that are scored, from its beginning."""
+    """The number of examples at the beginning of the dev file that are scored."""
 
     def __post_init__(self) -> None:
         TrainingSettings.__post_init__(self)

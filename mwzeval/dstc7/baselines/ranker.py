@@ -203,10 +203,10 @@ BASELINES = (RANDOM, TFIDF, BM25, DUAL_ENCODER)
 class Baseline:
     """A baseline and its input.
 
-    `model` is the folder or file of a trained dual encoder, required only for that baseline. Only
-    `random` uses `seed`. With `last_message`, a context is only its last message. `knowledge` is
-    used for contexts and candidates (subtask 5). Raises `UsageError` if the name is unknown, or if
-    a model is missing or not applicable.
+    `model` is the folder or file of a trained dual encoder, and is only required for this baseline.
+    Only `random` uses `seed`. With `last_message`, a context is only its last message. `knowledge`
+    is used for contexts and candidates (subtask 5). Raises `UsageError` if the name is unknown, or
+    if a model is missing or not applicable.
     """
 
     name: str
