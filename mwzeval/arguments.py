@@ -203,7 +203,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         identity = _identity(path)
         other = written.setdefault(identity, option) if identity else option
         if other != option:
-            raise UsageError(f"--{option} and --{other} are the same file: {shorten(path, 300)}")
+            raise UsageError(f"--{option} and --{other} name the same file: {shorten(path, 300)}")
     for path in _inputs(list(vars(arguments).values())) if written else ():
         if option := written.get(_identity(path) or "", ""):
             raise UsageError(

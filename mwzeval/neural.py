@@ -459,7 +459,7 @@ class _Run:
             has_model = any(p.quality is not None for p in self.curve) or self._is_finished()
             restore(self._learner.weights, self._learner.optimizers, self._generator, arrays)
         except (ValueError, LookupError, TypeError, RuntimeError) as error:
-            raise refused(file, f"the state is damaged ({error})") from None
+            raise refused(file, f"the saved state of training is damaged ({error})") from None
         if has_model and not model.exists():
             raise UsageError(
                 f"{folder} contains a training run whose {model.name} is missing: choose another "

@@ -630,7 +630,8 @@ def paper_document(
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]
     if not measures:
         raise UsageError(
-            "--table needs scores over all items, and the systems have none: leave it out"
+            "--table needs scores over all items, but the systems have no such scores: leave "
+            "out --table"
         )
     labels: dict[str, str] = {}
     for m in measures:

@@ -465,8 +465,8 @@ class Client:
             if answer.status in (404, 405) and not is_usual:
                 noticed = " (the URL does not end in /v1, as most URLs do)"
             raise InfrastructureError(
-                f"{self._server} answers {shown}; check the URL, model, key and arguments, and "
-                f"the settings of the server{noticed}"
+                f"{self._server} answers {shown}; check the URL, model, key, arguments and "
+                f"server settings{noticed}"
             )
         raise AnswerError(f"{self._server} answers {shown}")
 

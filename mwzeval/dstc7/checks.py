@@ -29,7 +29,7 @@ class DialogueChecks:
         """Check an example; `answers` are the ids of its correct candidates, if known."""
         name, track = example.example_id, self._track
         if example.scenario is not None and example.scenario not in track.scenarios:
-            message = f"the file belongs to subtask {example.scenario}, not to {track.name}"
+            message = f"the file is of subtask {example.scenario}, but it is read as {track.name}"
             self._first.setdefault("scenario", (name, message))
         known = SPEAKERS[track.dataset]
         for spoken in example.messages:

@@ -527,7 +527,8 @@ class IncrementalEvaluator:
             )
         if self._rows.keys().isdisjoint(sources):
             raise UsageError(
-                "parts with predicted states or domains cannot be added to parts without"
+                "parts with predicted states or domains cannot be added to parts without "
+                "predicted ones"
             )
 
     def _add(self, later: IncrementalEvaluator) -> None:

@@ -203,8 +203,8 @@ def on_cluster(
                     if kind == "KilledWorker":
                         shard = shards[int(str(error.args[0]).rpartition("-")[2])]
                         message = (
-                            f"{shard}: every worker that read it died, perhaps for lack of memory: "
-                            "write one dialogue per line (.jsonl), or smaller shards"
+                            f"{shard}: every worker that read this file died, perhaps for lack "
+                            "of memory: write one dialogue per line (.jsonl), or smaller shards"
                         )
                     raise MwzevalError(message) from error
                 update(len(shards[first : first + SHARDS_TOGETHER]))

@@ -507,7 +507,9 @@ class _Reader:
             self._findings.warning("too-long", message, dialogue=episode.unit)
         due = task.success_reward * episode.success + task.exchange_reward * episode.exchanges
         if abs(episode.reward - due) > 1e-6:
-            message = "the reward is not the one of the benchmark (20 for success, -1 per turn)"
+            message = (
+                "the reward does not follow the rule of the benchmark (20 for success, -1 per turn)"
+            )
             self._findings.warning("other-reward", message, dialogue=episode.unit)
 
     def _task(self, where: str, raw: Mapping[str, Any]) -> Task | None:

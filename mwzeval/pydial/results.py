@@ -179,7 +179,10 @@ def read_results(
     findings.check()
     for (task, policy, dialogues), of_seed in episodes.items():
         if len(set(map(len, of_seed.values()))) > 1:
-            message = f"the tests after {dialogues} dialogues have different sizes across seeds"
+            message = (
+                f"the tests after {dialogues} training dialogues have different numbers of "
+                "dialogues for different seeds"
+            )
             findings.of_file(str(folder / task / policy)).warning("unequal-seeds", message)
     tests = {key: tests_of_seeds(key, of_seed) for key, of_seed in episodes.items()}
     return Results(tests, settings, folder, times)

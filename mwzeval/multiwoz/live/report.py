@@ -366,7 +366,9 @@ class ScoredRun:
         Raises `UsageError` for act-level dialogues.
         """
         if self.run.modality.name == "acts":
-            raise UsageError("claims need text, but these dialogues are judged by acts")
+            raise UsageError(
+                "only claims in text can be listed, but these dialogues are judged by their acts"
+            )
         for explanation in self.explain_all():
             for turn in explanation.turns:
                 for claim in turn.claims:

@@ -108,7 +108,7 @@ def parse_conditions(text: str) -> Conditions:
             rates.update(PRESETS[name])
         given.add(name)
     if rates["passive"] + rates["rush"] > 1:
-        raise UsageError("--stress: passive and rush together must be at most 1")
+        raise UsageError("--stress: the sum of the rates passive and rush must be at most 1")
     changed = {name: rate for name, rate in rates.items() if rate != _OFF[name]}
     preset = next((name for name, known in PRESETS.items() if known == rates), "")
     return Conditions(changed, preset if changed else "")
