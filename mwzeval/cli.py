@@ -171,7 +171,7 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
             "--benchmark",
             default=name,
             metavar="NAME",
-            help=f"{names}, or a task of a benchmark, such as dstc7-ubuntu-1 (default: detected "
+            help=f"{names}, or a task of a benchmark as NAME-TASK (default: detected "
             f"from the first file, else {DEFAULT}); each benchmark has its own options: {verb} "
             "--benchmark NAME --help",
         )
