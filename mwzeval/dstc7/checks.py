@@ -81,7 +81,7 @@ def check_file_name(file: str, track: Track, findings: Findings) -> None:
 def check_examples(
     submission: Submission, targets: Targets, findings: Findings, *, is_sample: bool = False
 ) -> None:
-    """Report examples that only the submission or only the targets have.
+    """Report the examples that are missing either in the submission or in the targets.
 
     `is_sample` is true if the embedded sample is used because no targets were named.
     """

@@ -1,9 +1,9 @@
 """The scores of a submission: a row for each example, and scores (0 to 1) of column sums.
 
-With `compat="2018"`, rows reproduce the organizers' script with its errors, for comparison with old
-tables. Recall@100 counts a hit at any rank, even after 100. Average precision uses the position of
-an answer in the targets file instead of its position among the answers found, so it can exceed 1.
-Repeated ids in a ranking are not removed, and repeated targets count again.
+With `compat="2018"`, rows contain the values of the organizers' script, including its errors, for
+comparison with old tables. Recall@100 counts a hit at any rank, even after 100. Average precision
+uses the position of an answer in the targets file instead of its position among the answers found,
+so it can exceed 1. Repeated ids in a ranking are not removed, and repeated targets count again.
 
 Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
 Voorhees, TREC-8 (reciprocal rank); IBM/dstc7-noesis, evaluations/metrics.py at aab03b8.

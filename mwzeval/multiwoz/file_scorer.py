@@ -36,9 +36,9 @@ OF_LIVE = ("corpus", "fold", "rules", "data", "tools")
 class MultiWozScorer(FileScorer):
     """Scores a file in the format `input_format`, or in the format that its content shows.
 
-    `arguments` are arguments of an `Evaluator`. Predictions are scored by the requested `metrics`;
-    by default, these are all metrics in `allowed` for which the predictions have the data.
-    `live_options` are options of a `LiveScorer`.
+    `arguments` are passed to the constructor of `Evaluator`. Predictions are scored by the
+    requested `metrics`; by default, these are all metrics in `allowed` for which the predictions
+    have the data. `live_options` are options of a `LiveScorer`.
     """
 
     arguments: Mapping[str, Any]

@@ -180,8 +180,8 @@ def played_in(
 ) -> tuple[Episode, ...]:
     """Return the test dialogues of a job's policy, after its last checkpoint, in a task.
 
-    These are the first `tests` dialogues in the tests of that task. Tests of the run and files that
-    exist are read; other tests are played. Raises the errors of `retest`.
+    These are the first dialogues of the tests of that task; `tests` is their number. Tests of the
+    run and files that exist are read; other tests are played. Raises the errors of `retest`.
     """
     at = job.tested_at[-1]
     place = job.test_file(output, at)

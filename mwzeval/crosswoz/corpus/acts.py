@@ -59,7 +59,7 @@ def general(kind: str) -> Act:
 def parse_act(raw: Any) -> Act:
     """Return an act from a list of four texts or from its canonical spelling.
 
-    Only the first three `+` of a spelling separate parts, because a value may contain `+`. Raises
+    A text is split at its first three `+` only, because a value may contain `+`. Raises
     `ValueError`, which describes an invalid act.
     """
     parts: Any = raw.split(SEPARATOR, PARTS - 1) if isinstance(raw, str) else raw

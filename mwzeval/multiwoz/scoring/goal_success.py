@@ -98,7 +98,7 @@ def dialogue_acts(
 ) -> Iterator[dict[str, DomainTurn]]:
     """Yield the acts of each turn in the active domains of the goal.
 
-    `booked` are the domains that each turn books in the gold annotation, because a reference number
+    `booked` are the domains with a booking in the gold annotation of each turn: a reference number
     that is given before the booking does not count.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):

@@ -1,4 +1,4 @@
-"""The simulator compiled by numba, which is imported with this module.
+"""The simulator compiled by numba. Importing this module also imports numba.
 
 Each function of the simulator is compiled from its source on its first call. Functions of
 `twister.py` replace functions of `native.py`. Compiled entry points are cached on disk, next to the
