@@ -1,5 +1,1 @@
-"""Timed scripts: `python -m benchmarks` (or `make bench`) runs them and writes `results.md`.
-
-Machines differ and are noisy, so what counts are ratios to a yardstick in the same run: sacreBLEU's
-`corpus_bleu` on the same turns.
-"""
+"""Timed scripts: `python -m benchmarks` runs them and writes ratios to sacreBLEU's time."""

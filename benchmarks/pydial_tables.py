@@ -3,6 +3,7 @@
 `python -m benchmarks.pydial_tables RUN… -o FOLDER` writes tables.md (of the first run, and of all
 runs side by side), results.json (a line per run, task, policy and number of training dialogues),
 means.png (of the first run), and the part of README.md between two comments.
+With `--extend`, RUN… contribute further seeds to FOLDER/results.json, and means.png stays as it is.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.curves import plot_curves
+from mwzeval.pydial.episode_files import RunSettings
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results import FIGURES, Results, all_seeds, read_results
+from mwzeval.pydial.results import FIGURES, PolicyTests, Results, all_seeds, read_results
 from mwzeval.pydial.tables import (
     MEAN,
     MISSING,
@@ -49,11 +52,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pydial_tables")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the folder of a run")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="FOLDER")
+    parser.add_argument("--extend", action="store_true", help="keep the seeds in FOLDER")
     arguments = parser.parse_args()
     folder: Path = arguments.output
     before, rest = (folder / "README.md").read_text(encoding="utf-8").split(f"{BEGIN}\n")
     after = rest.split(f"{END}\n")[1]
     runs = [read_results(run) for run in arguments.runs]
+    if arguments.extend:
+        runs = _extended(folder / "results.json", runs)
     labels = labels_of(runs) if len(runs) > 1 else ("",)
     tables = [render(table_document(runs[0]), "markdown")]
     if len(runs) > 1:
@@ -68,19 +74,43 @@ def main() -> None:
     content: dict[str, str | bytes] = {
         "tables.md": "\n\n".join(map(str.strip, tables)) + "\n",
         "results.json": f'{{"about": {about},\n"results": [\n' + ",\n".join(lines) + "\n]}\n",
-        "means.png": plot_curves(runs[0].folder, panels="means"),
         "README.md": f"{before}{BEGIN}\n{_figures(runs, labels)}\n{END}\n{after}",
     }
+    if not arguments.extend:
+        content["means.png"] = plot_curves(runs[0].folder, panels="means")
     for name, text in content.items():
         write_atomically(folder / name, text)
         print(f"wrote {folder / name}", file=sys.stderr)
+
+
+def _extended(file: Path, runs: Sequence[Results]) -> list[Results]:
+    """Return the runs in results.json, with the seeds of the given runs of the same settings."""
+    earlier = json.loads(file.read_text(encoding="utf-8"))
+    if earlier["about"]["scoring_revision"] != SCORING_REVISION:
+        raise SystemExit(f"{file} has another scoring revision")
+    tests: dict[str, dict[tuple[str, str, int], PolicyTests]] = {}
+    for line in earlier["results"]:
+        success, reward = (dict(zip(line["seeds"], line[f], strict=True)) for f in FIGURES)
+        key = line["task"], line["policy"], line["dialogues"]
+        tests.setdefault(line["run"], {})[key] = PolicyTests(*key, success, reward)
+    extended = []
+    for label, of_run in tests.items():
+        settings = RunSettings(500, "legacy" in label, "policy" if "policy" in label else "user")
+        run = next((run for run in runs if run.settings == settings), Results({}, settings))
+        for key, more in run.tests.items():
+            known = of_run.get(key, more)
+            success, reward = {**known.success, **more.success}, {**known.reward, **more.reward}
+            of_run[key] = PolicyTests(*key, success, reward)
+        extended.append(replace(run, tests=of_run))
+    return extended
 
 
 def _lines(label: str, results: Results) -> Iterator[dict[str, object]]:
     """Yield the figures of a task, policy and number of dialogues, as lists over seeds."""
     for (task, policy, dialogues), tests in results.tests.items():
         seeds, times = sorted(tests.success), results.times.get((task, policy), {})
-        seconds = [round(times[seed].training.get(dialogues, 0.0), 1) or None for seed in seeds]
+        taken = [times[seed].training if seed in times else {} for seed in seeds]
+        seconds = [round(training.get(dialogues, 0.0), 1) or None for training in taken]
         yield {
             "run": label,
             "task": task,
