@@ -72,7 +72,8 @@ def loaded(raw: Any, targets: str, track: Track = UBUNTU, options: Options | Non
     """Return a submission with its targets, without files and checks between them."""
     options = options or Options()
     findings = Findings(lenient=not options.strict)
-    numbered = ((n, line) for n, line in enumerate(targets.split("\n"), start=1) if line.strip())
+    whole = targets.removeprefix("\ufeff")  # as the reader of files does
+    numbered = ((n, line) for n, line in enumerate(whole.split("\n"), start=1) if line.strip())
     return Loaded(
         track,
         options,

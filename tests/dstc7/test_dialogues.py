@@ -266,7 +266,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_targets(text: str, targets: dict[str, tuple[str, ...]], tmp_path: Path) -> None:
     path = Folder(tmp_path).write("t.tsv", text)
     assert read_targets(path) == targets
-    assert read_targets(Folder(tmp_path).write("again.tsv", write_targets(targets))) == targets
+    again = write_targets(targets)
+    for text in (again, f"\ufeff{again}", again.replace("\n", "\r\n")):
+        assert read_targets(Folder(tmp_path).write("again.tsv", text)) == targets
 
 
 def test_a_pool_splits_at_the_first_tab_only(tmp_path: Path) -> None:
