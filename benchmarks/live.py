@@ -49,14 +49,11 @@ def rows(data: Path) -> Iterator[Row]:
         yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
     options = LiveOptions("rule", goals=f"corpus:{SCORED}", corpus=CORPUS, data=str(data))
     setting = WordSetting(options)
-    yield in_words(setting)
+    setting.begin()
+    what = f"{RATE} in words, rule agent on test goals"
+    yield at_least(what, held(setting), WORDS_A_SECOND)
     yield tool_calls(setting, root)
     yield scoring(setting, data)
-
-
-def in_words(setting: WordSetting) -> Row:
-    """Return the rate of the rule agent with the user at the text level."""
-    return at_least(f"{RATE} in words, rule agent on test goals", held(setting), WORDS_A_SECOND)
 
 
 def held(setting: ActSetting | WordSetting) -> float:
@@ -67,6 +64,7 @@ def held(setting: ActSetting | WordSetting) -> float:
         for item, goal in goals:
             record, planned = Record(), Planned(item, goal, seed=seed)
             trajectory = record.trajectory(planned, setting.hold(planned, record))
+            assert trajectory.problem is None, trajectory.problem
             trajectory.line()
             if isinstance(setting, ActSetting):
                 setting.judge(trajectory)
