@@ -149,8 +149,7 @@ class FileScorer(Protocol):
 
     def read(self, file: str, findings: Findings) -> ScoredFile:
         """Return the scored file, and note its problems. `score` and `validate` call this."""
-        reason = "a FileScorer implements `read`, or `score` and `validate`"
-        raise NotImplementedError(reason)
+        return self.read_shards([file], findings)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a scored file. Raises `InputError` with every problem, `DataError`, `UsageError`.
@@ -164,6 +163,47 @@ class FileScorer(Protocol):
             scored = self.read(file, findings)
         findings.check()
         return scored
+
+    def read_shards(self, files: Sequence[str], findings: Findings) -> ScoredFile:
+        """Return the scored input that is divided among files, and note its problems.
+
+        `score_shards` calls this, and `read` unless the class implements `read`.
+        """
+        raise UsageError(
+            "this benchmark reads single files only (its FileScorer has no `read_shards`): put all "
+            "predictions into one file"
+        )
+
+    def score_shards(
+        self,
+        files: Sequence[str],
+        *,
+        name: str,
+        client: Any = None,
+        skip_bad: bool = False,
+        progress: bool = False,
+    ) -> Report:
+        """Return the report of an input that is divided among files. Raises the errors of `score`.
+
+        `name` is the name of the whole input in its problems. A Dask `client` scores the files on
+        its cluster. With `skip_bad`, invalid files are omitted, and listed in the report's `meta`.
+        """
+        from mwzeval.scores.findings import Findings
+
+        if client is not None:
+            raise UsageError("--dask is not available for these files: leave it out")
+        skipped: dict[str, list[Problem]] = {}
+        while True:
+            left, findings = [file for file in files if file not in skipped], Findings(name)
+            with no_garbage_collection(), findings.collecting():
+                scored = self.read_shards(left, findings)
+            bad = {problem.file for problem in findings.errors}
+            if not (skip_bad and bad < {*left}):  # every file is invalid, or the whole input
+                findings.check()
+            if not bad:
+                return scored.report().with_skipped(skipped, files)
+            for problem in findings.errors:
+                skipped.setdefault(str(problem.file), []).append(problem)
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file, errors first."""

@@ -46,6 +46,7 @@ VERBS = {
     "report": ("write an HTML page: scores, failure reasons, dialogues side by side", "score"),
     "plot": ("draw a figure for a paper: scores with intervals, or failure reasons", "score"),
     "rows": ("print the counts behind the scores, for each dialogue, example or episode", "score"),
+    "shards": ("score many files as one input, in this process or on a Dask cluster", "score"),
     "runs": ("score several runs of one system: mean ± standard deviation", "compare"),
     "compare": ("compare systems with a baseline: differences, p values, ranks", "compare"),
     "leaderboard": ("print the published results, optionally with your system", "compare"),

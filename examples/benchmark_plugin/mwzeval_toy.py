@@ -3,7 +3,7 @@
 from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer, ScoredFile
 from mwzeval.files.reading import read_json
 from mwzeval.metrics.measure import table_of_means
-from mwzeval.scores.explanation import Reason, Utterance, explanation_of
+from mwzeval.scores.explanation import Explanation, Reason, Utterance
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Signature, Words
 
@@ -55,6 +55,6 @@ class ScoredAnswers(ScoredFile):
     def explain(self, unit):
         reason = Reason("wrong", "accuracy", WHOLE, 0, f"the answer is {GOLD[unit]}")
         answer = [[Utterance("system", self.answers[unit])]]
-        return explanation_of(
+        return Explanation.of(
             unit, answer, ("accuracy",), (), () if self.right[unit] else (reason,)
         )

@@ -58,6 +58,12 @@ class Checksums:
     sha256: str
     git_blob: str
 
+    @classmethod
+    def of(cls, content: bytes) -> Checksums:
+        """Return the checksums of a file with this content."""
+        git_blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        return cls(hashlib.sha256(content).hexdigest(), git_blob.hexdigest())
+
 
 def checksums_of(path: Path) -> Checksums:
     """Read the whole file and return its checksums. Raises `DataError` if it cannot be read."""

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import Checksums, cache_directory, checksums_of, remembered_checksums
-from mwzeval.files.reading import SIZE_VARIABLE, size_limit
+from mwzeval.files.reading import SIZE_VARIABLE, data_bytes, plain_name, size_limit
 from mwzeval.output import counting, notify
 
 DATA_VARIABLE = "MWZEVAL_DATA"
@@ -93,6 +93,49 @@ class DataRoot:
     offline: bool = False
     sample: str = ""
 
+    @classmethod
+    def locate(
+        cls,
+        data: str | Path | None,
+        *,
+        offline: bool | None = None,
+        table: Path,
+        name: str,
+        sample: str = "",
+    ) -> DataRoot:
+        """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
+
+        `table` lists the public files; `name` is the folder in the cache, and optionally in a
+        folder with several benchmarks. If `offline` is None, `MWZEVAL_OFFLINE` decides; `sample` is
+        the option for embedded data.
+
+        Raises:
+            DataError: If the given folder does not exist.
+        """
+        published = public_files(table)
+        if offline is None:
+            offline = os.environ.get(OFFLINE_VARIABLE, "").strip().lower() in {"1", "true", "yes"}
+        origin: Origin = "--data"
+        if data is None:
+            data, origin = os.environ.get(DATA_VARIABLE) or None, "MWZEVAL_DATA"
+        if data is None:
+            return cls(cache_directory() / name, "cache", published, offline, sample)
+        folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path raises for unknown users
+        # An empty name comes from an unset shell variable and is not the current folder. `Path`
+        # would raise an error for a name that is too long.
+        if not str(data) or not os.path.isdir(folder):  # noqa: PTH112
+            what = "is not a folder" if os.path.isfile(folder) else "does not exist"  # noqa: PTH113
+            raise DataError(
+                f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the '
+                f"data in the public layout, or leave it out to use {cache_directory() / name}"
+            )
+        # A folder with a published file at its path contains only this benchmark, even if it has a
+        # subfolder with the benchmark's name, as some repositories have.
+        inner = folder / name
+        if inner.is_dir() and not any((folder / file.local).is_file() for file in published):
+            folder = inner
+        return cls(folder, origin, published, offline, sample)
+
     def find(self, *alternatives: str) -> Path | None:
         """Return the first of these files in the folder; damaged files in the cache are skipped."""
         for local in alternatives:
@@ -117,12 +160,22 @@ class DataRoot:
         raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the paths of files that differ from the published files."""
+        """Return the places of files that differ from the published files.
+
+        If a compressed file (`x.json.gz`) is not published, its content is compared with `x.json`.
+        """
         published = {self.path / file.local: file for file in self.published}
-        files = {path: published[path] for path in paths if path in published}
-        return tuple(
-            file.local for path, file in files.items() if not file.has(remembered_checksums(path))
-        )
+        different = []
+        for path in paths:
+            if file := published.get(path):
+                is_published = file.has(remembered_checksums(path))
+            elif file := published.get(path.with_name(plain_name(path.name))):
+                is_published = file.has(Checksums.of(data_bytes(path)))
+            else:
+                continue
+            if not is_published:
+                different.append(path.relative_to(self.path).as_posix())
+        return tuple(different)
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the files whose place matches a pattern such as `*.json` in `data`, sorted.
@@ -225,48 +278,6 @@ def file_states(
         blobs = file.git_blob if file else None, checksums.git_blob if checksums else None
         states.append(FileState(local, state, users, *blobs))
     return states
-
-
-def locate(
-    data: str | Path | None,
-    *,
-    offline: bool | None = None,
-    table: Path,
-    name: str,
-    sample: str = "",
-) -> DataRoot:
-    """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
-
-    `table` lists the public files; `name` is the folder in the cache, and optionally in a folder
-    with several benchmarks. If `offline` is None, `MWZEVAL_OFFLINE` decides; `sample` is the option
-    for embedded data.
-
-    Raises:
-        DataError: If the given folder does not exist.
-    """
-    published = public_files(table)
-    if offline is None:
-        offline = os.environ.get(OFFLINE_VARIABLE, "").strip().lower() in {"1", "true", "yes"}
-    origin: Origin = "--data"
-    if data is None:
-        data, origin = os.environ.get(DATA_VARIABLE) or None, "MWZEVAL_DATA"
-    if data is None:
-        return DataRoot(cache_directory() / name, "cache", published, offline, sample)
-    folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path raises for unknown users
-    # An empty name comes from an unset shell variable and is not the current folder. `Path` would
-    # raise an error for a name that is too long.
-    if not str(data) or not os.path.isdir(folder):  # noqa: PTH112
-        what = "is not a folder" if os.path.isfile(folder) else "does not exist"  # noqa: PTH113
-        raise DataError(
-            f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
-            f"in the public layout, or leave it out to use {cache_directory() / name}"
-        )
-    # A folder with a published file at its path contains only this benchmark, even if it has a
-    # subfolder with the benchmark's name, as some repositories have.
-    inner = folder / name
-    if inner.is_dir() and not any((folder / file.local).is_file() for file in published):
-        folder = inner
-    return DataRoot(folder, origin, published, offline, sample)
 
 
 def matches(local: str, patterns: Iterable[str]) -> bool:

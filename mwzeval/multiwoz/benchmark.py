@@ -181,6 +181,13 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     if verb in SCORING:
         but = " but -g" if verb == "compare" else ""
         add_dst_rules(add_metrics(parser, f"all metrics that the input allows{but}"))
+    if verb == "shards":
+        add_dst_rules(add_metrics(parser, "-bsrd"))
+        parser.add_argument(
+            "--rollouts",
+            action="store_true",
+            help="accept several predictions of a dialogue, with numbered ids such as sng0073#12",
+        )
     if verb == "explain":
         tracking = parser.add_argument_group("state tracking (docs/explaining.md)")
         tracking.add_argument(
@@ -207,7 +214,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
             "predicted states is added to end_to_end, one with gold states to "
             "policy_optimization)",
         )
-    if verb in SCORING:
+    if verb in (*SCORING, "shards"):
         add_options(parser, "--references")
     if verb == "live":
         from mwzeval.multiwoz.live.options import add_live
@@ -218,7 +225,7 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
         add_options(parser, *ACCOUNTING)
     else:
         add_reading(parser)
-        if verb not in ("evaluate", "validate", "leaderboard"):
+        if verb not in ("evaluate", "validate", "leaderboard", "shards"):
             add_options(parser, "--compat")
         if verb in ("runs", "compare", "report"):
             add_options(parser, *ACCOUNTING)

@@ -25,7 +25,7 @@ from typing import Any
 
 from mwzeval.errors import DataError, InputError, UsageError, shorten, unknown
 from mwzeval.files.cache import combined_fingerprint, derive, remembered_checksums
-from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
+from mwzeval.files.downloads import DataRoot, all_there, embedded
 from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, read_zip
 from mwzeval.multiwoz.annotations import (
     AnnotatedTurn,
@@ -138,7 +138,9 @@ def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = 
             _warn_of_unread(str(data))
         return DataRoot(embedded("sample"), "embedded")
     table = embedded("public_files.tsv")
-    return locate(data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}")
+    return DataRoot.locate(
+        data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}"
+    )
 
 
 @lru_cache(maxsize=16)

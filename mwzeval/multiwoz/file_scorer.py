@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.benchmark import FileScorer
 from mwzeval.conversation.trajectory import is_live, live_text
-from mwzeval.errors import Problem, UsageError
-from mwzeval.files.reading import decoded, read_bytes
+from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.files.reading import decoded, first_line, read_bytes
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz import HEADLINE
 from mwzeval.multiwoz.choices import AUTO, LIVE, WITHOUT_FAULTS
@@ -90,6 +91,39 @@ class MultiWozScorer(FileScorer):
                     f"--{option} only applies to live dialogues, but {file} contains predictions"
                 )
         return self._score_predictions(decoded(raw, file), file, progress=progress)
+
+    def score_shards(
+        self,
+        files: Sequence[str],
+        *,
+        name: str,
+        client: Any = None,
+        skip_bad: bool = False,
+        progress: bool = False,
+    ) -> Report:
+        """Return the report of predictions that are divided among files.
+
+        Raises the errors of `evaluate_shards`, and `UsageError` for live dialogues.
+        """
+        from mwzeval.multiwoz.shards import evaluate_shards
+
+        with suppress(InputError):  # `evaluate_shards` lists the errors of a bad file
+            if self.is_live(first_line(files[0])):
+                raise UsageError(
+                    f"{files[0]} contains live dialogues, but shards must contain predictions: "
+                    "join the files of a run (`cat part-*.jsonl > run.jsonl`), and evaluate that "
+                    "file"
+                )
+        # The data that a metric needs may be missing in the last turns of the last file.
+        metrics = self.metrics or tuple(name for name in self.allowed if name != "grounded")
+        return evaluate_shards(
+            self.evaluator(*metrics),
+            files,
+            client=client,
+            skip_bad=skip_bad,
+            file=name,
+            progress=progress,
+        )
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file. Raises `InputError` if the file cannot be read."""

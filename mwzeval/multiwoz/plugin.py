@@ -77,11 +77,6 @@ class MultiWoz(Benchmark):
                 "compare runs under stress conditions with a run without them: drops, "
                 "robustness, pass^k",
             ),
-            (
-                "shards",
-                "score",
-                "score predictions in many files as one input, locally or on a Dask cluster",
-            ),
             ("baseline", "files", "run a baseline system on a fold and write its predictions"),
         )
     }

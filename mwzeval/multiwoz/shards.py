@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 from uuid import uuid4
 
 from mwzeval.errors import SHOWN_PROBLEMS, DependencyError, InputError, MwzevalError, Problem
-from mwzeval.files.reading import first_line, lines, parse_json, read_text, shortest_ends
+from mwzeval.files.reading import first_line, lines, parse_json, read_text
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
 from mwzeval.multiwoz.predictions.reading import (
@@ -121,7 +121,7 @@ def evaluate_shards(
         tried = sources
         sources = Sources.of_census(merged.sums.census, evaluator.responses)
         if sources == tried:
-            return _with_skipped(merged.sums.compute(file=file), shards, bad)
+            return merged.sums.compute(file=file).with_skipped(bad, shards)
 
 
 def _parts(evaluator: Evaluator, shard: str) -> Iterator[ScoredPredictions]:
@@ -144,23 +144,6 @@ def _repeated_in(
         Problem("repeated-dialogue", message + ", ".join(found), dialogue=name)
         for name, found in places.items()
     ]
-
-
-def _with_skipped(report: Report, shards: Sequence[str], bad: dict[str, list[Problem]]) -> Report:
-    """Return the report with a warning and an entry in `meta` for each omitted shard."""
-    if not bad:
-        return report
-    skipped = [
-        {"shard": name, "problems": [str(replace(problem, file=name)) for problem in bad[shard]]}
-        for shard, name in zip(shards, shortest_ends(shards), strict=True)
-        if shard in bad
-    ]
-    warnings = list(report.warnings)
-    for shard, problems in bad.items():
-        message = f"left out: {problems[0].message}"
-        warnings.append(Problem("skipped-shard", message, severity="warning", file=shard))
-    meta = {**report.meta, "skipped_shards": skipped}
-    return replace(report, warnings=tuple(warnings), meta=meta)
 
 
 def on_cluster(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, some_of, unknown
-from mwzeval.files.downloads import DataRoot, all_there, embedded, locate
+from mwzeval.files.downloads import DataRoot, all_there, embedded
 from mwzeval.files.reading import RepeatedKeys, check_size, read_json
 from mwzeval.pydial.acts import DONTCARE, NONE
 from mwzeval.pydial.tasks import DEMO, DOMAIN_FILES, OWN, own_code
@@ -379,7 +379,7 @@ def data_root(data: str | Path | None = None, *, offline: bool | None = None) ->
     the named folder does not exist. This function does not download anything.
     """
     table = embedded(FOLDER, "public_files.tsv")
-    root = locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)
+    root = DataRoot.locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)
     inner = root.path / FOLDER
     if root.origin != "cache" and inner.is_dir():
         return replace(root, path=inner)

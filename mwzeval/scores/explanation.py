@@ -132,41 +132,44 @@ class Explanation:
     reasons: tuple[Reason, ...]
     reached: tuple[int | None, ...] | None = None
 
+    @classmethod
+    def of(
+        cls,
+        unit: str,
+        turns: Sequence[Sequence[Utterance]],
+        outcomes: Sequence[str],
+        scopes: Iterable[str],
+        reasons: Iterable[Reason],
+    ) -> Explanation:
+        """Return the explanation of a unit that fails only the outcomes of the `reasons`.
 
-def explanation_of(
-    unit: str,
-    turns: Sequence[Sequence[Utterance]],
-    outcomes: Sequence[str],
-    scopes: Iterable[str],
-    reasons: Iterable[Reason],
-) -> Explanation:
-    """Return the explanation of a unit that fails only the outcomes of the `reasons`.
-
-    The outcome of a reason fails in the scope of the reason and in the whole unit. `reasons` are
-    sorted by turn. Each reason becomes a fact of its turn; if the same reason occurs in consecutive
-    turns, only the first of these turns adds a reason to the unit. A reason whose outcome is empty
-    is only a fact.
-    """
-    results: dict[str, dict[str, bool | None]] = {
-        scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
-    }
-    facts: list[list[Fact]] = [[] for _ in turns]
-    last: dict[tuple[str, str], int | None] = {}
-    first = []
-    for reason in reasons:
-        if reason.turn is not None:
-            label = reason.code.replace(":", " ")
-            facts[reason.turn].append(Fact(label, reason.text, reason.scope))
-        if not reason.outcome:
-            continue
-        for scope in {WHOLE, reason.scope}:
-            results[scope][reason.outcome] = False
-        before = last.get((reason.scope, reason.code), -2)
-        if reason.turn is None or before is None or reason.turn > before + 1:
-            first.append(reason)
-        last[reason.scope, reason.code] = reason.turn
-    views = tuple(TurnView(tuple(turn), tuple(own)) for turn, own in zip(turns, facts, strict=True))
-    return Explanation(unit, results, (), views, tuple(first))
+        The outcome of a reason fails in the scope of the reason and in the whole unit. `reasons`
+        are sorted by turn. Each reason becomes a fact of its turn; if the same reason occurs in
+        consecutive turns, only the first of these turns adds a reason to the unit. A reason whose
+        outcome is empty is only a fact.
+        """
+        results: dict[str, dict[str, bool | None]] = {
+            scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
+        }
+        facts: list[list[Fact]] = [[] for _ in turns]
+        last: dict[tuple[str, str], int | None] = {}
+        first = []
+        for reason in reasons:
+            if reason.turn is not None:
+                label = reason.code.replace(":", " ")
+                facts[reason.turn].append(Fact(label, reason.text, reason.scope))
+            if not reason.outcome:
+                continue
+            for scope in {WHOLE, reason.scope}:
+                results[scope][reason.outcome] = False
+            before = last.get((reason.scope, reason.code), -2)
+            if reason.turn is None or before is None or reason.turn > before + 1:
+                first.append(reason)
+            last[reason.scope, reason.code] = reason.turn
+        views = tuple(
+            TurnView(tuple(turn), tuple(own)) for turn, own in zip(turns, facts, strict=True)
+        )
+        return cls(unit, results, (), views, tuple(first))
 
 
 Key = TypeVar("Key", bound=tuple[str, ...])

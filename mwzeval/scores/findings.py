@@ -270,7 +270,7 @@ def found(value: Any) -> str:
 
 
 def items_of(
-    path: str,
+    files: str | Sequence[str],
     key: str,
     shape: Mapping[str, Any],
     known: Collection[str],
@@ -280,15 +280,18 @@ def items_of(
 ) -> Iterator[tuple[Any, Place]]:
     """Yield the items of predictions that have a given shape, each with its place.
 
-    The items come from a JSON file, or from all JSON files of a folder except those named in `but`.
-    A file contains an array of items, or an object that maps ids to items, which then need no
-    `key`. The value of `key` is the id of an item, which must be `known` and must occur only once.
-    An input without items is an error.
+    `files` are one or more JSON files or folders. In a folder, all JSON files are read, except
+    files with a name in `but`. A file contains an array of items, or an object that maps ids to
+    items, which then need no `key`. The value of `key` is the id of an item, which must be `known`
+    and must occur only once. An input without items is an error.
     """
     seen: dict[str, str] = {}
     whole = {key: str, **shape}
-    for file in json_files(path, but):
-        raw, within = read_json(file), findings.of_file(file)
+    places = [files] if isinstance(files, str) else files
+    for file in (file for place in places for file in json_files(place, but)):
+        raw, within = list[Any](), findings.of_file(file)
+        with within.collecting():
+            raw = read_json(file)
         items: Iterable[Any] = raw if isinstance(raw, list) else [raw]
         if isinstance(raw, dict):
             check_repeated(raw, Place(within))

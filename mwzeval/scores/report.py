@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mwzeval.errors import Problem, UsageError, conditions, did_you_mean
+from mwzeval.files.reading import shortest_ends
 from mwzeval.scores.score import WHOLE, Score, by_place, ends_record
 from mwzeval.scores.sheets import (
     COUNT,
@@ -126,6 +127,28 @@ class Report:
             raise KeyError(f"{name} of {scope}{did_you_mean(scope, scopes)}")
         names = dict.fromkeys(score.name for score in self.scores)
         raise KeyError(f"{name}{did_you_mean(name, names)}")
+
+    def with_skipped(self, skipped: Mapping[str, list[Problem]], files: Sequence[str]) -> Report:
+        """Return the report with a warning and an entry in `meta` for each skipped file.
+
+        `skipped` maps the name of a file, one of all the `files` of the input, to its errors.
+        """
+        if not skipped:
+            return self
+        names = dict(zip(files, shortest_ends(files), strict=True))
+        listed = [
+            {
+                "shard": names[file],
+                "problems": [str(replace(p, file=names[file])) for p in problems],
+            }
+            for file, problems in skipped.items()
+        ]
+        warnings = [
+            Problem("skipped-shard", f"left out: {first.message}", severity="warning", file=file)
+            for file, (first, *_) in skipped.items()
+        ]
+        meta = {**self.meta, "skipped_shards": listed}
+        return replace(self, warnings=(*self.warnings, *warnings), meta=meta)
 
     def flat(self, prefix: str = "") -> dict[str, float]:
         """Return all scores with flat names, for experiment trackers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import pickle
 import signal
@@ -30,7 +31,6 @@ from mwzeval.files.downloads import (
     all_there,
     embedded,
     file_states,
-    locate,
     public_files,
 )
 from tests.command_lines import Run
@@ -158,6 +158,20 @@ def test_the_list_has_the_sha256_of_every_published_file_that_is_in_the_shared_f
     assert "data/MultiWOZ_2.0.zip" not in there
 
 
+def test_the_content_of_a_compressed_file_is_compared(tmp_path: Path) -> None:
+    content = b'{"hotel": []}'
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    table = tmp_path / "public_files.tsv"
+    row = ("x/a.json", "own/game", "0" * 40, "a.json", blob, hashlib.sha256(content).hexdigest())
+    table.write_text(HEADER + "\t".join(row) + "\n", encoding="utf-8")
+    root = DataRoot(tmp_path, "--data", public_files(table))
+    (tmp_path / "x").mkdir()
+    for written, different in ((content, ()), (content + b" ", ("x/a.json.gz",))):
+        file = tmp_path / "x" / "a.json.gz"
+        file.write_bytes(gzip.compress(written))
+        assert root.other_than_published([file, tmp_path / "x" / "other.json.gz"]) == different
+
+
 def test_addresses_are_those_of_github_or_below_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
     file = PublicFile("a", "o/r", "abc", "x y/z.json", "0")
     assert file.url == "https://raw.githubusercontent.com/o/r/abc/x%20y/z.json"
@@ -178,15 +192,15 @@ def test_the_folder_given_goes_before_the_environment_and_that_before_the_cache(
     given, environment = tmp_path / "given", tmp_path / "environment"
     given.mkdir()
     environment.mkdir()
-    root = locate(None, table=table, name="game")
+    root = DataRoot.locate(None, table=table, name="game")
     assert (root.path, root.origin) == (cache, "cache")
     assert root.published == (PublicFile("game/test.json", "r", "c", "p", "b10b", None),)
     monkeypatch.setenv("MWZEVAL_DATA", str(environment))
     for folder, place in ((None, (environment, "MWZEVAL_DATA")), (given, (given, "--data"))):
-        root = locate(folder, table=table, name="game")
+        root = DataRoot.locate(folder, table=table, name="game")
         assert (root.path, root.origin) == place
     monkeypatch.setenv("MWZEVAL_DATA", "")
-    assert locate(None, table=table, name="game").origin == "cache"
+    assert DataRoot.locate(None, table=table, name="game").origin == "cache"
 
 
 @pytest.mark.parametrize("data", ["nowhere", "files.tsv", "", "a\0b", "~nobody-of-that-name/x"])
@@ -195,7 +209,7 @@ def test_a_folder_that_is_none_is_an_error(
 ) -> None:
     monkeypatch.chdir(table.parent)
     with pytest.raises(DataError, match="--data: "):
-        locate(data, table=table, name="game")
+        DataRoot.locate(data, table=table, name="game")
 
 
 def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
@@ -204,11 +218,11 @@ def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
     shelf = tmp_path / "shelf"
     inner = shelf / "game"
     inner.mkdir(parents=True)
-    assert locate(shelf, table=table, name="game").path == inner
-    assert locate(shelf, table=table, name="other").path == shelf
+    assert DataRoot.locate(shelf, table=table, name="game").path == inner
+    assert DataRoot.locate(shelf, table=table, name="other").path == shelf
     # A folder with a published file at its place is the benchmark's own, whatever else is in it.
     (inner / "test.json").write_text("{}")
-    assert locate(shelf, table=table, name="game").path == shelf
+    assert DataRoot.locate(shelf, table=table, name="game").path == shelf
 
 
 def test_offline_is_the_argument_or_the_environment(
@@ -221,7 +235,7 @@ def test_offline_is_the_argument_or_the_environment(
         ("", True, True),
     ):
         monkeypatch.setenv("MWZEVAL_OFFLINE", variable)
-        assert locate(None, offline=argument, table=table, name="game").offline is expected
+        assert DataRoot.locate(None, offline=argument, table=table, name="game").offline is expected
 
 
 def test_embedded_data_are_found_in_an_installed_package(

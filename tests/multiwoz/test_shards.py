@@ -198,12 +198,18 @@ def test_what_cannot_be_had_of_shards_is_refused(
         assert (code, shown, named in said) == (2, "", True), words
 
 
-def test_shards_are_for_predictions_of_multiwoz(run: Callable[..., Result]) -> None:
-    for name in ("crosswoz-sample-dst.json", "dstc7-overlap/Ubuntu_subtask_4.json"):
+def test_shards_of_other_benchmarks_are_refused(
+    run: Callable[..., Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, benchmark in (
+        ("crosswoz-sample-dst.json", "crosswoz"),
+        ("dstc7-overlap/Ubuntu_subtask_4.json", "dstc7"),
+    ):
         file = str(ROOT / "predictions" / name)
-        code, _, said = run(file, "--skip-bad")
-        assert (code, said.startswith(f"error: {file} ")) == (2, True)
-        assert "predictions of MultiWOZ" in said
+        code, _, said = run("--benchmark", "multiwoz", "--skip-bad", file)
+        assert (code, f"--benchmark {benchmark}" in said) == (2, True)
+        assert main(["shards", "--skip-bad", file]) == 2
+        assert "single files" in capsys.readouterr().err
 
 
 def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:

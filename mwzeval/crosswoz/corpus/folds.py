@@ -22,7 +22,7 @@ from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_row
 from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
 from mwzeval.errors import DataError, UsageError, shorten, unknown
 from mwzeval.files.cache import combined_fingerprint, remembered_checksums
-from mwzeval.files.downloads import DataRoot, MissingError, all_there, embedded, locate
+from mwzeval.files.downloads import DataRoot, MissingError, all_there, embedded
 from mwzeval.files.reading import data_bytes
 
 Content = TypeVar("Content")
@@ -268,7 +268,9 @@ def corpus_root(
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
     table = embedded(NAME, PUBLIC_FILES)
-    return locate(data, offline=offline, table=table, name=NAME, sample=f"--revision {SAMPLE}")
+    return DataRoot.locate(
+        data, offline=offline, table=table, name=NAME, sample=f"--revision {SAMPLE}"
+    )
 
 
 def load_gold(

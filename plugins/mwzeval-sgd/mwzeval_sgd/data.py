@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from mwzeval.errors import did_you_mean
-from mwzeval.files.cache import checksums_of
-from mwzeval.files.downloads import DataRoot, locate
+from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import expecting, read_data, table_rows
 from mwzeval.scores.findings import Coverage, Findings, Place, items_of
 from mwzeval_sgd import CHOICES, HERE
@@ -77,7 +76,8 @@ class Scored(NamedTuple):
 
 def root_of(data: str | None) -> DataRoot:
     """Return the folder of the public files."""
-    return locate(data, table=HERE / "public_files.tsv", name="sgd", sample="--corpus sample")
+    table = HERE / "public_files.tsv"
+    return DataRoot.locate(data, table=table, name="sgd", sample="--corpus sample")
 
 
 @cache
@@ -108,10 +108,10 @@ def load_gold(data: str | None, corpus: str, fold: str) -> Gold:
                     for number, turn in enumerate(item["turns"])
                     if turn["speaker"] == "USER"
                 ]
-    schemas = {name: str(checksums_of(path).sha256)[:8] for name, path in paths.items()}
+    schemas = {name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in paths.items()}
     different = root.other_than_published([*paths.values(), *files])
-    edition = crc32(repr([checksums_of(root.path / place) for place in different]).encode())
-    return Gold(dialogues, services_of, services, schemas, different, f"{edition:08x}")
+    edition = sha256(b"".join((root.path / place).read_bytes() for place in different))
+    return Gold(dialogues, services_of, services, schemas, different, edition.hexdigest()[:8])
 
 
 def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
@@ -130,10 +130,10 @@ def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
 
 
 def read_predictions(
-    file: str, gold: Gold, missing: str, findings: Findings
+    files: Sequence[str], gold: Gold, missing: str, findings: Findings
 ) -> tuple[dict[str, list[Scored]], Coverage, str]:
     """Return the scored frames, the coverage, and the checksum of frames skipped in dialogues."""
-    items = items_of(file, "dialogue_id", DIALOGUE, gold.dialogues, findings, but=NOT_READ)
+    items = items_of(files, "dialogue_id", DIALOGUE, gold.dialogues, findings, but=NOT_READ)
     predicted = {item["dialogue_id"]: _turns_of(item, gold, place) for item, place in items}
     wrong = {problem.dialogue for problem in findings.errors}
     found: dict[str, list[Scored]] = {}
@@ -158,7 +158,7 @@ def read_predictions(
         named: dict[str, Any] = dict(zip(("dialogue", "turn", "key"), where, strict=False))
         findings.doubt(lack, MEANINGS[lack] + THEN[missing], **named)
     skipped = [at for at in left if missing == "skip" and at[0] != "not-predicted"]
-    return found, coverage, f"{crc32(repr(skipped).encode()):08x}" if skipped else ""
+    return found, coverage, sha256(repr(skipped).encode()).hexdigest()[:8] if skipped else ""
 
 
 def _turns_of(raw: Any, gold: Gold, place: Place) -> list[Mapping[str, Frame] | None]:

@@ -18,10 +18,10 @@ import Levenshtein
 from mwzeval.benchmark import FileScorer, ScoredFile
 from mwzeval.errors import Problem
 from mwzeval.metrics.measure import Resampling, ScoredTable, table_of_means
-from mwzeval.scores.explanation import Explanation, Reason, Utterance, explanation_of
+from mwzeval.scores.explanation import Explanation, Reason, Utterance
 from mwzeval.scores.findings import Coverage, Findings
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import SKIPPED, WHOLE, Signature
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval_sgd.data import MEANINGS, Frame, Gold, Scored, Service, load_gold, read_predictions
 
 Scores = dict[str, float]
@@ -102,14 +102,14 @@ class StateScorer(FileScorer):
     options: Namespace
     reasons = MEANINGS
 
-    def read(self, file: str, findings: Findings) -> "ScoredStates":
-        """Return the scored file. Raises `InputError` and `DataError`."""
+    def read_shards(self, files: Sequence[str], findings: Findings) -> "ScoredStates":
+        """Return the scores of predictions in several files. Raises `InputError`, `DataError`."""
         options = self.options
         gold = load_gold(options.data, options.corpus, options.fold)
         findings.other_files("sgd", gold.edition, gold.different)
         if not any(service.is_seen for service in gold.services.values()):
             findings.warning("unseen", "train/schema.json has none of the services: all are unseen")
-        found = read_predictions(file, gold, options.missing, findings)
+        found = read_predictions(files, gold, options.missing, findings)
         algorithm = "exact" if options.match == "exact" else options.similarity
         return ScoredStates(options, gold, algorithm, *found, findings.warnings)
 
@@ -154,7 +154,7 @@ class ScoredStates(ScoredFile):
         choices |= {"similarity": None if is_exact else options.similarity}
         choices |= {"joint": options.joint if metric in JOINT else None}
         choices |= {"missing": None if self.coverage.is_complete else options.missing}
-        choices |= {SKIPPED: self.skipped or None, **gold.schemas, "n": len(self.frames)}
+        choices |= {"skipped": self.skipped or None, **gold.schemas, "n": len(self.frames)}
         return Signature.of(metric, {**choices, "mwzeval-sgd": REVISION})
 
     def report(self, resampling: Resampling | None = None) -> Report:
@@ -178,7 +178,7 @@ class ScoredStates(ScoredFile):
         ]
         reasons = reasons_of(self.frames[unit], self.algorithm)
         services = sorted(self.gold.services_of[unit])
-        return explanation_of(unit, turns, ("states", "intents", "requests"), services, reasons)
+        return Explanation.of(unit, turns, ("states", "intents", "requests"), services, reasons)
 
 
 def reasons_of(frames: Sequence[Scored], algorithm: str) -> Iterator[Reason]:

@@ -193,6 +193,51 @@ def test_scores_do_not_depend_on_the_order_or_the_files(tmp_path: Path) -> None:
     assert scorer.score(str(folder)).report().metrics["script"] == expected
 
 
+def shards_of(predictions: list[Any], folder: Path, parts: int = 3) -> list[str]:
+    files = [folder / f"shard_{part}.json" for part in range(parts)]
+    for part, file in enumerate(files):
+        file.write_text(json.dumps(predictions[part::parts]), encoding="utf-8")
+    return [str(file) for file in files]
+
+
+def test_shards_score_as_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--corpus", "sample", "--services", "-f", "csv", "-o", str(tmp_path / "report.json")]
+    assert main(["evaluate", WEAK, *options]) == 0
+    expected = capsys.readouterr().out
+    assert len(expected.splitlines()) > len(SCRIPT)
+    shards = shards_of(sample("weak"), tmp_path)
+    pattern = str(tmp_path / "shard_*.json")
+    for files in (shards, [*reversed(shards)], ["--benchmark", "sgd", pattern]):
+        assert main(["shards", *files, *options]) == 0
+        assert capsys.readouterr().out == expected
+
+
+def test_bad_shards_are_all_listed_or_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    weak = sample("weak")
+    shards = shards_of(weak, tmp_path, 4)
+    Path(shards[1]).write_text("[{", encoding="utf-8")
+    wrong = deepcopy(weak[2::4])
+    wrong[0]["turns"][0]["frames"] = 7
+    Path(shards[2]).write_text(json.dumps(wrong), encoding="utf-8")
+    options = ["--corpus", "sample", "--missing", "skip", "-o", str(report)]
+    assert main(["shards", *shards, *options]) == 2
+    error = capsys.readouterr().err
+    assert all((file in error) == (file in shards[1:3]) for file in shards)
+    assert main(["shards", *shards, "--skip-bad", *options]) == 0
+    found = json.loads(report.read_text(encoding="utf-8"))
+    skipped = [of["shard"] for of in found["meta"]["skipped_shards"]]
+    assert skipped == ["shard_1.json", "shard_2.json"]
+    whole = figures(weak[0::4] + weak[3::4], tmp_path, missing="skip", services=False)
+    assert found["script"] == json.loads(json.dumps(whole))
+    for file in shards:
+        Path(file).write_text("[{", encoding="utf-8")
+    assert main(["shards", "--benchmark", "sgd", *shards, "--skip-bad", *options]) == 2
+    assert main(["shards", WEAK, "--dask", "local", *options]) == 2
+
+
 def test_an_object_of_dialogues_needs_no_ids_inside(tmp_path: Path) -> None:
     weak = sample("weak")
     expected = figures(weak, tmp_path)
