@@ -35,7 +35,7 @@ from mwzeval.errors import DataError, Problem, shorten
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
-    """Add the options for corpus and scoring; for `live`, those for speakers and goals."""
+    """Add the options for corpus and scoring or, if the verb is `live`, for simulations."""
     if verb == "live":
         add_live(parser)
         return
@@ -90,7 +90,7 @@ class CrossWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], None]:
-        """The scopes of both sides, because texts are scored separately for each side."""
+        """Return the scopes of user and system, because their texts are scored separately."""
         return (USER, SYSTEM), None
 
     @property
@@ -108,7 +108,7 @@ class CrossWozScorer(FileScorer):
         return evaluate(raw, self._gold_of(raw, file), self.options, file=file)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return all problems of a file. Raises `InputError` if it cannot be read."""
+        """Return all problems of a file. Raises `InputError` if the file cannot be read."""
         if is_simulation(file):
             return validate_simulation(file, self.options)
         raw = read_predictions(file)

@@ -58,7 +58,7 @@ UNFILLED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How predictions are checked and scored.
+    """The options for checking and scoring predictions.
 
     `tracks` and `conditioning` override the header of the file. With `lenient`, intents, domains
     and slots that do not exist count as wrong; otherwise they are errors. `allow_partial` accepts
@@ -108,7 +108,7 @@ def check(
     """Return `predictions` (a file name, or a file's content) if they are valid, otherwise None.
 
     The predictions are compared with `gold` under the `options`, and problems are added to
-    `findings`. Raises `InputError` if the file cannot be read at all.
+    `findings`. Raises `InputError` if the file of predictions cannot be read.
     """
     if isinstance(predictions, str | Path):
         predictions = read_predictions(predictions)

@@ -9,8 +9,8 @@ dst             train TRADE, a state tracker, or write its predictions on a fold
 baseline        write predictions of RuleDST, of the user simulator, of templates, or of gold
 mine-templates  extract template files in the public format from a corpus
 
-`mwzeval evaluate --benchmark crosswoz` scores predictions; validate, compare, explain and report
-also read them.
+`mwzeval evaluate --benchmark crosswoz` scores predictions. The commands validate, compare, explain
+and report also read predictions.
 """
 
 from __future__ import annotations

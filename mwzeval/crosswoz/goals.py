@@ -104,7 +104,7 @@ class SubGoal:
 class GoalGenerator:
     """Generates goals with values of a database.
 
-    Raises `DataError` that lists everything the database lacks.
+    Raises `DataError` with a list of all missing data if the database is incomplete.
     """
 
     def __init__(self, database: Database) -> None:

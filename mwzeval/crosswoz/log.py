@@ -1,8 +1,9 @@
 """Reads logs of simulated dialogues for scoring.
 
 A log is a file of trajectories (`mwzeval.conversation.trajectory`) whose exchanges have the form of
-predictions files. Other simulators may write a header line with the settings and lines of a
-predictions file, which also have the goal, the final goal and a flag for finished dialogues.
+predictions files. Logs of other simulators may consist of a header line with the settings and of
+lines in the format of predictions files, with the goal, the final goal and a flag for finished
+dialogues.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ Lines = Sequence[tuple[int, Any]]
 
 
 def natural_mix(names: Iterable[str]) -> int:
-    """Return the number of dialogues, from the first, whose goals have consecutive numbers.
+    """Return how many dialogues at the beginning of a log have goals with consecutive numbers.
 
     A missing number means that a goal was skipped because its type had enough goals, so the mix of
     types is no longer natural. Names without numbers are not checked.
@@ -101,20 +102,23 @@ def is_simulation(path: str | Path) -> bool:
 
 
 def revision_of(lines: Lines) -> str | None:
-    """Return the revision in the header of a log, None if it has none."""
+    """Return the corpus revision in the header of a log, or None if there is none."""
     headers = ({META: line} if is_header(line) else line for _, line in lines[:2])
     named = (header_value(line, "revision") for line in headers)
     return next((revision for revision in named if revision is not None), None)
 
 
 def log_lines(path: str | Path) -> Lines:
-    """Return the lines of a log. Raises `InputError` if it cannot be read or is not JSON Lines."""
+    """Return the lines of a log.
+
+    Raises `InputError` if the log cannot be read or is not JSON Lines.
+    """
     name = str(path)
     return tuple(parse_json_lines(chinese_text(read_bytes(path), name), name))
 
 
 def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) -> SimulationLog:
-    """Return a log of simulated dialogues, and add problems to `findings`.
+    """Check the lines of a log, add all problems to `findings`, and return the simulated dialogues.
 
     With `allow_partial`, an interrupted run is accepted.
     """

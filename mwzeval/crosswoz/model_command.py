@@ -75,8 +75,8 @@ Dialogues = tuple[Sequence[Dialogue], Sequence[Dialogue]]
 class Training(NamedTuple):
     """An action that trains a model: its output, its settings and its learning curve.
 
-    `header` is printed above the learning curve, and `line` is the format of a point. Without
-    validation dialogues, the model of the last epoch is written.
+    `header` is the heading of the learning curve, and `line` is the format of a point of the curve.
+    Without validation dialogues, the model of the last epoch is written.
     """
 
     what: str
@@ -116,7 +116,7 @@ class Training(NamedTuple):
             parser.add_argument(name, **described)
 
     def run(self, arguments: Namespace) -> None:
-        """Train with the settings in the arguments, and record the training folds of the model."""
+        """Train a model with the given settings, and record the folds of the training data."""
         options = (*TRAINED, "context", "characters")
         given = {name: getattr(arguments, name, None) for name in options}
         defaults = BERT_SETTINGS if getattr(arguments, "encoder", None) else self.settings

@@ -75,7 +75,7 @@ class CrossWoz(Benchmark):
         return _is_exchange(dialogue, raw.get(dialogue))
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add the options for corpus and scoring; for `live`, those for speakers and goals."""
+        """Add the options for corpus and scoring or, if the verb is `live`, for simulations."""
         from mwzeval.crosswoz.benchmark import add_arguments
 
         add_arguments(parser, verb)
@@ -98,7 +98,7 @@ class CrossWoz(Benchmark):
         return live_setting(arguments)
 
     def leaderboard(self, entry: Report | None, arguments: Namespace) -> NoReturn:
-        """Raise `UsageError`, which names the page with the paper's tables."""
+        """Raise `UsageError`, which names the documentation page with the paper's tables."""
         raise UsageError(
             "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables next to ours"
         )

@@ -1,7 +1,8 @@
 """The interfaces of a simulation: users, systems, NLU and NLG, and their random choices.
 
 Any class with these methods can be used; it need not inherit from these protocols. A new user and a
-new system are made for every dialogue. The caller checks all returned values.
+new system are made for every dialogue. The simulation checks all values that users and systems
+return.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ Item = TypeVar("Item")
 class Rng:
     """Random choices that depend only on a seed, even if dialogues run in parallel.
 
-    This uses Python's generator, because NumPy's is ten times as slow for single numbers.
+    This class uses Python's random generator, because NumPy's generator is ten times as slow for
+    single numbers.
     """
 
     def __init__(self, seed: int | str) -> None:
@@ -82,8 +84,8 @@ class UserSimulator(Protocol):
 class System(Protocol):
     """A system that receives and returns dialogue acts.
 
-    It may have the attributes `state` (domain → slot → value) and `selected` (domain → selected
-    names), which are logged after each answer.
+    A system may have the attributes `state` (domain → slot → value) and `selected` (domain →
+    selected names), which are logged after each answer.
     """
 
     def answer(self, user_acts: Acts, /) -> Iterable[Act]:
@@ -94,7 +96,8 @@ class System(Protocol):
 class TextSystem(Protocol):
     """A system that receives and returns text; it may have `state` and `selected`, like `System`.
 
-    If it has the attributes `understood` and `said`, its last input and output acts are logged.
+    If the system has the attributes `understood` and `said`, the log includes its last input acts
+    and output acts.
     """
 
     def respond(self, utterance: str, /) -> str:
@@ -117,7 +120,7 @@ class Nlg(Protocol):
     """Maps the acts of one side to text."""
 
     def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
-        """Return a text for the acts, None if there are no words for them."""
+        """Return a text that expresses the acts; None if the generator cannot express them."""
         ...
 
 
@@ -134,8 +137,8 @@ Selected = Mapping[str, tuple[str, ...]]
 def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
     """Return the acts that a user or system has returned; None means no acts.
 
-    Raises `ValueError` or `TypeError` for anything but acts (`Act`, lists of four texts, or texts
-    such as `Inform+餐馆+名称+…`), and for more than `MOST_ACTS` acts.
+    Raises `ValueError` or `TypeError` if the value is not a list of acts (`Act`, lists of four
+    texts, or texts such as `Inform+餐馆+名称+…`) or has more than `MOST_ACTS` acts.
     """
     if said is None:
         return ()
@@ -155,9 +158,9 @@ def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
 
 
 def as_text(said: object, who: str) -> str:
-    """Return the text that a user or system has returned; None means an empty text.
+    """Return the text that a user or system has returned; None is converted to an empty text.
 
-    Raises `TypeError` if it is not text, and `ValueError` if the text cannot be encoded.
+    Raises `TypeError` if the value is not text, and `ValueError` if the text cannot be encoded.
     """
     if said is None:
         return ""
@@ -179,7 +182,7 @@ def _check_texts(texts: Iterable[str]) -> None:
 def state_of(system: object) -> Slots:
     """Return the state of a system without empty slots; {} if the system has no state.
 
-    Raises `TypeError` if its attribute `state` is not a state.
+    Raises `TypeError` if the system has an attribute `state` that is not a belief state.
     """
     state = getattr(system, "state", None) or {}
     try:
@@ -202,7 +205,7 @@ def state_of(system: object) -> Slots:
 def selected_of(system: object) -> Selected:
     """Return the names that a system has selected; {} if it has no attribute `selected`.
 
-    Raises `TypeError` if the attribute has another type.
+    Raises `TypeError` if the attribute `selected` has another type.
     """
     selected = getattr(system, "selected", None) or {}
     try:

@@ -53,7 +53,8 @@ LONGEST_TEXT = 10_000
 class Header:
     """The header of a file (`_meta`); missing values are None.
 
-    `track` is one or several names of tracks; `more` has further entries, which reports include.
+    `track` has the name of a track or the names of several tracks. `more` has further entries,
+    which reports include.
     """
 
     dataset: str | None = None
@@ -94,7 +95,7 @@ class Predictions:
 
 
 def read_predictions(path: str | Path) -> Any:
-    """Return the content of a JSON or JSON Lines file (also compressed, or `-`).
+    """Return the content of a JSON or JSON Lines file, which can be compressed or standard input.
 
     Lines `{"dialogue_id": …, "turns": […]}` become one object of dialogues; a line `{"_meta": …}`
     may be among the lines. Raises `InputError` if a file has another format or is encoded in GBK.
@@ -124,7 +125,7 @@ def read_predictions(path: str | Path) -> Any:
 
 
 def header_value(raw: Any, key: str) -> str | None:
-    """Return the `revision` or `split` in the header of a raw file, None if it is missing."""
+    """Return the `revision` or `split` in the header of a predictions file, or None."""
     header = raw.get(META) if isinstance(raw, Mapping) else None
     value = header.get(key) if isinstance(header, Mapping) else None
     return value if isinstance(value, str) else None
@@ -229,7 +230,7 @@ def _exchange(raw: Any, place: Place) -> Predicted:
 
 
 def checked_acts(raw: Any, place: Place, *, side: str) -> Acts:
-    """Return acts in their order, without repeats."""
+    """Return the valid acts in their order, without repeated acts."""
     acts = _acts(raw, place, side)
     distinct = tuple(dict.fromkeys(acts))
     if len(distinct) < len(acts):
@@ -266,7 +267,7 @@ def _acts(raw: Any, place: Place, side: str) -> Acts:
 def checked_state(raw: Any, place: Place) -> State:
     """Return a complete state, with empty values for slots that are missing.
 
-    Slots that do not exist remain in the state unless they are empty; no gold state has them.
+    Unknown slots remain in the state unless they are empty, so that the state counts as wrong.
     """
     state = empty_state()
     if not isinstance(raw, Mapping):
@@ -330,7 +331,10 @@ def checked_selected(raw: Any, place: Place) -> Selected:
 
 
 def checked_user_state(raw: Any, place: Place) -> Goal:
-    """Return a user's state; its lines are `[sub-goal, domain, slot, value, expressed]`."""
+    """Return the state of a simulated user.
+
+    Each line is `[sub-goal, domain, slot, value, expressed]`.
+    """
     if not isinstance(raw, list | tuple):
         place.error("shape", f"expected a list of five-part lists, {found(raw)}")
         return ()
@@ -345,7 +349,7 @@ def checked_user_state(raw: Any, place: Place) -> Goal:
 
 
 def checked_text(raw: Any, place: Place) -> str | None:
-    """Return an utterance, None if it is invalid."""
+    """Return a valid utterance, or None if the utterance is invalid."""
     if not isinstance(raw, str):
         place.error("shape", f"expected a string, {found(raw)}")
         return None

@@ -87,7 +87,7 @@ class Setting:
 
     Either `make_system` (a system at act level, `System`) or `make_text_system` (a system at text
     level, `TextSystem`) is given. At level `text`, the user and a system at act level use `nlu` and
-    `nlg`. Raises `UsageError` for settings that cannot be combined.
+    `nlg`. Raises `UsageError` if the settings cannot be combined.
     """
 
     database: Database
@@ -114,8 +114,8 @@ class Setting:
     def simulate(self, goal: Goal, number: int, seed: int | str) -> Trajectory:
         """Return the dialogue about a `goal`; `seed` and `number` decide all random choices.
 
-        If the user or the system raises an exception or returns invalid acts, the error is not
-        raised; the dialogue ends with this problem.
+        If the user or the system raises an exception or returns invalid acts, the dialogue ends and
+        the error is recorded as its problem.
         """
         record = Record()
         ending = self.hold(goal, number, seed, record)
@@ -227,9 +227,9 @@ def goal_of(make_goal: MakeGoal, seed: int, number: int) -> Goal:
 
 
 def planned_goals(make_goal: MakeGoal, seed: int, per_type: int) -> Iterator[tuple[int, Goal]]:
-    """Yield numbered goals in order, without goals whose type already has enough dialogues.
+    """Yield numbered goals in order, except goals of a type that already has enough dialogues.
 
-    Raises `MwzevalError` if goals of some type never occur.
+    Raises `MwzevalError` if the generator never makes goals of some type.
     """
     lacking = Counter(dict.fromkeys(GOAL_TYPES, per_type))
     number = passed_over = 0
@@ -265,17 +265,18 @@ def simulate(
 ) -> Summary:
     """Simulate `per_type` dialogues of each goal type in a `setting`; return the finish rates.
 
-    Goals are made by `make_goal` (default: CrossWOZ's goal generator with the database); goals
-    whose type already has enough dialogues are skipped. `seed` decides all random choices.
+    Goals are made by `make_goal` (default: CrossWOZ's goal generator with the database). Goals of a
+    type that already has enough dialogues are skipped. `seed` decides all random choices.
     `processes` is the number of parallel dialogues. `output` is a file of trajectories, which has
     complete lines at any time. With `resume`, an interrupted run continues its file, and the result
-    is identical to that of an uninterrupted run. `about` is added to the header of the file.
-    `progress` shows a bar on standard error (None: only on a terminal). With a `time_limit` in
-    seconds, dialogues run in processes that can be killed, and a dialogue fails if one call of the
-    user or system takes longer. By default, calls have no limit.
+    is identical to that of an uninterrupted run. The header of the output file includes the entries
+    of `about`. `progress` shows a bar on standard error (None: only on a terminal). With a
+    `time_limit` in seconds, dialogues run in processes that can be killed, and a dialogue fails if
+    one call of the user or system takes longer. By default, the duration of a call is not limited.
 
-    Raises `UsageError` if a number is invalid, or if the output exists and is not resumed or
-    belongs to another run. Raises `MwzevalError` if the output cannot be written or a process dies.
+    Raises `UsageError` if a number is invalid, if the output file already exists without `resume`,
+    or if the file belongs to another run. Raises `MwzevalError` if the output cannot be written or
+    a process dies.
     """
     if per_type < 1:
         raise UsageError(f"per_type must be at least 1, not {per_type}")
@@ -296,7 +297,7 @@ def simulate(
 
 @dataclass(frozen=True, slots=True)
 class SimulationRun:
-    """A setting and its goals, as a run for `conversation.runs`."""
+    """A setting and its goals, in the form that `conversation.runs` requires."""
 
     setting: Setting
     goals: Mapping[str, Goal]
@@ -315,7 +316,7 @@ class SimulationRun:
         *,
         trusts: bool = True,
     ) -> SimulationRun:
-        """Return the run for numbered goals, `per_type` of each type; the header contains `about`.
+        """Return the run for `per_type` goals of each type; the file's header contains `about`.
 
         `trusts` is true if no call can hang, so that no process has to be killed.
         """
@@ -332,7 +333,7 @@ class SimulationRun:
         return cls(setting, by_name, {**header, **(about or {})}, trusts, items)
 
     def begin(self) -> None:
-        """Do nothing: the setting already has its database."""
+        """Do nothing, because the database is already loaded."""
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Run a dialogue."""
@@ -379,11 +380,11 @@ class Rate:
 class Summary:
     """Finish rates and problems.
 
-    `natural` is the rate in the natural mix of goal types ("overall" in the paper), `macro` is the
-    mean over goal types. `outcomes` counts dialogues by their ending. `problems` counts the errors
-    of users and systems, most frequent first. `silent` counts dialogues with an empty system turn.
-    `unknown` counts the dialogues with acts that do not exist, by the part of the act that is
-    unknown.
+    `natural` is the finish rate for the natural mix of goal types ("overall" in the paper), and
+    `macro` is the mean of the finish rates of the goal types. `outcomes` counts dialogues by their
+    ending. `problems` counts the errors of users and systems, most frequent first. `silent` counts
+    dialogues with an empty system turn. `unknown` counts, for each part of an act, the dialogues
+    with acts in which this part is unknown.
     """
 
     by_type: Mapping[str, Rate]
@@ -430,7 +431,7 @@ class Summary:
         }
 
     def to_text(self) -> str:
-        """Return the summary as a table, followed by the problems."""
+        """Return the finish rates as a table, followed by the problems."""
         lines = [f"{'goal type':<14}{'dialogues':>10}{'finished %':>12}{'user turns':>12}"]
         for name, rate in {**self.by_type, "natural mix": self.natural}.items():
             percent = _percent(rate.finish_rate)

@@ -49,7 +49,8 @@ def system_named(name: str) -> Callable[[Database], Any]:
 
     `rule` is the rule-based system, and `rule-paper` uses the paper's RuleDST. A folder contains a
     trained SL policy. `package.module:Name` is a user-defined class or function that is called with
-    the database. Raises `UsageError` for other names, and `InputError` if loading fails.
+    the database. Raises `UsageError` if the name is unknown, and `InputError` if the system cannot
+    be loaded.
     """
     if name in (RULE, RULE_PAPER):
         return partial(RuleSystem, paper_compatible=name == RULE_PAPER)
@@ -77,7 +78,10 @@ class TrainedNlg:
 
     @cached_property
     def loaded(self) -> Nlg:
-        """The generator. Raises `InputError` for an invalid folder, or `DependencyError`."""
+        """The generator.
+
+        Raises `InputError` if the folder is invalid, and `DependencyError` without PyTorch.
+        """
         from mwzeval.crosswoz.models.sclstm import load_sclstm
 
         return load_sclstm(self.folder)
@@ -86,8 +90,8 @@ class TrainedNlg:
 class TrainedNlu:
     """A trained NLU; each process loads it when it is first used.
 
-    Values in templates are in lower case; `spellings` restores the spelling of the database.
-    Results are cached, because users and systems without an answer repeat themselves.
+    Values in templates are in lower case; `spellings` restores the spelling of the database. The
+    NLU caches its results, because users and systems often repeat an unanswered utterance.
     """
 
     def __init__(self, folder: Path, spellings: Mapping[str, str]) -> None:
@@ -104,7 +108,10 @@ class TrainedNlu:
 
     @cached_property
     def loaded(self) -> Callable[[str, tuple[str, ...], Side], Acts]:
-        """The NLU's function. Raises `InputError` for an invalid folder, or `DependencyError`."""
+        """The NLU's function.
+
+        Raises `InputError` if the folder is invalid, and `DependencyError` without PyTorch.
+        """
         required("torch").set_num_threads(1)  # processes share the cores
         from mwzeval.crosswoz.models.nlu import load_nlu
 
@@ -112,7 +119,10 @@ class TrainedNlu:
 
 
 def nlg_named(name: str) -> Nlg:
-    """Return the generator in a folder. Raises `UsageError` and `InputError` like `nlu_named`."""
+    """Return the trained generator in the folder `name`.
+
+    Raises `UsageError` if the name is unknown, and `InputError` if the generator cannot be loaded.
+    """
     if not Path(name).exists():
         more = ", or the folder of a trained generator"
         raise UsageError(unknown("NLG", name, (TEMPLATES,), more))
@@ -126,7 +136,7 @@ def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: D
 
     `templates` matches the manual templates. A folder contains a trained NLU. `package.module:Name`
     is a user-defined class or function that is called once, without arguments. Raises `UsageError`
-    for other names, and `InputError` if an NLU cannot be loaded.
+    if the name is unknown, and `InputError` if the NLU cannot be loaded.
     """
     if name == TEMPLATES and templates is not None:
         user, system = templates[USER].manual, templates[SYSTEM].manual
@@ -172,7 +182,7 @@ def add_conversation(parser: ArgumentParser) -> None:
 
 
 def add_templates(parser: ArgumentParser, where: str) -> None:
-    """Add the options that choose templates; `where` describes their use."""
+    """Add the options that select templates; the help text `where` describes their use."""
     parser.add_argument(
         "--templates",
         type=InputFile,
@@ -188,7 +198,7 @@ def add_templates(parser: ArgumentParser, where: str) -> None:
 
 
 def setting_of(arguments: Namespace, name: str) -> tuple[Setting, dict[str, Any]]:
-    """Return the setting for the system called `name`, and its entries in the header of the log.
+    """Return the setting for the system called `name`, and the entries for the header of the log.
 
     Raises `UsageError` for options that cannot be combined.
     """
@@ -264,9 +274,9 @@ def add_live(parser: ArgumentParser) -> None:
 
 
 def live_setting(arguments: Namespace) -> RunSetting:
-    """Return the dialogues for `mwzeval live`, which are the same as for `crosswoz simulate`.
+    """Return the setting of `mwzeval live`, which is that of `crosswoz simulate`.
 
-    Raises `UsageError` for options that cannot be combined.
+    Raises `UsageError` if the options cannot be combined.
     """
     from mwzeval.crosswoz.goals import GoalGenerator
     from mwzeval.crosswoz.simulation import SimulationRun, planned_goals

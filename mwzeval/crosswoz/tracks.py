@@ -19,7 +19,7 @@ FIELDS = (
 class Track:
     """A task. Every exchange must have the `required` fields and at least one of `any_of`.
 
-    If one exchange has an optional field, or a field of `any_of`, all exchanges must have this
+    If any exchange has an optional field or a field of `any_of`, every exchange must have this
     field.
     """
 

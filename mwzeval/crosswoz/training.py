@@ -99,7 +99,8 @@ def training_and_validation(
     """Return the training dialogues of a fold, and the dialogues that select the epoch.
 
     The epoch is selected on the last `held_out` dialogues of the fold, or on the validation fold in
-    `root`. Raises `UsageError` if both sets would be the same or one would be empty.
+    `root`. Raises `UsageError` if the training and validation dialogues are the same, or if either
+    set is empty.
     """
     training = list(fold.dialogues.values())
     if held_out is not None:
@@ -120,7 +121,7 @@ def write_note(folder: str, revision: str, seen: Sequence[str]) -> None:
 def read_note(model: str | Path) -> dict[str, Any]:
     """Return the note about a model's training folds for `_meta`; {} if there is no note.
 
-    Raises `InputError` for an invalid note.
+    Raises `InputError` if the note of the model is invalid.
     """
     folder = Path(model)
     note = (folder if folder.is_dir() else folder.parent) / NOTE_FILE

@@ -103,7 +103,7 @@ class RuleSimulator:
             self._give_up(lines)
 
     def act(self) -> Acts:
-        """Return the user's next acts, and mark their lines as expressed."""
+        """Return the user's next acts, and mark the lines of the goal that the acts express."""
         current = self._current()
         if not current:
             goodbye = [general("bye")] if self._rng.happens(GOODBYE) else []

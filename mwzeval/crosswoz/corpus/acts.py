@@ -52,7 +52,7 @@ Acts = tuple[Act, ...]
 
 
 def general(kind: str) -> Act:
-    """Return a General act such as `thank`."""
+    """Return an act with the intent General, such as `thank`."""
     return Act(GENERAL, kind, NONE, NONE)
 
 
@@ -60,7 +60,7 @@ def parse_act(raw: Any) -> Act:
     """Return an act from a list of four texts or from its canonical spelling.
 
     A text is split at its first three `+` only, because a value may contain `+`. Raises
-    `ValueError`, which describes an invalid act.
+    `ValueError` if the act is invalid.
     """
     parts: Any = raw.split(SEPARATOR, PARTS - 1) if isinstance(raw, str) else raw
     if not isinstance(parts, list | tuple):
@@ -103,7 +103,7 @@ class Mention(NamedTuple):
 def act_key(act: Act) -> str:
     """Return the key of one act: intent, domain and slot, without the name of a hotel service.
 
-    The value is included for Select acts, `无` (no such thing) and a free ticket.
+    The key also includes the value of Select acts, `无` (no such thing) and a free ticket.
     """
     if act.value == NOTHING or act == FREE_TICKET:
         return str(act)
@@ -122,12 +122,12 @@ def turn_key(acts: Iterable[Act]) -> Key:
 
 
 def parse_key(text: str) -> Key:
-    """Return the key that `text` spells in a template file, with its parts in any order."""
+    """Return the act key for the text of a key in a template file; the parts can have any order."""
     return tuple(sorted(text.split(TOGETHER))) if text else ()
 
 
 def spelled_key(acts: Iterable[Act]) -> str:
-    """Return the spelling of a turn's key in template files, in the order of `in_turn_order`."""
+    """Return the key of a turn in template files: the act keys in the usual order of acts."""
     return TOGETHER.join(map(act_key, in_turn_order(acts)))
 
 
@@ -147,8 +147,9 @@ def _place(act: Act) -> int:
 def mentions_of(acts: Iterable[Act]) -> tuple[Mention, ...]:
     """Return the values that a sentence for the acts should contain, in order.
 
-    These are the values of Inform and Recommend acts except `无` (no such thing), and reported or
-    requested services. If a turn has a key several times, placeholders are numbered.
+    A sentence should contain the values of Inform and Recommend acts except `无` (no such thing),
+    and the reported or requested services. If several acts of a turn have the same key, their
+    placeholders are numbered.
     """
     listed = [(act_key(act), act) for act in acts]
     counts = Counter(key for key, _ in listed)

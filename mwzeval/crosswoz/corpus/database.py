@@ -5,7 +5,7 @@ or as a lower bound of a rating.
 
 The answer to a query is the intersection of bit sets, one for each constraint, in which bit i
 stands for the i-th venue of the file. Distinct texts and numbers are indexed once, and the bit sets
-of constraints are cached. Queries are independent of each other.
+of constraints are cached. A query does not change the results of later queries.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def price_bounds(slot: str, value: str) -> Bounds | None:
 def rating_bounds(value: str) -> Bounds | None:
     """Return the bounds of a rating, which is at least the number at the beginning of the value.
 
-    `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5. The result is None if there is no number.
+    `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5. Return None if the value does not contain
+    a number.
     """
     match = re.match(r"[0-9]\.[0-9]|[0-9]", value)
     return Bounds(float(match[0]), EVERYTHING) if match else None
@@ -214,7 +215,7 @@ def _texts(slot: str, entity: Entity) -> Iterable[str]:
 class Database:
     """All venues and metro stations; answers queries in the order of the files.
 
-    `tables` has the files' lists of [name, record] by domain; taxis have no table.
+    `tables` maps each domain except taxi to the list of [name, record] pairs in its database file.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Sequence[Any]]]) -> None:
@@ -235,9 +236,9 @@ class Database:
     def query(self, domain: str | None, constraints: Mapping[str, str]) -> tuple[Entity, ...]:
         """Return the entities of a domain that satisfy all constraints, in file order.
 
-        The result is empty without a domain. An empty value is not a constraint. A name overrides
-        all other constraints and matches every venue whose name contains it. A metro or taxi trip
-        requires both ends.
+        Return an empty result if no domain is given. An empty value is not a constraint. A name
+        overrides all other constraints and matches every venue whose name contains it. A metro or
+        taxi trip requires both ends.
         """
         if domain is None:
             return ()

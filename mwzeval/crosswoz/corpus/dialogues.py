@@ -45,12 +45,12 @@ class SemanticTuple(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether the line was expressed and answered."""
+        """Whether the user expressed the line of the goal and the system answered it."""
         value = self.value
         return self.expressed and bool(value) and not (isinstance(value, str) and "id" in value)
 
     def with_value(self, value: Value, *, expressed: bool = True) -> SemanticTuple:
-        """Return the same line with another value."""
+        """Return a copy of the line with another value."""
         return self._replace(value=value, expressed=expressed)
 
 
@@ -70,9 +70,10 @@ class UserTurn:
 class SystemTurn:
     """The system's utterance and acts, and its state at the first and last query of the turn.
 
-    `first_query` has the user's constraints (`sys_state_init`, the target of state tracking).
-    `last_query` may have fewer constraints (`sys_state`, from which the next turn starts).
-    `first_selected` and `last_selected` are the names selected from the results of these queries.
+    `first_query` has the constraints of the first query (`sys_state_init`, the target of state
+    tracking). `last_query` may have fewer constraints (`sys_state`, from which the next turn
+    starts). `first_selected` and `last_selected` are the names selected from the results of these
+    queries.
     """
 
     utterance: str
@@ -111,7 +112,7 @@ def empty_state() -> State:
 def dialogue_from_json(name: str, plain: Any) -> Dialogue:
     """Return a dialogue of the public files.
 
-    Raises `ShapeError` with the location of a missing or invalid part.
+    Raises `ShapeError` with the location of the fault if a part is missing or invalid.
     """
     kind = field(plain, "type", str, "text")
     if kind not in CODE_OF_GOAL_TYPE:
@@ -144,8 +145,8 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
 def check_characters(dialogues: Iterable[Dialogue]) -> None:
     """Raise `InputError` if a text of a dialogue is not valid Unicode (a lone surrogate).
 
-    Files with such texts are rejected when they are read. Without this check, models trained on
-    dialogues made in Python would contain words that cannot be written to files.
+    Dialogue files that contain such texts are rejected when they are read. Without this check,
+    models trained on dialogues made in Python would contain words that cannot be written to files.
     """
     for dialogue in dialogues:
         for number, exchange in enumerate(dialogue.exchanges):
@@ -170,9 +171,9 @@ def _check_goals(dialogue: Dialogue) -> None:
 
 
 def goal_from_json(plain: Any) -> Goal:
-    """Return a goal or user state from its five-part lists.
+    """Return a goal or user state from its lines, which are lists of five parts.
 
-    Raises `ShapeError` if it is invalid.
+    Raises `ShapeError` if a line of the goal or state is invalid.
     """
     if not isinstance(plain, list):
         raise ShapeError(f"expected a list of five-part lists, {found(plain)}")
@@ -180,7 +181,7 @@ def goal_from_json(plain: Any) -> Goal:
 
 
 def goal_to_json(goal: Goal) -> list[list[Any]]:
-    """Return the five-part lists of the public files."""
+    """Return the lines of a goal or user state in the format of the public files."""
     return [
         [*line[:3], v if isinstance(v := line.value, str) else list(v), line.expressed]
         for line in goal
@@ -214,9 +215,9 @@ def _line(raw: Any) -> SemanticTuple:
 
 
 def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
-    """Return the value of a `key` in a JSON object of a file.
+    """Return the value of the key `key` of a JSON object.
 
-    Raises `ShapeError`, which describes the `expected` value, if the value is missing or of another
+    Raises `ShapeError` with the `expected` kind of value if the value is missing or of another
     kind.
     """
     if not isinstance(plain, dict):

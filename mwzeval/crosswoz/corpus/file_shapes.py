@@ -1,7 +1,7 @@
 """Checks the encoding and shape of CrossWOZ's files when they are read.
 
-Other modules need not check whether a value is a text or a number. Missing values are allowed and
-mean unknown.
+Other modules need not check whether a value is a text or a number. A field without a value is
+allowed and means that the value is unknown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_gbk(raw: bytes) -> bool:
 
 
 def gbk_message(name: str) -> str:
-    """Return the message about a file in GBK."""
+    """Return the error message about a file that is encoded in GBK."""
     return (
         "the file is in GBK (GB 18030), but must be UTF-8: convert it, for example with `iconv "
         f"-f GB18030 -t UTF-8 {name} > utf8-{Path(name).name}`"
@@ -56,16 +56,16 @@ def gbk_message(name: str) -> str:
 
 
 def chinese_text(raw: bytes, name: str) -> str:
-    """Return the text of a file. Raises `InputError` if it is empty or not UTF-8."""
+    """Return the text of a file. Raises `InputError` if the file is empty or not UTF-8."""
     if is_gbk(raw):
         raise InputError([Problem("not-utf8", gbk_message(name), file=name)])
     return decoded(raw, name)
 
 
 def chinese_data(raw: bytes, path: Path) -> Any:
-    """Return the content of a corpus's JSON file, whose texts are all valid Unicode.
+    """Return the content of a JSON file of the corpus; all texts in the content are valid Unicode.
 
-    Raises `DataError` if it is not JSON in UTF-8, or has a lone surrogate.
+    Raises `DataError` if the file is not JSON in UTF-8 or contains a lone surrogate.
     """
     if is_gbk(raw):
         raise DataError(f"{path}: {gbk_message(path.name)}")
@@ -105,7 +105,7 @@ class ShapeError(ValueError):
 
 
 def checked_rows(rows: Any) -> Table:
-    """Return the rows of a database table, name and record.
+    """Return the rows of a database table as pairs of a name and a record.
 
     Raises `ShapeError` with the venue, the field and the invalid value.
     """
@@ -148,7 +148,7 @@ def is_texts(value: Any) -> bool:
 def checked_acts(plain: Any) -> tuple[str, ...]:
     """Return the acts of a vocabulary, each in its canonical spelling.
 
-    Raises `ShapeError` with the location of an invalid or repeated act.
+    Raises `ShapeError` with the location of the act if an act is invalid or repeated.
     """
     if not isinstance(plain, list):
         raise ShapeError(f"expected a list of acts such as Inform+景点+名称+1, {found(plain)}")

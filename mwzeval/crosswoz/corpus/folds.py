@@ -1,6 +1,6 @@
 """The folds of a corpus and its database: locations of files, and loading.
 
-The files of a revision are in a user's folder or in the cache, or are the embedded sample.
+The files of a revision come from a user's folder, from the cache or from the embedded sample.
 Predictions are scored against `Gold`: a fold, and the data derived from it.
 """
 
@@ -38,7 +38,7 @@ RELEASE, CONVLAB2, SAMPLE = "release", "convlab2", "sample"
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The alternative locations of a revision in a data root; the first that exists is used.
+    """The possible locations of a revision's files in a data root; the first that exists is used.
 
     `{fold}` and `{table}` are replaced by the fold and the database table.
     """
@@ -68,7 +68,7 @@ REVISIONS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """One fold of a revision, and the tables of its database as in the files.
+    """A fold of a revision, and the database tables of the revision, unchanged.
 
     `checksum` has 8 hexadecimal digits and covers all files of the fold; `other_files` has the
     locations of files that differ from the published files.
@@ -169,7 +169,7 @@ def _read_table(path: Path) -> Table:
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """Return the de-lexicalized acts of a vocabulary. Raises `DataError`."""
+    """Return the de-lexicalized acts in a vocabulary file. Raises `DataError`."""
     return _checked(str(path), checked_acts, _read_json(path))
 
 
@@ -208,12 +208,12 @@ class Gold:
 
     @cached_property
     def other_folds(self) -> Mapping[str, frozenset[str]]:
-        """The ids of the available folds, which identify the fold of unknown dialogues."""
+        """The dialogue ids of each available fold, to find the fold of an unknown dialogue."""
         return self.find_other_folds()
 
     @cached_property
     def database(self) -> Database:
-        """The venues of the fold's revision."""
+        """The venue database of the fold's revision."""
         return Database(self.fold.tables)
 
     @property
@@ -229,7 +229,7 @@ TEMPLATES = "templates/*_template_nlg.json"
 
 
 def corpus_places() -> dict[str, tuple[str, ...]]:
-    """Return kind of file → patterns of its possible locations in a data root."""
+    """Return the patterns of the possible locations in a data root, for each kind of file."""
     # The vocabulary of users is next to that of systems.
     vocabularies = [place.replace("sys_", "*_") for place in SYSTEM_VOCABULARY]
     corpora = {
@@ -245,7 +245,7 @@ def corpus_places() -> dict[str, tuple[str, ...]]:
 
 
 def add_corpus(parser: _ActionsContainer, default: str | None = RELEASE) -> None:
-    """Add `--revision` and `--data`, the arguments of `corpus_root`."""
+    """Add the options `--revision` and `--data`, whose values are arguments of `corpus_root`."""
     parser.add_argument(
         "--revision",
         choices=tuple(REVISIONS),
@@ -262,8 +262,8 @@ def corpus_root(
     """Return the data root of a revision; the sample always has the embedded data root.
 
     `data` is a folder in the layout of `data/crosswoz/public_files.tsv`, or a folder whose
-    subfolder `crosswoz` has this layout. The default is `MWZEVAL_DATA`, otherwise the user's cache.
-    Raises `DataError` if the given folder does not exist.
+    subfolder `crosswoz` has this layout. By default, the data root is `MWZEVAL_DATA` or, if this
+    variable is not set, the user's cache. Raises `DataError` if the given folder does not exist.
     """
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
@@ -282,8 +282,8 @@ def load_gold(
 ) -> Gold:
     """Return the gold data for predictions for a `fold` of a `revision`.
 
-    `data` and `offline` are those of `corpus_root`; missing files of the cache are downloaded
-    unless `offline`.
+    `corpus_root` describes `data`. With `offline`, files that are missing in the cache are not
+    downloaded.
 
     Raises `UsageError` for an unknown fold or revision, and `DataError` for missing or
     invalid files.

@@ -52,7 +52,8 @@ def normal_value(slot: str, value: str) -> str:
     """Return a state's value in normal form: sorted items, no meaningless blanks.
 
     Blanks separate dishes and services, and are meaningless in other slots. The ending of hotel
-    types (`经济型`) is removed, because not all annotators wrote it. Width and case do not change.
+    types (`经济型`) is removed, because not all annotators wrote it. The width and case of
+    characters do not change.
     """
     items = value.split()
     if slot in SEVERAL_ITEMS:
@@ -69,8 +70,8 @@ BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text without blanks. Raises `DependencyError` without jieba.
 
-    Each block is segmented separately, which gives the same words. The words of blocks are cached,
-    because many sentences differ only in a few values.
+    Each block of text is segmented separately, which gives the same words as segmenting the whole
+    text. The words of blocks are cached, because many sentences differ only in a few values.
     """
     words: list[str] = []
     for block in BLOCKS.split(text):
@@ -80,7 +81,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def pieces_of(text: str) -> list[str]:
-    """Return the words and the blanks of a text, as corpus statistics count them."""
+    """Return the words and the blanks of a text, which the corpus statistics count as tokens."""
     return list(_cut()(text))
 
 

@@ -67,7 +67,8 @@ def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] 
     """Return the kind of a mistake and a sentence about it; None if the act is possible.
 
     `side` is `user` or `system`; `intent`, `domain` and `slot` are those of the act. Intents of the
-    other side are also accepted, because models that tag both sides confuse the two sides.
+    other side are also accepted, because models that tag user and system utterances confuse the
+    sides.
     """
     if intent not in INTENTS:
         of_side, _ = SIDES[side]
@@ -97,7 +98,7 @@ def slots_of(intent: str, domain: str) -> Collection[str]:
 
 
 def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
-    """Yield, for every mistake in plain acts, its kind and a sentence about it."""
+    """Yield the kind of each mistake in the acts of a file, and a sentence that describes it."""
     if not isinstance(raw, list | tuple):
         yield NOT_AN_ACT, "acts must be a list"
         return
@@ -113,7 +114,7 @@ def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
 
 
 def wrong_slot(domain: str, slot: str | None = None) -> tuple[str, str] | None:
-    """Return the mistake in a domain or slot of a state, as `wrong_in` does."""
+    """Return the kind of a mistake in a slot or domain of a state, and a description of it."""
     if domain not in STATE_SLOTS:
         return _unknown("domain", domain, STATE_SLOTS)
     if slot is None or slot in STATE_SLOTS[domain]:
@@ -122,7 +123,7 @@ def wrong_slot(domain: str, slot: str | None = None) -> tuple[str, str] | None:
 
 
 def parts_of(act: Act) -> tuple[str, ...]:
-    """Return the scopes of an act: intent and domain, or only General."""
+    """Return the scopes of an act: its intent and domain, or only `General`."""
     return (GENERAL,) if act.intent == GENERAL else (act.intent, act.domain)
 
 

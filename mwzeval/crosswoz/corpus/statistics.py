@@ -103,12 +103,12 @@ PAPER_DATABASE: Columns = {
 def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:
     """Return Tables 1, 6 and 7 for all dialogues (key `all`) and for each goal type that occurs.
 
-    There are three rates (0 to 1): goals that change (a constraint without reference has another
-    value at the end), dialogues without an offer, and system turns whose last query differs from
-    the first. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
+    Three statistics are rates (0 to 1): the rate of goals in which the value of a constraint
+    changes, of dialogues without an offer, and of system turns whose last query differs from the
+    first query. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
     `values` distinct values in acts, `slot_values` distinct values of each domain and slot. The
-    paper does not define these figures; the definitions are ours. Raises `DependencyError` without
-    jieba.
+    paper does not define these statistics, so mwzeval uses its own definitions. Raises
+    `DependencyError` without jieba.
     """
     every = list(dialogues)
     scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
@@ -160,10 +160,13 @@ def _goal_changed(dialogue: Dialogue) -> bool:
 
 
 def database_statistics(tables: Mapping[str, Table]) -> dict[str, dict[str, float]]:
-    """Return Table 3 for attractions, restaurants and hotels, by domain; means are over all venues.
+    """Return the statistics of Table 3 for attractions, restaurants and hotels, by domain.
 
-    `slots` counts the slots that have a value for any venue. It excludes the metro station, which
-    is a request about the metro, and `services`, because each service is a separate slot.
+    Each mean is over all venues of the domain.
+
+    `slots` counts the slots that have a value for any venue. The metro station and `services` are
+    not counted, because the station is a request about the metro and each service is a separate
+    slot.
     """
     found = {}
     for domain in (ATTRACTION, RESTAURANT, HOTEL):
@@ -194,11 +197,11 @@ def _mean(total: float, count: int) -> float:
 
 
 def fold_statistics(fold: Fold) -> dict[str, Any]:
-    """Return the statistics of a fold, scope → name → number, and three other keys.
+    """Return the statistics of a fold (scope → name → number), of the database, and of the paper.
 
-    `fold` is its name. `database` has the statistics of its venues. `paper` has the paper's figures
-    of this fold (`corpus`), of the training fold (`train`) and of the database; there are none for
-    the synthetic sample. Raises `DependencyError` without jieba.
+    `fold` is its name. `database` has the statistics of the venue database. `paper` has the paper's
+    figures of this fold (`corpus`), of the training fold (`train`) and of the database; there are
+    none for the synthetic sample. Raises `DependencyError` without jieba.
     """
     plain: dict[str, Any] = dict(corpus_statistics(fold.dialogues.values()))
     plain |= {"fold": fold.name, "database": _in_english(database_statistics(fold.tables))}
@@ -209,9 +212,10 @@ def fold_statistics(fold: Fold) -> dict[str, Any]:
 
 
 def statistics_document(statistics: Mapping[str, Any]) -> Document:
-    """Return the result of `fold_statistics` as two tables with a line for each number.
+    """Return the statistics of a fold as two tables with one row per statistic.
 
-    The paper's number for the same fold or, if marked, for the training fold is below it.
+    The row below a statistic has the number that the paper reports for the same fold or, if marked,
+    for the training fold.
     """
     paper = statistics.get("paper", {})
     scopes = {

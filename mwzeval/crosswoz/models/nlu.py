@@ -107,7 +107,7 @@ class Labels:
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> Labels:
-        """Return the labels of training examples."""
+        """Return the tags and classes that occur in training examples."""
         kinds = {tag[len(BEGIN) :] for example in examples for tag in example.tags if tag[1:]}
         tags = [OUTSIDE, *(mark + kind for kind in sorted(kinds) for mark in (BEGIN, INSIDE))]
         classes = {spelling for example in examples for spelling in example.classes}
@@ -115,7 +115,10 @@ class Labels:
 
     @classmethod
     def checked(cls, about: Any) -> Labels:
-        """Return the labels in a file's description. Raises `ShapeError` if they are invalid."""
+        """Return the labels in the description of a model file.
+
+        Raises `ShapeError` if the listed tags or classes are invalid.
+        """
         tags = about["tags"]
         if not is_texts(tags) or OUTSIDE not in tags or not all(map(_is_tag, tags)):
             raise ShapeError(f"tags: expected {OUTSIDE}, and B and I of intent+domain+slot")
@@ -124,7 +127,7 @@ class Labels:
         return cls(tuple(tags), checked_acts(about["classes"]))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
-        """Return the acts of an utterance for the numbers of its tags and classes, in order."""
+        """Return the acts that the tags and classes of an utterance stand for, in order."""
         acts = {parse_act(self.classes[number]) for number in classes}
         for start, end, kind in spans([self.tags[number] for number in tags]):
             acts.add(parse_act([*kind.split(SEPARATOR, 2), text[start:end]]))
@@ -147,7 +150,7 @@ def utterances(dialogue: Dialogue) -> list[tuple[Utterance, Acts]]:
 
 
 def example_of(utterance: Utterance, acts: Acts) -> Example:
-    """Return an utterance with the labels of its acts.
+    """Return a training example: an utterance, the tags of its characters and its classes.
 
     A value that the utterance does not contain is left out. If a value contains another value, the
     longer value is tagged.
@@ -177,7 +180,7 @@ def is_tagged(act: Act) -> bool:
 
 
 def lowered(text: str) -> str:
-    """Return a text in lower case with the same length."""
+    """Return a text in lower case, except characters whose lower case has another length."""
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
@@ -215,9 +218,9 @@ Values = Mapping[tuple[str, str], Sequence[str]]
 
 
 def values_of(examples: Iterable[Example], database: Database | None = None) -> Values:
-    """Return the tagged values, and the values of a database for open slots.
+    """Return the values that are tagged in the examples, and the database values of open slots.
 
-    `varied` replaces values of training examples by these values, so that the model does not
+    `varied` replaces values in training examples by other values, so that the model does not
     memorize names. A sentence is equally natural with the name of another venue.
     """
     values: dict[tuple[str, str], list[str]] = {}
@@ -277,9 +280,10 @@ def best_tags(
 ) -> list[NDArray[np.int64]]:
     """Return the numbers of the most probable tags of each utterance, one for each character.
 
-    The Viterbi algorithm finds the most probable whole sequence, in which an I follows a B or I of
-    its kind; otherwise one uncertain character could split a name. `logits` has the shape
-    (utterances, characters, tags); `lengths` has the number of valid characters.
+    The Viterbi algorithm finds the most probable valid sequence of tags, in which an I follows a B
+    or I of the same kind. Without this rule, a single uncertain character could split a name.
+    `logits` has the shape (utterances, characters, tags); `lengths` has the number of valid
+    characters.
     """
     places = {tag: number for number, tag in enumerate(tags)}
     pairs = [
@@ -312,7 +316,7 @@ def best_tags(
 
 
 class NluNetwork(nn.Module):
-    """Maps utterances to logits of tags (utterances, characters, tags) and of classes."""
+    """Maps utterances to logits of tags, shape (utterances, characters, tags), and of classes."""
 
     kind: str
     """The kind of model in the header of its file."""
@@ -382,8 +386,9 @@ class BertNetwork(NluNetwork):
     """A BERT and its tokenizer.
 
     Each character is a word for the tokenizer, so that word pieces of any vocabulary can be
-    assigned to tags. Context and utterance are the two segments. Characters beyond the maximum
-    length have the tag outside. Raises `UsageError` for a tokenizer without word indices.
+    assigned to tags. The context is the first segment, and the utterance is the second segment.
+    Characters beyond the maximum length get the tag for characters outside of values. Raises
+    `UsageError` if the tokenizer does not provide word indices.
     """
 
     kind = "CrossWOZ BERT NLU"
@@ -432,7 +437,7 @@ class BertNetwork(NluNetwork):
         return self.tags(around), self.classes(states[:, 0])
 
     def save_body(self, folder: Path) -> None:
-        """Write the configuration of the BERT and its tokenizer."""
+        """Write the configuration of the BERT, and the tokenizer."""
         self.body.config.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
 
@@ -507,7 +512,7 @@ def _transformers() -> Any:
 
 
 def vocabulary_checksum(tokenizer: Any) -> str:
-    """Return a checksum of the word pieces of a tokenizer and their numbers."""
+    """Return a checksum of a tokenizer's vocabulary: its word pieces and their numbers."""
     return fingerprint([sorted(tokenizer.get_vocab().items())])
 
 
@@ -559,7 +564,7 @@ def train_nlu(
 ) -> JointNlu:
     """Train a character tagger, or fine-tune the BERT in the folder `encoder`; return the NLU.
 
-    The NLU, and a checkpoint after each epoch, are written to `folder`; the same call resumes an
+    The NLU and a checkpoint after each epoch are written to `folder`. A repeated call resumes an
     interrupted training, with an identical result. `watch` gets the mean loss of each epoch. Values
     of the `database` are used to vary examples.
 
@@ -593,7 +598,8 @@ def train_nlu(
 def load_nlu(path: str | Path) -> JointNlu:
     """Return the NLU in a folder that training wrote, or in the file of a character tagger.
 
-    Raises `InputError` for anything else, and `DependencyError` if a required library is missing.
+    Raises `InputError` if the path does not contain such an NLU, and `DependencyError` if a
+    required library is missing.
     """
     is_bert = Path(path, CONFIG_FILE).is_file()
     transformers = _transformers() if is_bert else None
@@ -616,7 +622,7 @@ def load_nlu(path: str | Path) -> JointNlu:
 def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
     """Return the training examples.
 
-    Raises `InputError` if there are none or if a text is invalid Unicode.
+    Raises `InputError` if the dialogues have no utterances or a text is invalid Unicode.
     """
     check_characters(dialogues)
     examples = [example for example in examples_of(dialogues) if example.utterance.text]
@@ -626,7 +632,7 @@ def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
 
 
 class NluLearner(Learner):
-    """An NLU in training; `checksums` cover all inputs of training except the examples."""
+    """An NLU during training; `checksums` cover all training inputs except the examples."""
 
     model_file = MODEL_FILE
     longest_gradient = 5.0

@@ -1,14 +1,16 @@
 """SC-LSTM: generates sentences from dialogue acts, with one model for each side.
 
 A sentence consists of words and placeholders. A placeholder is replaced by the value of an act:
-`[KEY]` stands for the first act with the key, and `[KEY2]` for the next; templates have the same
-keys. If a turn has several acts with a key, the values in a training sentence are numbered in
-sentence order, because the order in which wizards name several venues cannot be learned.
+`[KEY]` stands for the first act with the key KEY, and `[KEY2]` for the second such act, as in the
+templates. If several acts of a turn have the same key, the values in a training sentence are
+numbered in sentence order, because a model cannot learn the order in which wizards name several
+venues.
 
 Source: Wen et al., EMNLP 2015, section 3. In addition to the gates of an LSTM, a reading gate
-removes expressed acts from the acts vector. Training penalizes large changes of the vector,
-and acts that remain in it at the end. A beam search finds several sentences; the result is the
-sentence with the highest mean log-probability minus the cost of slot errors (section 3.3).
+removes expressed acts from the acts vector. The training loss penalizes large changes of the acts
+vector, and acts that remain in the vector at the end. A beam search finds several sentences; the
+result is the sentence with the highest mean log-probability minus the cost of slot errors (section
+3.3).
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ def _numbered(key: str, seen: Counter[str]) -> str:
 
 
 def placeholder_values(acts: Acts) -> dict[str, str]:
-    """Return placeholder → value for all acts whose value a sentence should contain."""
+    """Return the value for each placeholder, for all acts whose value a sentence should contain."""
     pairs = zip(features(acts), acts, strict=True)
     return {f"[{feature}]": value_of(act) for feature, act in pairs if has_mention(act)}
 
@@ -136,7 +138,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, examples: Sequence[Example], rarest: int) -> Vocabulary:
-        """Return all features of examples, and the tokens with at least `rarest` occurrences."""
+        """Return the features of examples, and the tokens that occur at least `rarest` times."""
         counts = Counter(token for example in examples for token in example.tokens)
         known = {feature for example in examples for feature in example.features}
         often = sorted(token for token, count in counts.items() if count >= rarest)
@@ -144,7 +146,10 @@ class Vocabulary:
 
     @classmethod
     def checked(cls, features: Any, tokens: Any) -> Vocabulary:
-        """Return the vocabulary in a file. Raises `ValueError` if it is invalid."""
+        """Return the vocabulary in a model file.
+
+        Raises `ValueError` if the vocabulary is invalid.
+        """
         for names in (features, tokens):
             if not is_texts(names) or len(set(names)) != len(names):
                 raise ValueError("features and tokens must be lists of distinct strings")
@@ -165,7 +170,8 @@ class Vocabulary:
 class Hypothesis:
     """A sequence of token numbers without `END`, and the logarithm of its probability.
 
-    If `is_complete`, the probability includes `END`; otherwise the sequence was cut off.
+    If `is_complete` is true, the probability includes `END`; otherwise, the search ended before
+    `END`.
     """
 
     tokens: tuple[int, ...]
@@ -197,10 +203,10 @@ def beam_search(
     sequences, the search is exhaustive. If no sequence is complete, the most probable incomplete
     sequence is returned.
 
-    A state has one row for each sequence. `begin` is the state of one empty sequence, and `end` is
-    the token that ends a sequence. `following` returns log-probabilities of the next token, shape
-    (sequences, tokens), -inf for impossible tokens. `extended` returns the state of new sequences;
-    for each of them, it receives the index of the old sequence and the next token.
+    A state has one row for each sequence. `begin` is the state of an empty sequence, and `end` is
+    the number of the token that ends a sequence. `following` returns log-probabilities of the next
+    token, shape (sequences, tokens), -inf for impossible tokens. `extended` returns the states of
+    longer sequences, given the index of each old sequence and its next token.
     """
     state, kept = begin, [Hypothesis((), 0.0, is_complete=False)]
     complete: list[Hypothesis] = []
@@ -232,7 +238,8 @@ def beam_search(
 def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
     """Return the indices of the `width` highest scores, highest first; ties are in order.
 
-    The other scores are not sorted, because this would take most of the time of a search.
+    Scores below the `width` highest are not sorted, because sorting would take most of the time of
+    a search.
     """
     places = np.arange(len(scores))
     if width < len(scores):
@@ -281,7 +288,7 @@ class SclstmNetwork(nn.Module):
         self.output_bias = nn.Parameter(torch.zeros(tokens))
 
     def begin(self, acts: Tensor) -> State:
-        """Return the state before the first token; `acts` has rows of zeros and ones."""
+        """Return the state before the first token, given a row of zeros and ones per sentence."""
         zeros = acts.new_zeros(len(acts), self.gates_hidden.shape[1])
         return State(zeros, zeros, acts)
 
@@ -305,7 +312,7 @@ class SclstmNetwork(nn.Module):
         return State(torch.sigmoid(shown) * torch.tanh(contents), contents, acts)
 
     def log_probabilities(self, hidden: Tensor) -> Tensor:
-        """Return the log-probabilities of each next token."""
+        """Return the log-probability of each possible next token."""
         return functional.linear(hidden, self.output, self.output_bias).log_softmax(-1)
 
     def losses(self, acts: Tensor, tokens: Tensor, lengths: Tensor, dropout: float = 0.0) -> Losses:
@@ -446,9 +453,9 @@ def train_sclstm(
     """Train the generators of both sides and return those that are best on `validation`.
 
     For each side, the model and a checkpoint after each epoch are written to a subfolder of
-    `folder`; the same call resumes an interrupted training, with an identical result. `watch` gets
-    losses in nats per token; training losses include dropout and the costs of the acts vector,
-    validation losses do not.
+    `folder`. A repeated call resumes an interrupted training, with an identical result. `watch`
+    receives losses in nats per token. Only training losses include dropout and the costs of the
+    acts vector.
 
     Raises `InputError` if there are no sentences, a text is invalid Unicode or the checkpoint is
     damaged. Raises `UsageError` if the folder contains other files, and `DependencyError` without

@@ -44,13 +44,13 @@ def train_policy(
 ) -> tuple[SlPolicy, Sequence[Point]]:
     """Train a policy; return the best policy and its learning curve (a point per epoch).
 
-    The policy (`policy.safetensors`) and a checkpoint are written to `folder`; the same call
+    The policy (`policy.safetensors`) and a checkpoint are written to `folder`. A repeated call
     resumes an interrupted training, with an identical result. The losses of the curve are mean
     cross-entropies per act, in nats; the score `validation_loss` is the loss on `validation`.
-    `watch` is called with each point.
+    `watch` is called with each new point of the learning curve.
 
-    Raises `InputError` if there are no turns or the checkpoint is damaged. Raises `UsageError` if
-    the folder contains other files.
+    Raises `InputError` if the training dialogues have no turns or the checkpoint is damaged. Raises
+    `UsageError` if the folder contains other files.
     """
 
     def examples(name: str, dialogues: Iterable[Dialogue]) -> Turns:
@@ -97,7 +97,7 @@ class PolicyLearner(Learner):
         return {"validation_loss": loss}, -loss
 
     def save(self, folder: Path, point: Point) -> None:
-        """Write the policy; its file counts epochs from 0."""
+        """Write the policy to a file, in which epochs are counted from 0."""
         policy = SlPolicy(self._vocabulary, weights_of(self._network.state_dict()))
         about = {"settings": asdict(self.settings), "best_epoch": point.epoch - 1}
         policy.save(folder / self.model_file, about)

@@ -84,7 +84,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], settings: TradeSettings) -> Vocabulary:
-        """Return the words of training dialogues."""
+        """Return the vocabulary of the training dialogues."""
         empty = cls((), settings)
         counts: Counter[str] = Counter()
         for dialogue in dialogues:
@@ -97,14 +97,17 @@ class Vocabulary:
 
     @classmethod
     def checked(cls, words: Any, settings: TradeSettings) -> Vocabulary:
-        """Return the vocabulary in a file. Raises `ShapeError` if it is invalid."""
+        """Return the vocabulary in a model file.
+
+        Raises `ShapeError` if the vocabulary is invalid.
+        """
         if not is_texts(words) or len(set(words)) < len(words) or "" in words:
             raise ShapeError("words: expected a list of distinct strings")
         return cls(tuple(words), settings)
 
     @property
     def size(self) -> int:
-        """The count of word numbers, including the special numbers."""
+        """The number of word numbers, including the numbers of special symbols."""
         return SPECIAL + len(self.words)
 
     def cut(self, text: str) -> list[str]:
@@ -112,7 +115,7 @@ class Vocabulary:
         return list(text) if self.settings.characters else pieces_of(text)
 
     def turns(self, dialogue: Dialogue) -> Iterator[tuple[list[list[str]], State]]:
-        """Yield, for each turn, the words of its new utterances and the state after it."""
+        """Yield the words of the new utterances of each turn, and the state after the turn."""
         before: list[list[str]] = []
         for exchange in dialogue.exchanges:
             yield [*before, self.cut(exchange.user.utterance)], exchange.system.first_query
@@ -169,7 +172,7 @@ class Text:
         }
 
     def words_of(self, value: str) -> list[str]:
-        """Return the words of the last occurrence of a value between word boundaries, else []."""
+        """Return the words of the last occurrence of a value as whole words, or []."""
         start = self._text.rfind(value)
         while start >= 0:
             first, end = self._starts.get(start), self._starts.get(start + len(value))
@@ -208,7 +211,7 @@ class TradeNetwork(nn.Module):
         self.dropout = nn.Dropout(settings.dropout)
 
     def encode(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return histories as numbers, a vector for each word, and a vector for each history."""
+        """Return the word numbers of histories, a vector per word, and a vector per history."""
         lengths = torch.tensor([len(example.words) for example in examples])
         histories = torch.full((len(examples), int(lengths.max())), PADDING)
         for row, example in enumerate(examples):
@@ -276,7 +279,7 @@ class TradeNetwork(nn.Module):
         encoded: Tensor,
         histories: Tensor,
     ) -> Tensor:
-        """Return log-likelihoods of the words of values, given the previous words.
+        """Return the log-likelihood of each word of the values, given the words before it.
 
         All computations use logarithms, so that improbable words have a gradient too.
         """
@@ -308,7 +311,7 @@ class TradeNetwork(nn.Module):
         )
 
     def states(self, examples: Sequence[Example]) -> list[dict[int, list[int]]]:
-        """Return the most probable states: for each example, slot → words."""
+        """Return the most probable state of each example, as slot → words."""
         histories, encoded, whole = self.encode(examples)
         inputs, states = self.begin(whole)
         _, seen = self.attend(states, encoded, histories)
@@ -414,10 +417,11 @@ def train_trade(
 ) -> tuple[TradeTracker, Sequence[Point]]:
     """Train a tracker; return the best tracker and its learning curve (a point per epoch).
 
-    The tracker (`trade.safetensors`) and a checkpoint are written to `folder`; the same call
+    The tracker (`trade.safetensors`) and a checkpoint are written to `folder`. A repeated call
     resumes an interrupted training, with an identical result. Losses are mean negative
-    log-likelihoods of a state, in nats. The best epoch has the highest joint accuracy on
-    `validation`, the score `joint`. `watch` is called with each point.
+    log-likelihoods of a state, in nats. The best epoch is the epoch with the highest joint accuracy
+    (the score `joint`) on `validation`. `watch` is called with each new point of the learning
+    curve.
 
     Raises `InputError` if there are no states, a text is invalid Unicode or the checkpoint is
     damaged. Raises `UsageError` if the folder contains other files.

@@ -47,7 +47,8 @@ gold acts come from the query of the gold state, like the values of a policy."""
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
     """Return the gold data of a dialogue as predictions.
 
-    With `with_acts`, they include the system's acts; otherwise they have only its words.
+    With `with_acts`, the predictions include the acts of the system; otherwise, they include only
+    its texts.
     """
     return tuple(
         Predicted(
@@ -67,11 +68,11 @@ def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predi
 def copied_exchanges(
     dialogue: Dialogue, *, with_acts: bool = True, own_states: bool = False
 ) -> tuple[Predicted, ...]:
-    """Return, as predictions, the gold data of the same side one turn earlier.
+    """Return predictions that copy the gold data of the previous turn of the same side.
 
-    The first turn has no acts, words or selected names. The state is the gold state before the
-    turn. With `own_states`, the state is the previous state of the copy itself, which is always
-    empty. `with_acts` includes the system's acts.
+    The predictions for the first turn have no acts, texts or selected names. The predicted state is
+    the gold state before the turn. With `own_states`, the predicted state is the previous predicted
+    state, which is always empty. `with_acts` includes the system's acts.
     """
     nothing = Predicted(
         user_acts=(),
@@ -126,11 +127,11 @@ def predictions_file(fold: Fold, track: str, exchanges: Exchanges, **meta: Any) 
 def rule_tracker_file(
     fold: Fold, conditioning: str = GOLD_PREVIOUS_STATE, *, source_in_turn: bool = False
 ) -> dict[str, Any]:
-    """Return RuleDST's predictions from gold user acts, with the conditioning of the header.
+    """Return a predictions file with the states that RuleDST predicts from gold user acts.
 
-    With `gold_previous_state`, as in the paper, the tracker starts every turn from the gold state
-    before it. With `gold_acts`, the tracker starts every turn from its own state. `source_in_turn`
-    is a variant of `RuleTracker`.
+    With the conditioning `gold_previous_state`, as in the paper, the tracker starts every turn from
+    the gold state before the turn. With `gold_acts`, the tracker starts every turn from its own
+    state. `RuleTracker` describes the option `source_in_turn`.
     """
     resets = conditioning == GOLD_PREVIOUS_STATE
 
@@ -173,8 +174,8 @@ def generated_file(
 ) -> dict[str, Any]:
     """Return a generator's texts for the gold acts of both sides, "" for acts without a text.
 
-    `system` is the name of the generator. The random choices of each dialogue depend on the seed
-    and the dialogue.
+    `system` is the name of the text generator. The random choices of each dialogue depend on the
+    seed and the dialogue.
     """
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
@@ -208,8 +209,9 @@ def baseline_file(
 ) -> dict[str, Any]:
     """Return the predictions of a baseline, one of `BASELINES`, for a fold.
 
-    `seed` is used by the simulator and for the choice among templates. `templates` is the location
-    of template files, and `mode` selects their kind. Raises `DataError` for invalid files.
+    `seed` determines the random choices of the user simulator and of the template generator.
+    `templates` is the location of the template files, and `mode` selects the kind of templates.
+    Raises `DataError` for invalid files.
     """
     if name == "template":
         mode = mode or "auto_manual"

@@ -75,7 +75,7 @@ Source = Callable[[Dialogue], Sequence[Predicted]]
 class ScoredPredictions(ScoredFile):
     """Scored predictions: their tracks, rows and measures.
 
-    `scores` has an item for each track.
+    `scores` has the scores of each track.
     """
 
     checked: CheckedPredictions
@@ -90,7 +90,8 @@ class ScoredPredictions(ScoredFile):
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals if requested.
 
-        The scores of the baselines follow, with names such as `gold.dst.joint_single_turn`.
+        The report also has the scores of the baselines, with names such as
+        `gold.dst.joint_single_turn`.
         """
         beside = self.reference_scores()
         of_baselines = [
@@ -111,7 +112,7 @@ class ScoredPredictions(ScoredFile):
         )
 
     def reference_scores(self) -> dict[str, tuple[Score, ...]]:
-        """Return the main scores of the baselines on the same dialogues, baseline → scores."""
+        """Return the main scores of each baseline on the same dialogues."""
         found = {}
         for baseline in REFERENCES:
             kept: list[Score] = []
@@ -183,7 +184,10 @@ def validate(
     *,
     file: str | None = None,
 ) -> list[Problem]:
-    """Return all problems, errors first, instead of raising; for parameters, see `evaluate`."""
+    """Return all problems of predictions, errors first, instead of raising an exception.
+
+    `evaluate` describes the parameters.
+    """
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     try:
         check(predictions, _gold(gold), options, findings)
@@ -281,7 +285,7 @@ def _scored_table(
 def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]) -> dict[str, Any]:
     """Return the scores in percent as plain values, track → score → scope → value.
 
-    `beside` has the scores of the baselines, baseline → scores.
+    `beside` maps each baseline to its scores.
     """
     plain: dict[str, Any] = dict.fromkeys(TRACKS)
     for each in scores:

@@ -2,8 +2,8 @@
 
 Columns are named `PREFIX.KIND@SCOPE`. Sources: Zhu et al., TACL 2020, Tables 8 (state tracking), 9
 (NLU) and 10 (user simulators) and section 5. Unlike in the paper, a repeated act counts once. A
-state is correct if all 26 slots equal those of the system's first query exactly. The variants
-`normalised` and `name_lenient` are not from the paper.
+predicted state is correct if all 26 slots have exactly the values of the system's first query. The
+variants `normalised` and `name_lenient` are not from the paper.
 """
 
 from __future__ import annotations
@@ -84,19 +84,19 @@ class TrackScores(ABC):
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the numbers of each dialogue; numbers that are 0 may be missing."""
+        """Return the column values of each dialogue; columns with the value 0 may be missing."""
         return {name: self.row(gold[name], turns) for name, turns in predicted.items()}
 
     @abstractmethod
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the numbers of one dialogue."""
+        """Return the column values of one dialogue."""
 
     @abstractmethod
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield the scores in the order of a report; `sums` are the sums of the columns."""
+        """Yield the measures in report order, given the sums of the columns over all dialogues."""
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation | None:
-        """Return the outcome of a dialogue; None if the track has no explanations (text scores)."""
+        """Return the outcome of a dialogue, or None if this track has no outcomes (text scores)."""
         return None
 
 
@@ -106,7 +106,7 @@ def selects(exchange: Exchange) -> bool:
 
 
 def turn_scopes(gold: Dialogue, exchange: Exchange) -> tuple[str, ...]:
-    """Return the scopes of an exchange: the goal type, and `SELECT_TURNS` if the user selects."""
+    """Return the scopes of an exchange: goal type and, if it has a Select act, `SELECT_TURNS`."""
     return (gold.goal_type, SELECT_TURNS) if selects(exchange) else (gold.goal_type,)
 
 
@@ -117,12 +117,12 @@ ItemTurn = tuple[frozenset[Item], frozenset[Item], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ItemScores(Generic[Item]):
-    """Micro-averaged precision, recall and F1 of all items, and of the items in each scope.
+    """Micro-averaged precision, recall and F1 of items, over all items and in each scope.
 
-    Items are acts, or slots with their values. `scopes_of` returns the scopes of an item (such as
-    the intent), to which the scopes of the turn are added. Scopes that are not in `scopes` are not
-    counted. Turns without items change no score. Column names begin with `prefix`; the column
-    `cases` counts the dialogues with at least one gold item.
+    Items are acts, or slots with their values. An item counts in the scopes that `scopes_of`
+    returns (such as its intent) and in the scopes of its turn. Scopes that `scopes` does not list
+    are ignored. A turn without predicted and gold items does not change the scores. Column names
+    begin with `prefix`; the column `cases` counts the dialogues with at least one gold item.
     """
 
     prefix: str
@@ -156,7 +156,7 @@ class ItemScores(Generic[Item]):
     def measures(
         self, name: str, label: str, signature: Signature, sums: Mapping[str, float]
     ) -> Iterator[Measure]:
-        """Yield F1, precision and recall of all items, and F1 of the scopes in gold, in percent.
+        """Yield F1, precision and recall (in percent) of all items, and F1 of each gold scope.
 
         `sums` are the sums of the columns. In `name`, `{}` is replaced by `f1`, `precision` or
         `recall`.
@@ -214,11 +214,11 @@ class Difference:
 
     @property
     def is_spelling(self) -> bool:
-        """Whether the values differ only in spelling."""
+        """Whether the predicted value and the gold value differ only in spelling."""
         return normal_value(self.slot, self.predicted) == normal_value(self.slot, self.gold)
 
     def is_chosen_name(self, selected: Selected) -> bool:
-        """Return whether the system chose the predicted name, and the gold state has no name."""
+        """Return whether the system chose the predicted name and the gold state has no name."""
         is_name = self.slot == NAME and not self.gold.strip()
         return is_name and self.predicted in selected.get(self.domain, ())
 
@@ -265,7 +265,7 @@ class StateScores(TrackScores):
         self.main = (*names, "dst.slot_f1")
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the counts of one dialogue."""
+        """Return the column values of one dialogue."""
         row: dict[str, float] = {}
         slots: list[ItemTurn[FilledSlot]] = []
         for exchange, turn in zip(gold.exchanges, predicted, strict=True):
@@ -414,7 +414,7 @@ NLU_ACTS = ItemScores("nlu.", (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM), parts_
 
 
 class NluScores(TrackScores):
-    """Act F1 of the user's utterances, and of the system's utterances if predicted."""
+    """F1 of the acts of user utterances, and of system utterances if they have predicted acts."""
 
     main = ("nlu.f1",)
     columns = NLU_ACTS.columns
@@ -437,7 +437,7 @@ class NluScores(TrackScores):
             }
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the counts of one dialogue."""
+        """Return the column values of one dialogue."""
         return NLU_ACTS.row(
             (*acts, (gold.goal_type, side))
             for sides in self.acts(gold, predicted)
@@ -445,7 +445,7 @@ class NluScores(TrackScores):
         )
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield F1 of all acts, and by goal type, intent, domain and side."""
+        """Yield F1 of all acts, and F1 by goal type, intent, domain and side."""
         signature = sign("nlu", {"sides": "+".join(self.sides), "acts": "nfkc-lower-noblank"})
         return NLU_ACTS.measures("nlu.{}", "NLU act", signature, sums)
 
@@ -469,11 +469,11 @@ DELEXICALIZED_ACTS = ItemScores("policy_delex.", POLICY_SCOPES, _parts_of_spelli
 
 
 class PolicyScores(TrackScores):
-    """Act F1 of the system, with values and without.
+    """F1 of the system's acts with values, and F1 of the acts without values.
 
     As in the paper, values are inserted into acts without values before they are compared, so an
-    act whose value is not found counts as missing. If only acts without values are predicted, the
-    values come from the query of the gold state.
+    act whose value is not found counts as missing. If the predicted acts have no values, the values
+    are taken from a database query with the gold state.
     """
 
     main = ("policy.f1", "policy.f1_delex")
@@ -483,7 +483,7 @@ class PolicyScores(TrackScores):
         self._database = database
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the counts of one dialogue."""
+        """Return the column values of one dialogue."""
         turns = [
             (acts, exchange.system.acts, turn_scopes(gold, exchange))
             for acts, exchange in zip(self.acts(gold, predicted), gold.exchanges, strict=True)
@@ -509,7 +509,7 @@ class PolicyScores(TrackScores):
             yield lexicalized(turn.system_acts_delex or (), domain, found)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield both F1 scores, for all acts and by goal type, Select turns, intent and domain."""
+        """Yield both F1 scores: overall, and by goal type, Select turns, intent and domain."""
         exact = sign("policy", {"acts": "exact"})
         yield from POLICY_ACTS.measures("policy.{}", "Policy act", exact, sums)
         without = sign("policy", {"acts": "delexicalized", "order": "round-trip"})
@@ -531,10 +531,10 @@ USER_ACTS = ItemScores("sim.", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 
 
 class SimulatorScores(TrackScores):
-    """Joint accuracy of the user's state, with and without flags, and F1 of the user's acts.
+    """Joint accuracy of the user's state, with and without flags, and F1 of user acts.
 
-    (odd) Joint accuracy ignores the first turn, but the F1 of acts does not. The flag of a line
-    ("expressed") is part of the state.
+    As in the public code, the joint accuracy excludes the first turn, but the F1 of acts includes
+    it. In the user's state, each line has a flag `expressed`.
     """
 
     main = ("sim.joint", "sim.joint_values", "sim.f1")
@@ -544,7 +544,7 @@ class SimulatorScores(TrackScores):
     )
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the counts of one dialogue."""
+        """Return the column values of one dialogue."""
         pairs = list(zip(gold.exchanges, predicted, strict=True))
         later = [(exchange.user.state, turn.user_state or ()) for exchange, turn in pairs[1:]]
         counts = {
@@ -574,7 +574,7 @@ class SimulatorScores(TrackScores):
         yield from USER_ACTS.measures("sim.{}", "User act", signature, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
-        """Return the lines of the user's state that differ, and the acts that differ."""
+        """Explain a dialogue by the wrong lines of the user's state and the wrong acts."""
         pairs = list(zip(gold.exchanges, predicted, strict=True))
         acts = _explained_acts(
             "sim.f1",

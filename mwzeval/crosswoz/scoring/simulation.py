@@ -2,8 +2,8 @@
 
 Source of the finish rate: Zhu et al., TACL 2020, section 5.6. The overall rate ("natural") is
 computed over the first 1,000 dialogues, which have the natural mix of goal types; "macro" is the
-mean over goal types. Inform and Success are not from the paper (see `success.py`). They are
-computed from the user's last state, corrected by the system's utterances.
+mean over goal types. Inform and Success are not from the paper (see `success.py`). Inform and
+Success are computed from the user's last state, corrected by the system's utterances.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
     """Return the lines of the goal with the user's final values.
 
     If the goal names a venue, the user's state has this name even if the system names another
-    venue. Therefore, if the system names a venue that does not exist, that name replaces the final
-    value.
+    venue. Therefore, if the system names a venue that does not exist, the name of this venue
+    replaces the user's final value.
     """
     invented: dict[str, str] = {}
     for raw in (raw for turn in dialogue.turns for raw in turn.get(SYSTEM_ACTS) or ()):
@@ -148,11 +148,11 @@ def evaluate_simulation(
     *,
     file: str | None = None,
 ) -> ScoredSimulation:
-    """Return the scores of a log of simulated dialogues; `gold` has the database.
+    """Return the scores of a log of simulated dialogues, given the gold data with the database.
 
-    `log` is a file name, or the lines of a file, which messages call `file`. Raises `InputError`
-    with all problems if the log cannot be scored, and `UsageError` for options that do not apply to
-    simulations.
+    `log` is a file name or the lines of a file; error messages call the file `file`. Raises
+    `InputError` with all problems if the log cannot be scored. Raises `UsageError` if an option
+    does not apply to simulations.
     """
     checked, findings = _checked(log, options, file)
     findings.check()
@@ -183,7 +183,8 @@ def evaluate_simulation(
 def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) -> list[Problem]:
     """Return all problems of a log.
 
-    Raises `InputError` if it cannot be read at all, and `UsageError` like `evaluate_simulation`.
+    Raises `InputError` if the log cannot be read. Raises `UsageError` if an option does not apply
+    to simulations.
     """
     return _checked(path, options)[1].problems
 

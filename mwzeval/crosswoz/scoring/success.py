@@ -1,9 +1,9 @@
 """Inform, Success and BLEU of end-to-end systems.
 
-The outcome of a dialogue is compared with its goal and the database. For a predictions file, the
-outcome is computed, because the user turns of the corpus do not react to the system. The outcome of
-a sub-goal is the last venue that the system named while the user talked about it, and the values in
-the system's acts or words. In simulated dialogues, the user's last state is the outcome.
+The outcome of a dialogue is compared with its goal and the database. In a predictions file, the
+user turns do not react to the system, so the outcome is computed from the predictions. The outcome
+of a sub-goal is the last venue that the system named while the user talked about it, and the values
+in the system's acts or words. In simulated dialogues, the user's last state is the outcome.
 
 These scores are not from the paper, whose finish rate only requires a value for every line of the
 goal. docs/crosswoz.md defines the terms and the failure reasons. A reason may end with a colon and
@@ -86,9 +86,10 @@ def is_nothing(held: object) -> bool:
 def is_fact(slot: str, told: Value, held: object) -> bool:
     """Return whether a reported value agrees with the database value `held`.
 
-    Numbers may have a unit (`300元`, `4.5分`), and 免费 (free) is 0. Some items of a list are
-    enough, but every reported item must be in the list. `无` reports that the value is missing.
-    Texts are compared without regard to width, case, blanks and separators.
+    Numbers may have a unit (`300元`, `4.5分`), and 免费 (free) is 0. A response is correct if it
+    reports some items of a list, and every reported item is in the list. The value `无` reports
+    that the database has no value. Texts are compared without regard to width, case, blanks and
+    separators.
     """
     if slot.startswith(SERVICE_PREFIX):
         service = slot.removeprefix(SERVICE_PREFIX)
@@ -149,7 +150,7 @@ class Judgement:
 
     @property
     def success(self) -> bool:
-        """Whether `inform` is true and every requested value was reported correctly."""
+        """Whether `inform` is true and the system reported every requested value correctly."""
         return not self.faults
 
     def reasons(self) -> Iterator[Reason]:
@@ -297,7 +298,7 @@ def spelled(value: object) -> str:
 
 
 def goal_facts(goal_type: str, goal: Goal, final_goal: Goal | None = None) -> Iterator[Fact]:
-    """Yield the lines of a goal, with the final values of `final_goal` where they differ."""
+    """Yield the lines of a goal; a value in `final_goal` replaces a different value in the goal."""
     yield Fact("goal type", goal_type)
     for line, final in zip(goal, final_goal or goal, strict=True):
         label = "wants" if line.value else "asks for"
@@ -313,10 +314,10 @@ SENTENCES = re.compile(r"[。！？!?;；，,\n]")
 
 
 def answer_in(response: str, slot: str, held: object, *, asked: bool = False) -> Value:
-    """Return the value of a slot in a response, or "" if it does not contain the value `held`.
+    """Return the value of a slot in a response, or "" if the response lacks the value `held`.
 
     A part of a sentence that names a service states whether the service exists. If the user has
-    just `asked` for the service, a mere yes or no is also an answer.
+    just `asked` for the service, yes or no alone is also an answer.
     """
     if slot.startswith(SERVICE_PREFIX):
         told = _service(response, slot.removeprefix(SERVICE_PREFIX))
@@ -361,8 +362,8 @@ OUTCOMES = {"inform": "Inform", "success": "Success"}
 class EndToEndScores(TrackScores):
     """The shares of dialogues with correct venues (Inform) and also with correct answers (Success).
 
-    `texts` scores the responses. `by_acts` is true if the system's acts are predicted, false if
-    only its words are predicted.
+    `texts` scores the responses. `by_acts` is true if the system's acts are predicted, and false if
+    only its texts are predicted.
     """
 
     def __init__(self, database: Database, texts: TextScores, *, by_acts: bool = False) -> None:
@@ -373,7 +374,7 @@ class EndToEndScores(TrackScores):
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the numbers of each dialogue. Raises `DependencyError` without jieba."""
+        """Return the column values of each dialogue. Raises `DependencyError` without jieba."""
         of_texts = self._texts.rows(gold, predicted)
         return {n: row | of_texts[n] for n, row in super().rows(gold, predicted).items()}
 
@@ -388,7 +389,7 @@ class EndToEndScores(TrackScores):
         return judge(gold.goal, outcome_of(gold, predicted, self._database), self._database)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield Inform, Success and BLEU-4, by goal type."""
+        """Yield Inform, Success and BLEU-4, overall and by goal type."""
         signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
         for kind, label in OUTCOMES.items():
             yield from outcome_rate(kind, label).measures(sums, signature, ALL_AND_TYPES, "@")
@@ -419,7 +420,7 @@ def outcome_columns(scopes: Iterable[str], *kinds: str) -> tuple[str, ...]:
 
 
 def outcome_row(scopes: Iterable[str], **outcomes: bool) -> dict[str, float]:
-    """Return the numbers of a dialogue for its scopes."""
+    """Return the column values of the outcomes of a dialogue in its scopes."""
     values = {"dialogues": True, **outcomes}
     return {f"e2e.{kind}@{scope}": float(v) for kind, v in values.items() for scope in scopes}
 
@@ -445,11 +446,11 @@ class _Answers:
 
 
 def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Database) -> Goal:
-    """Return the lines of a dialogue's goal with the values that result from the predictions.
+    """Return the lines of a dialogue's goal, with the values that the predictions lead to.
 
-    Constraints except names and ends of trips have the final values of the corpus. The values of
-    requests are those in the system's acts or, if no acts are predicted, the database values in its
-    words.
+    Constraints other than names and the ends of trips have the values of the corpus at the end of
+    the dialogue. The values of requests are those in the system's acts or, if no acts are
+    predicted, the database values in its words.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
     by_acts = False
@@ -521,7 +522,7 @@ def _add_answers(
 
 
 def mentioned_names(response: str, selected: Sequence[str]) -> list[str]:
-    """Return the selected names that a response contains, in their order.
+    """Return the selected names that occur in a response, in the order of their occurrence.
 
     If a name contains another name (a branch of a restaurant), only the longest name counts.
     """

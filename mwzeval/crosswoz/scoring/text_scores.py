@@ -1,4 +1,4 @@
-"""Scores of texts: BLEU-4, and for NLG also missing and redundant values.
+"""Scores of texts: BLEU-4 and, for the NLG track, missing and redundant values.
 
 Source: Zhu et al., TACL 2020, section 5.5. As in its public code, BLEU is NLTK's `corpus_bleu`:
 n-gram counts are clipped by their maximum over the references, and the brevity penalty uses the
@@ -61,8 +61,8 @@ FIELDS = (
 def value_counts(text: str, acts: Acts) -> tuple[int, int]:
     """Return how many values a text should contain, and how many of these values are missing.
 
-    Values of Inform and Recommend acts count, in upper or lower case. Services and `无` (no such
-    thing) do not count, because they can be expressed in many ways.
+    The values of Inform and Recommend acts count, regardless of case. Services and `无` (no such
+    thing) are not counted, because sentences can express them in many ways.
     """
     spoken = text.lower()
     values = [
@@ -76,9 +76,9 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     """Return how many values of a text are not in its acts.
 
-    Three kinds of values are redundant: values that occur more often in the text than in the acts,
-    placeholders without a value, and numbers and names of venues in the rest of the text. `names`
-    is the result of `venue_names`.
+    A value is redundant if it occurs more often in the text than in the acts. A placeholder without
+    a value, and any other number or venue name in the text, is also redundant. `names` are the
+    venue names that `venue_names` returns.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
     told = Counter(said.value.lower() for said in mentions_of(acts))
@@ -124,8 +124,9 @@ class TextScores(TrackScores):
     """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side.
 
     Tracks other than NLG have only BLEU-4, because an end-to-end response need not contain the gold
-    values. Such a track has one side, which its scopes do not mention. `fields` are the fields with
-    the texts; all sentences of the `dialogues` are references.
+    values. In these tracks, only system texts are scored, and the names of scopes do not mention
+    the side. `fields` are the fields with the texts; all sentences of the `dialogues` are
+    references.
     """
 
     def __init__(
@@ -144,13 +145,13 @@ class TextScores(TrackScores):
         )
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the numbers of one dialogue."""
+        """Return the column values of one dialogue."""
         return self.rows({gold.name: gold}, {gold.name: predicted})[gold.name]
 
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the numbers of each dialogue. Raises `DependencyError` without jieba."""
+        """Return the column values of each dialogue. Raises `DependencyError` without jieba."""
         rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
         for scorer in self._scorers:
             key = USER_RESPONSE if scorer.side == USER else RESPONSE
@@ -235,7 +236,7 @@ class NlgScorer:
         return tuple(dict.fromkeys(relexicalized(sentence, acts) for sentence in sentences))
 
     def rows(self, responses: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-        """Return the numbers of each dialogue; `responses` has one text for each exchange.
+        """Return the column values of each dialogue; `responses` has one text for each exchange.
 
         Turns with the same acts share their references and are scored together. Raises `KeyError`
         for an unknown dialogue, `ValueError` if the numbers of texts and exchanges differ, and
@@ -275,7 +276,7 @@ class NlgScorer:
         return closest_length_bleu([sums[column] for column in self._statistics])
 
     def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return the percentage of values that are missing in the texts, from summed rows."""
+        """Return the percentage of missing values, computed from the sums of the rows."""
         _, values, missing, _ = (sums[name] for name in self._counts)
         return _percent(missing, values)
 
@@ -343,7 +344,7 @@ def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def closest_length_bleu(statistics: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return BLEU-4 (0 to 1; 0 without any match) in the common shape of the summed statistics."""
+    """Return BLEU-4 (0 to 1) from the sums of the segment statistics; 0 if no n-gram matches."""
     system, reference, *counts = statistics
     correct, total = np.stack(counts[:MAX_NGRAM_ORDER]), np.stack(counts[MAX_NGRAM_ORDER:])
     with np.errstate(divide="ignore", invalid="ignore"):

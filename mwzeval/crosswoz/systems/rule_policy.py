@@ -1,8 +1,8 @@
-"""A rule-based system: RuleDST, the database, and a policy that answers all requests.
+"""A rule-based system: RuleDST, the venue database, and a policy that answers all requests.
 
 The system offers venues of the database. If no venue satisfies all constraints, the system states
-this, offers a venue that satisfies as many as possible, and reports the differences. The policy is
-not from the paper.
+this, offers a venue that satisfies as many as possible, and reports the differences. This
+rule-based policy is not from the paper.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RuleSystem:
     """A rule-based system for a single dialogue.
 
     The tracker is RuleDST with the variant `source_in_turn`, which resolves "near the one just
-    chosen". With `paper_compatible`, the tracker has the paper's rule.
+    chosen". With `paper_compatible`, the system uses RuleDST as in the paper.
     """
 
     def __init__(self, database: Database, *, paper_compatible: bool = False) -> None:
@@ -76,7 +76,7 @@ class RuleSystem:
 
     @property
     def state(self) -> State:
-        """The constraints of the last query, without the constraints that were given up."""
+        """The constraints of the last database query, except constraints that were given up."""
         return self._tracker.state
 
     @property

@@ -1,6 +1,6 @@
 """RuleDST: a tracker that maps the user's acts to a system state.
 
-Source: Zhu et al., TACL 2020, section 4.2. The rules are those of the public code.
+Source: Zhu et al., TACL 2020, section 4.2. The tracking rules are those of the paper's public code.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class RuleTracker:
     """Tracks one dialogue.
 
     `state` has the constraints so far, `domain` is the current domain, and `requests` has the
-    (domain, slot) pairs of unanswered requests. `source_in_turn` selects a variant that no paper
-    uses: a chosen venue that is named in the same turn is the source of a Select, the target domain
-    is cleared, and the name is not a constraint of the source.
+    (domain, slot) pairs of unanswered requests. `source_in_turn` selects a variant of RuleDST that
+    no paper uses. If a chosen venue is named in the same turn as a Select act, the venue becomes
+    the source of this act, the target domain is cleared, and the name is not a constraint in the
+    domain of the source.
     """
 
     source_in_turn: bool = False
@@ -50,7 +51,7 @@ class RuleTracker:
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def update(self, user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> State:
-        """Update and return the state; `system_acts` precede the `user_acts`."""
+        """Update and return the state after `system_acts` and the following `user_acts`."""
         said, heard = tuple(system_acts), tuple(user_acts)
         self.domain = current_domain(heard, said)
         intents = {act.intent for act in said}
@@ -95,8 +96,8 @@ class RuleTracker:
 def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> str | None:
     """Return the domain of most Select acts, else of most Request acts, else of most Inform acts.
 
-    Without such acts, return the domain of the system's acts, or None. Among equally frequent
-    domains, the first counts.
+    Without any of these acts, return the domain of the system's acts, or None. Among equally
+    frequent domains, the first counts.
     """
     heard = tuple(user_acts)
     said = [act for act in system_acts if act.intent in (INFORM, RECOMMEND)]

@@ -1,9 +1,9 @@
 """The paper's policy: a small network that is trained on the wizards' acts ("SL policy").
 
 The input is a vector of 328 zeros and ones; the output is a number for each act without value.
-Source: Zhu et al., TACL 2020, section 4.3. The vector, the vocabularies, the insertion of values
-and the situations of a corpus are those of the public code, but queries are independent of each
-other. Training (`models/sl.py`) requires PyTorch; this module does not.
+Source: Zhu et al., TACL 2020, section 4.3. As in the public code, the policy has the same input
+vector, vocabularies and insertion of values. Unlike in the public code, database queries are
+independent of each other. Training (`models/sl.py`) requires PyTorch; this module does not.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ def delexicalized(acts: Iterable[Act]) -> list[str]:
 def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entity]) -> Acts:
     """Return de-lexicalized system acts with the values of the current domain's query.
 
-    (odd) An Inform is dropped if its number exceeds the number of results, although this number
-    counts the values of the first result. An Inform without a value and acts of other domains are
-    dropped. (odd) A missing value of the database becomes `None`, as in `None元`.
+    As in the public code, an Inform is dropped if its number exceeds the number of results,
+    although this number counts the values of the first result. An Inform without a value and acts
+    of other domains are dropped. (odd) A missing value of the database becomes `None`, as in
+    `None元`.
     """
     found: list[Act] = []
     for act in map(parse_act, acts):
@@ -134,12 +135,12 @@ def _value(act: Act, number: int, results: Sequence[Entity]) -> str | None:
 
 
 def items_of(slot: str, value: Sequence[str] | None) -> list[str]:
-    """Return the items of a database list, without the tags among dishes."""
+    """Return the items of a list in the database, except the tags in lists of dishes."""
     return [item for item in value or () if slot != DISHES or item not in DISH_TAGS]
 
 
 def multi_hot(rows: Sequence[Sequence[int]], width: int) -> Vector:
-    """Return an array of zeros, with ones at the indices in each row."""
+    """Return an array with a row for each set of indices: ones at the indices, zeros elsewhere."""
     array = np.zeros((len(rows), width), dtype=np.float32)
     for number, ones in enumerate(rows):
         array[number, ones] = 1
@@ -148,7 +149,7 @@ def multi_hot(rows: Sequence[Sequence[int]], width: int) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The de-lexicalized acts of users and systems that a policy knows, each sorted."""
+    """The de-lexicalized acts of users and systems that a policy knows, in sorted order."""
 
     user: tuple[str, ...]
     system: tuple[str, ...]
@@ -160,7 +161,7 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """The length of the vector of a situation (328 with the public vocabularies)."""
+        """The length of a policy's input vector (328 with the public vocabularies)."""
         return len(self.user) + len(self.system) + len(_FLAGS) + len(RESULT_COUNTS) + 2
 
     def situation(
@@ -174,9 +175,9 @@ class Vocabulary:
     ) -> list[int]:
         """Return the indices of the ones in the vector of a situation, ascending.
 
-        They encode the `user_acts`, the `system_acts` before them, the filled slots of the `state`,
-        the number of `results` of the query of the current domain, and whether the dialogue `ends`
-        with this turn.
+        The input vector encodes the `user_acts`, the `system_acts` before them, the filled slots of
+        the `state`, the number of `results` of the query of the current domain, and whether the
+        dialogue `ends` with this turn.
         """
         user, system = self._numbers
         ones = {user[act] for act in delexicalized(user_acts) if act in user}
@@ -212,7 +213,7 @@ class Vocabulary:
 
 
 def load_vocabulary(root: DataRoot) -> Vocabulary:
-    """Return the public vocabulary, which was mined from the train fold. Raises `DataError`."""
+    """Return the public vocabulary, which was extracted from the train fold. Raises `DataError`."""
     user, system = (root.require(*places) for places in (USER_FILES, SYSTEM_FILES))
     return Vocabulary(read_vocabulary(user), read_vocabulary(system))
 
@@ -265,7 +266,7 @@ class SlPolicy:
     weights: Weights
 
     def logits(self, vectors: Vector) -> Vector:
-        """Return one row of logits per row of zeros and ones, one column per system act."""
+        """Return the logits of all system acts (columns) for each input vector (row)."""
         values = vectors
         for layer in LAYERS:
             values = values @ self.weights[f"{layer}.weight"].T + self.weights[f"{layer}.bias"]
@@ -291,8 +292,8 @@ class SlPolicy:
     def load(cls, path: str | Path) -> SlPolicy:
         """Return the policy in a file, or in a folder that training wrote.
 
-        Raises `InputError` if it is damaged, not a policy or not in safetensors format. Raises
-        `DependencyError` if safetensors is not installed.
+        Raises `InputError` if the file is damaged, not a policy or not in safetensors format.
+        Raises `DependencyError` if safetensors is not installed.
         """
         file = Path(path, MODEL_FILE) if Path(path).is_dir() else Path(path)
         arrays, about = read_arrays(file, KIND)
@@ -310,7 +311,7 @@ class SlPolicy:
 
 
 def shapes(vocabulary: Vocabulary, hidden: int) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of weights: two hidden layers, one logit per act."""
+    """Return the shapes of the weights: two hidden layers, and one logit per system act."""
     widths = (vocabulary.size, hidden, hidden, len(vocabulary.system))
     found: dict[str, tuple[int, ...]] = {}
     for layer, width, next_width in zip(LAYERS, widths[:-1], widths[1:], strict=True):

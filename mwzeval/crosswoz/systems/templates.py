@@ -2,8 +2,8 @@
 
 Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: four JSON files in a
 folder or zip archive. Each side has a file `auto` (sentences for whole turns, mined from a corpus)
-and a file `manual` (hand-written sentences for single acts). A file is an object: key → list of
-sentences. mwzeval includes a small set of its own.
+and a file `manual` (hand-written sentences for single acts). A file contains an object that maps
+keys to lists of sentences. mwzeval includes a small set of its own templates.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from mwzeval.files.writing import write_atomically
 
 
 def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[str]]]:
-    """Return the sentences of both sides by key, for `write_templates(folder, "auto", …)`.
+    """Return the sentences of each side by turn key, for `write_templates(folder, "auto", …)`.
 
     A sentence is left out if it does not contain all values of the acts. Keys are sorted. Sentences
     have the order and frequency of the corpus, so that a random choice has the same distribution.
@@ -66,14 +66,14 @@ def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[s
 
 
 def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn]:
-    """Return the turns of one side."""
+    """Return the turns of one side of a dialogue."""
     if side == USER:
         return [exchange.user for exchange in dialogue.exchanges]
     return [exchange.system for exchange in dialogue.exchanges]
 
 
 def template_of(utterance: str, acts: Acts) -> str | None:
-    """Return an utterance with placeholders for its values, None if a value is missing."""
+    """Return an utterance with placeholders for its values, or None if a value is missing."""
     template, missing = delexicalized(utterance, acts)
     return None if missing else template
 
@@ -81,7 +81,8 @@ def template_of(utterance: str, acts: Acts) -> str | None:
 def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
     """Return an utterance with placeholders for values, and the number of missing values.
 
-    Values are replaced in the order of the acts, so that a short value may split a longer value.
+    Values are replaced in the order of the acts, so replacing a short value can split a longer
+    value.
     """
     missing = 0
     for placeholder, value in mentions_of(acts):
@@ -125,10 +126,11 @@ class Templates:
     def sentence(self, acts: Acts, rng: Rng, mode: Mode = "auto_manual") -> str | None:
         """Return a sentence for the acts, None if there is no template for them.
 
-        `auto` chooses among the sentences for the key of the whole turn. `manual` joins a sentence
-        for each key of an act. `auto_manual`, the paper's mode, uses `manual` if `auto` has no
-        sentence. `auto_manual_public` has the fallback of the public code: a sentence for each act,
-        in which all acts with the same key get the value of the first of these acts.
+        The mode `auto` chooses among the sentences for the key of the whole turn. The mode `manual`
+        joins one sentence for each act key. `auto_manual`, the paper's mode, uses `manual` if
+        `auto` has no sentence. `auto_manual_public` uses the fallback of the public code, which
+        makes a sentence for each act but gives all acts with the same key the value of the first
+        such act.
         """
         spoken = lowered(acts)
         if mode != "manual" and (sentences := self.auto.get(turn_key(spoken))):
@@ -231,7 +233,8 @@ class TemplateNlg:
 def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
     """Return the templates in a folder or zip archive (None: mwzeval's own templates).
 
-    A missing file counts as empty, but each side must have a sentence. Raises `DataError`.
+    A missing file counts as an empty file, but the files of each side must contain at least one
+    sentence. Raises `DataError`.
     """
     place = embedded("crosswoz", "templates") if path is None else Path(path)
     read = _from_archive(place) if place.is_file() else _from_folder(place)
@@ -248,7 +251,7 @@ def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
 def write_templates(folder: str | Path, kind: str, sides: Mapping[Side, Sentences]) -> list[Path]:
     """Write templates of a kind (`auto`, `manual`) in the public format; return the file paths.
 
-    Raises `MwzevalError` if the folder cannot be written.
+    Raises `MwzevalError` if the template files cannot be written to the folder.
     """
     places = []
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -308,9 +311,10 @@ class _Pattern(NamedTuple):
 class TemplateReader:
     """An NLU that matches utterances with the manual templates of both sides.
 
-    It allows text-level simulations without a trained NLU. It understands little except utterances
-    that consist of its templates (a sentence for each act key, with punctuation). Values in
-    templates are in lower case; names of the `database` get their original spelling.
+    The template reader allows text-level simulations without a trained NLU. The template reader
+    mostly understands only utterances that consist of its templates, with a sentence for each act
+    key and punctuation between sentences. Values in templates are in lower case; the acts have the
+    spelling of the `database`.
     """
 
     def __init__(self, user: Sentences, system: Sentences, database: Database) -> None:
@@ -321,8 +325,9 @@ class TemplateReader:
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
         """Return the acts of an utterance.
 
-        If a sentence matches several domains, the domain of the rest of the utterance or of the
-        context is chosen. Parts that match no template are ignored.
+        If a sentence matches templates of several domains, the most frequent domain in the rest of
+        the utterance is chosen or, if there is none, the domain of the context. Parts that match no
+        template are ignored.
         """
         readings = list(self._parts(utterance, side))
         sure = [act.domain for reading in readings if len(reading) == 1 for act in reading[0]]
@@ -434,7 +439,7 @@ def _acts(pattern: _Pattern, values: Sequence[str]) -> Reading:
 
 
 def spellings(database: Database) -> dict[str, str]:
-    """Return text in lower case → spelling in the database, where they differ."""
+    """Return a mapping from lower-case text to a different spelling in the database."""
     records = [e.record for domain in VENUE_DOMAINS for e in database.entities(domain)]
     return {
         text.lower(): text
