@@ -2,8 +2,8 @@
 
 MultiWOZ 2.0, 2.1, 2.3 and 2.4 consist of a `data.json`; MultiWOZ 2.2 consists of `dialogues_*.json`
 and `dialog_acts.json`. A reference is an utterance whose annotated spans are replaced by
-placeholders. In MultiWOZ 2.0 and 2.4, system turns have no spans, so references are the original
-responses.
+placeholders. System turns of MultiWOZ 2.0 and 2.4 have no annotated spans, so their references are
+the original responses.
 
 Sources: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020; Zang et al.,
 "MultiWOZ 2.2", NLP4ConvAI 2020; Han et al., "MultiWOZ 2.3", NLPCC 2021; Ye et al., "MultiWOZ 2.4",
@@ -32,7 +32,7 @@ from mwzeval.multiwoz.schema import (
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The annotated goal of one domain (values are not normalized).
+    """The annotated goal of one domain, whose values are not normalized.
 
     `booking` maps each booking slot (day, people, stay, time) to its correct values: the final
     value and, if the goal lets a first booking fail, the value of this first booking.
@@ -49,7 +49,7 @@ has. A state has only the first of several values, and it omits some values that
 
 
 class AnnotatedTurn(NamedTuple):
-    """The annotation of a system turn, with the user's utterance and state before it.
+    """The annotation of a system turn, with the preceding user utterance and belief state.
 
     The fields are columns of `GoldDialogue`.
     """
@@ -67,8 +67,9 @@ class GoldDialogue:
 
     `booked` are the domains that the turn books. `references` are the delexicalized responses with
     natural spacing (and sacreBLEU's tokenization); `system_utterances` are the original responses.
-    `user_utterances` precede the system turns. `states` are the annotated states (not normalized)
-    after the user utterances; `alternatives` are annotated values that the states do not have.
+    `user_utterances` has the user utterance before each system turn. `states` are the annotated
+    states (not normalized) after the user utterances; `alternatives` are annotated values that the
+    states do not have.
     """
 
     goal: Mapping[str, Goal]

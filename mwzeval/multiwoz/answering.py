@@ -1,12 +1,12 @@
 """An agent answers the user turns of the corpus, and its answers become predictions.
 
-A user of the corpus does not react to the agent. The agent therefore gets one of two contexts. In
-the context `gold`, the agent sees the previous turns of the corpus, to which the next user turn
-replies. In the context `own`, the agent sees its own earlier answers and calls, as in a live
-dialogue. In both contexts, the calls of a turn are executed on the database.
+The recorded user of the corpus does not react to the agent. The agent therefore gets one of two
+contexts. In the context `gold`, the agent sees the previous turns of the corpus, to which the next
+user utterance replies. In the context `own`, the agent sees its own earlier answers and calls, as
+in a live dialogue. In both contexts, the calls of a turn are executed on the database.
 
 States, bookings and calls are read from the conversation as in `formats.messages`. The predictions
-have no active domains. A turn without an answer has an empty response.
+contain no active domains. A turn without an answer has an empty response.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class CorpusSetting(TextSetting):
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Let the agent answer each turn of a dialogue.
 
-        The returned ending has the first error of the agent, if any. Infrastructure errors and
-        exceeded limits end the dialogue immediately.
+        The returned ending contains the first error of the agent, if an error occurred.
+        Infrastructure errors and exceeded limits end the dialogue immediately.
         """
         record.note(Ending(AGENT_ERROR, 0))
         try:
@@ -129,7 +129,7 @@ class CorpusSetting(TextSetting):
 def predicted_turns(
     trajectory: Trajectory, count: int, *, states: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the `count` turns of a dialogue in the form of a predictions file.
+    """Return the `count` system turns of a dialogue in the format of a predictions file.
 
     Without `states`, turns have no state (evaluation then uses gold states), and empty lists of
     bookings are omitted. Unknown calls are omitted, because they had no effect except an error

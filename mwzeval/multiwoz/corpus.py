@@ -1,12 +1,12 @@
 """The corpora: their files, the gold data of a fold, and reference sets.
 
-A corpus whose `data.json` is in the folder `F` may have three forms, of which the first that exists
-is read: fold files (`F/test.json` or `F/test.json.zip`); `F/data.json` or `F/data.json.zip` with
-the fold lists in the same folder; the published archive `F.zip`, which contains the lists. MultiWOZ
-2.3 was published without fold lists and uses the lists of 2.1. The files are large, so derived data
-are stored in the user's cache. For training, a dialogue may have several rollouts, that is, several
-conversations with its goal. The id of a rollout consists of the id of the dialogue and a number, as
-in `sng0073#12`.
+A corpus with its `data.json` in the folder `F` may be stored as fold files (`F/test.json` or
+`F/test.json.zip`), as `F/data.json` or `F/data.json.zip` next to the fold lists, or as the
+published archive `F.zip`, which contains the lists. The first of these three forms that exists is
+read. MultiWOZ 2.3 was published without fold lists and uses the lists of 2.1. The files are large,
+so derived data are stored in the user's cache. For training, a dialogue may have several rollouts,
+that is, several conversations with its goal. The id of a rollout consists of the id of the dialogue
+and a number, as in `sng0073#12`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _split(name: str) -> tuple[str, int]:
 
 
 class Seen(dict[str, int]):
-    """A set of ids, as a map from dialogue ids to integers. Their bits represent the rollouts."""
+    """A set of rollout ids. Each dialogue id has an integer, whose bits represent the rollouts."""
 
     def add(self, name: str) -> None:
         """Add an id."""
@@ -167,7 +167,7 @@ _NAMES = {
 
 
 def database_files(root: DataRoot) -> dict[str, Path]:
-    """Return the file of each domain's database. Raises a `DataError` that lists missing files."""
+    """Return the database file of each domain. Raises a `DataError` that lists missing files."""
     files = all_there(
         *(partial(root.require, f"db/{domain}_db.json") for domain in DATABASE_DOMAINS)
     )

@@ -1,10 +1,10 @@
 """The database in memory, which finds venues that satisfy constraints, and the values of a venue.
 
 `Database` intersects one bit set per constraint. The bit sets are precomputed or cached, so no
-query reads rows. Bit i of a set represents row i of the domain's table. Two texts match if their
-similarity ratio, computed as in the published evaluators, is high enough. `VenueFacts` returns the
-values, missing values and name of a venue. Reference numbers and taxis are not in any database;
-they are generated from a hash.
+query reads rows. Bit i of a bit set represents row i of the domain's table. Two texts match if
+their similarity ratio, computed as in the published evaluators, is high enough. `VenueFacts`
+returns the name, the known values and the missing values of a venue. Reference numbers and taxis
+are generated from a hash, because no database contains them.
 """
 
 from __future__ import annotations
@@ -122,9 +122,11 @@ def chosen(rows: int, count: int) -> NDArray[np.bool_]:
 
 
 class _Column:
-    """The rows of a column that satisfy a normalized value. The value of a row must be equal or
-    similar; in the column `arrive`, it may also be earlier, and in `leave`, it may also be
-    later."""
+    """The rows of a column that satisfy a normalized value.
+
+    The value of a row must be equal or similar; in the column `arrive`, it may also be earlier, and
+    in `leave`, it may also be later.
+    """
 
     def __init__(self, domain: str, name: str, values: Sequence[str]) -> None:
         self._rows: dict[str, int] = {}
@@ -193,8 +195,8 @@ class Database:
     def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order.
 
-        A constraint is ignored if its slot is not a column of the domain's table or if its value
-        means "anything". A domain without a table has no venues. Answers are cached.
+        A constraint is ignored if the domain's table has no such column or if the value of the
+        constraint means "anything". A domain without a table has no venues. Answers are cached.
         """
         key = (domain, *constraints.items())
         ids = self._answers.get(key)
@@ -302,7 +304,7 @@ class VenueFacts:
         return tuple(self._named.get((domain, normalize_name(name, self.rules)), ()))
 
     def name(self, domain: str, venue: str) -> str:
-        """Return the name of a venue; for a train, its id."""
+        """Return the name of a venue or the id of a train."""
         return self._names.get((domain, venue), venue)
 
 

@@ -88,11 +88,12 @@ class Evaluator:
     than once under numbered ids (`sng0073#12`). `input_format` is the format of the predictions,
     one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects the format.
     `tools`, a JSON file or its content, maps a system's own functions and arguments to those of the
-    schema. `responses` is the kind of responses: `lexicalized` responses are delexicalized with the
-    database before they are scored; `delexicalized` responses have placeholders; `auto` selects the
-    kind of most responses. `unfilled` lists state values that mean "not filled", such as `none,not
-    mentioned`; by default they count as ordinary values, and a warning is printed. `grounded` adds
-    factual correctness and bookings, compared with the database (docs/metrics.md).
+    schema. `responses` is the kind of responses: `delexicalized` (with placeholders), `lexicalized`
+    (with literal values), or `auto`, which selects the kind of most responses. Lexicalized
+    responses are delexicalized with the database before they are scored. `unfilled` lists state
+    values that mean "not filled", such as `none,not mentioned`; by default they count as ordinary
+    values, and a warning is printed. `grounded` adds scores of factual correctness and of bookings,
+    which are computed with the database (docs/metrics.md).
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be reused and shared between threads, and can be pickled.
@@ -163,9 +164,9 @@ class Evaluator:
     ) -> Report:
         """Return the scores of predictions: dialogue id → list of turns, or another known format.
 
-        The metrics of the report are `bleu`, `success`, `richness`, `dst` (None if not selected),
-        `meta`, and `grounded` if selected. The report also contains the scores with signatures and
-        intervals, the rows from which they are computed, and warnings.
+        The report contains the metrics `bleu`, `success`, `richness` and `dst` (None if not
+        selected), `meta`, and `grounded` if this metric is selected. The report also contains the
+        scores with signatures and intervals, the rows from which they are computed, and warnings.
 
         `file` names the input in messages; `progress` shows a progress line on standard error.
         """
@@ -226,7 +227,8 @@ class Evaluator:
     def reward(
         self, dialogue_id: str, turns: Turns, *, weights: RewardWeights = DEFAULT_WEIGHTS
     ) -> Reward:
-        """Return the reward of a dialogue or its first turns: value, outcome, and credit per turn.
+        """Return the reward of a complete or incomplete dialogue: value, outcome, and credit per
+        turn.
 
         `mwzeval.multiwoz.scoring.reward` defines credits and weights; the selected metrics have no
         effect. Raises `InputError`. Raises `UsageError` for weights of grounded scores unless
@@ -243,7 +245,7 @@ class Evaluator:
 
         A dialogue may occur several times; each occurrence is judged separately. Raises
         `InputError` with the problems of all pairs, each labeled with the index of its pair (from
-        0), and `UsageError` under the same conditions as `reward`.
+        0). Raises `UsageError` under the same conditions as `reward`.
         """
         self.check_weights(weights)
         rewards: list[Reward] = []
@@ -264,7 +266,7 @@ class Evaluator:
         return rewards
 
     def check_weights(self, weights: RewardWeights) -> None:
-        """Raise `UsageError` if a weighted score is not defined for this kind of responses."""
+        """Raise `UsageError` if a score has a weight but is undefined for this kind of responses."""
         if weights.grounded and self.responses != LEXICALIZED:
             raise UsageError(
                 "weights of grounded_success, hallucination and consistency need lexicalized "
@@ -305,7 +307,8 @@ class Evaluator:
         """Return an evaluator for an input in parts, with `update`, `merge` and `compute`.
 
         `states` ("predicted" or "gold") and `active_domains` ("predicted" or "estimated") declare
-        the sources for the whole input, so that each part is scored with one source only.
+        the sources for the whole input. If sources are declared, each part is scored with one
+        source only.
         """
         declared = {}
         for name, what, source, other in (
@@ -372,8 +375,9 @@ OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookin
 class IncrementalEvaluator:
     """Scores an input part by part.
 
-    `Evaluator.incremental` creates it. `merge` appends the parts of another evaluator. A dialogue
-    that occurs in two parts is an error. Pickles do not contain gold data.
+    `Evaluator.incremental` creates it. `merge` appends the parts of a second evaluator to the parts
+    of this evaluator. A dialogue must not occur in two parts of the input. Pickles do not contain
+    gold data.
 
     The source of states and domains, and the kind of responses, depend on all turns of an input.
     Therefore, rows are summed for every combination that is still possible: predicted or gold
@@ -403,7 +407,7 @@ class IncrementalEvaluator:
         self.reset()
 
     def reset(self) -> None:
-        """Remove all parts."""
+        """Remove all parts that were added to the evaluator."""
         self.census = Census()
         self._findings = Findings()
         self._rows: dict[Sources, Rows] = {}
@@ -441,7 +445,7 @@ class IncrementalEvaluator:
             self._add(later)
 
     def merge(self, later: IncrementalEvaluator) -> None:
-        """Append the parts of another evaluator to the parts of this one.
+        """Append the parts of the evaluator `later` to the parts of this evaluator.
 
         Raises `InputError` if a dialogue is in both evaluators, and `UsageError` if their settings
         (corpus, metrics, rules or versions) differ.
@@ -451,11 +455,12 @@ class IncrementalEvaluator:
             self._add(later)
 
     def compute(self, *, file: str | None = None) -> Report:
-        """Return the scores of all parts, like `Evaluator.evaluate`. More parts can be added later.
+        """Return the scores of all parts, like `Evaluator.evaluate`. More parts of the input can be
+        added after this call.
 
-        The table of the report is a single row of sums. `file` names the whole input in warnings
-        that do not concern a single part. Raises `InputError` if there is no dialogue, and
-        `UsageError` if the input does not match the declarations.
+        The table of the report has a single row, which contains the sums over all dialogues. `file`
+        names the whole input in warnings that do not concern a single part. Raises `InputError` if
+        there is no dialogue, and `UsageError` if the input does not match the declarations.
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "the input has no dialogue")])

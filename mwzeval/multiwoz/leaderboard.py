@@ -1,8 +1,9 @@
 """The published tables of response generation, into which a user's system is inserted.
 
-The table file states the conditions of its scores as keys of signatures. A system that was scored
-under other conditions causes an error. The file also has tables of state tracking and of language
-models. No system is inserted into these tables; a note states why they are not comparable.
+The table file contains the conditions under which its scores were computed, as keys of signatures.
+A system that was scored under other conditions causes an error. The file also has tables of state
+tracking and of language models. The user's system is not inserted into these two kinds of tables,
+and a note explains why the scores are not comparable.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _row(plain: Mapping[str, Any], names: Sequence[str]) -> LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The tables to show, and warnings. Some of the tables contain the user's system."""
+    """The leaderboard tables to show, and warnings. Some tables contain the user's system."""
 
     tables: Mapping[str, LeaderboardTable]
     own: LeaderboardRow | None = None
@@ -328,7 +329,8 @@ def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) 
     The two systems were scored on the same dialogues, but the published result of each dialogue is
     not known, so the samples are treated as independent. This is conservative. A dialogue that is
     hard for one system is usually hard for the other system, so the true interval is narrower, and
-    a paired test would find more differences. There is no correction for the number of rows.
+    a paired test would find more differences. The intervals are not corrected for the number of
+    published systems.
     """
     similar = set()
     for name in COMPARED:

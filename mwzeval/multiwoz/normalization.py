@@ -1,9 +1,9 @@
 """Normalize slots and values to the spelling of the databases, and estimate active domains.
 
 All published scores depend on these rules, including the unexpected rules marked (odd). Therefore,
-no rule may be corrected; a changed rule becomes a new rule set. `data/words/aliases.tsv` lists
-spellings with the same meaning. The list of known slots is used only for warnings: other slots are
-scored without changes.
+existing rules are never corrected; a changed rule becomes a new rule set. `data/words/aliases.tsv`
+lists spellings with the same meaning. The list of known slots is used only for warnings: other
+slots are scored without changes.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _normal_pair(slot: str, value: str, rules: Rules) -> tuple[str, str]:
 def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     """Return the states of consecutive turns with slots and values normalized.
 
-    Domains are not changed. If the state does not change in a turn, the turn gets the same object
-    as the previous turn.
+    The names of domains are not normalized. If the state does not change in a turn, the turn gets
+    the same object as the previous turn.
     """
     normal: list[State] = []
     before: State = {}

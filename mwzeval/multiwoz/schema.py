@@ -140,7 +140,8 @@ def minutes(time: str) -> int:
 
 
 def time_fits(slot: str, value: object, wanted: str) -> bool | None:
-    """Return whether a time is early or late enough, or unreadable. Other slots give None.
+    """Return whether a time is early or late enough, or unreadable. For slots without a time, the
+    result is None.
 
     As in ConvLab-2, hours and minutes may have any number of digits and any characters after them.
     """

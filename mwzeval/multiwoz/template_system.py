@@ -2,9 +2,9 @@
 
 In each turn, the policy gets the gold state and the user's utterance. It finds requested slots by
 keywords in the utterance, and queries the database. It has no access to goals, references, gold
-bookings or later turns. The responses contain placeholders, or values from the database (generated
-values if the database does not have the slot). Alternative wordings are used in rotation, so
-responses are deterministic.
+bookings or later turns. The responses contain placeholders or literal values; values that are not
+in the database are generated. Alternative wordings are used in rotation, so responses are
+deterministic.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Catalogue:
 
 
 def known_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the known values of a row by slot."""
+    """Return the known values of a database row by slot."""
     known = {}
     for column, value in row.items():
         if isinstance(value, str) and value.strip() not in ("", UNKNOWN):
@@ -120,8 +120,8 @@ def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
 class Policy:
     """Answers the turns of one dialogue in sequence.
 
-    With `services`, responses contain values instead of placeholders. Reference numbers and taxis
-    are derived from the dialogue id.
+    If `services` is given, responses contain literal values instead of placeholders. Reference
+    numbers and taxis are derived from the dialogue id.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Policy:
     def reply(self, utterance: str, state: State) -> tuple[str, tuple[str, ...]]:
         """Return the response to the next user turn, and the active domains.
 
-        `state` is the state after that turn.
+        `state` is the belief state after the user turn.
         """
         self._utterance, self._state = utterance.lower(), state
         self._requests = requested_slots(self._utterance)
@@ -323,10 +323,10 @@ def baseline_predictions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the system's predictions for all dialogues of a fold, in the fold's order.
 
-    Turns have `response` and `active_domains`. With `states`, the turns also have the gold states,
-    which then count as predicted states; otherwise, evaluation uses the gold states anyway. With
-    `services`, the known values of police and hospital, responses contain values instead of
-    placeholders.
+    Each predicted turn has a `response` and `active_domains`. With `states`, the turns also have
+    the gold states, which then count as predicted states; otherwise, evaluation uses the gold
+    states anyway. If `services` (the known values of police and hospital) is given, responses
+    contain literal values instead of placeholders.
     """
     catalogue = Catalogue(gold.tables, rules)
     predictions = {}

@@ -40,9 +40,9 @@ def compute_metrics(
     The function decodes the predictions, assembles dialogues and returns the scores of
     `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has an item for each
     row of the evaluation data set, in the same order. An item is a pair of dialogue id and index of
-    the system turn (from 0). The turns of a dialogue may be in any rows, but no turn before the
-    last may be missing. `parse` converts a decoded text to a turn; by default the whole text is the
-    response.
+    the system turn (from 0). The rows of a dialogue's turns may be in any order, but no turn before
+    the last may be missing. `parse` converts a decoded text to a turn; by default the whole text is
+    the response.
 
     Predictions may be token ids (`predict_with_generate=True`) or logits, as an array or as the
     first item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their

@@ -56,13 +56,13 @@ def play_tests(
     legacy: bool = False,
     goodbye: str | None = None,
 ) -> list[Episode]:
-    """Play the test dialogues of a task ("CR-1") and a seed with a trained agent.
+    """Play the test dialogues of a task (such as "CR-1") and a seed with a trained agent.
 
     `mwzeval pydial run` plays the same test dialogues, so `compare` can pair the results. The seed
-    determines the confusion table, so train the agent with `confusion_seed=seed`. Chosen actions
-    are carried out even if they are masked. If `file` is given, the dialogues are written to this
-    episode file, which `evaluate --benchmark pydial` reads (missing folders are created). `policy`
-    is the agent's name in the file. `domain`, `data`, `legacy` and `goodbye` are those of
+    determines the confusion table, so train the agent with `confusion_seed=seed`. Actions of the
+    agent are carried out even if they are masked. If `file` is given, the dialogues are written to
+    this episode file, which `evaluate --benchmark pydial` reads (missing folders are created).
+    `policy` is the agent's name in the file. `domain`, `data`, `legacy` and `goodbye` are those of
     `make_environment`.
 
     Raises `UsageError` if a name is unknown or a number or action is invalid, `DataError` or

@@ -81,10 +81,11 @@ def read_curves(
     window: int = WINDOW,
     findings: Findings | None = None,
 ) -> tuple[Curve, ...]:
-    """Return training curves up to the length that all seeds have reached, including exploration.
+    """Return the training curves of a run, including exploration, up to the length that all seeds
+    have reached.
 
-    `results` has the tests of the run in the folder `output`. `figure` is the plotted score. Each
-    point is the mean of `window` dialogues.
+    `results` has the test results of the run in the folder `output`. `figure` is the plotted score.
+    Each point is the mean of `window` dialogues.
 
     With `panels` "means", the curves are means over each domain and over all tasks, from the seeds
     with all tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval
@@ -286,9 +287,9 @@ def plot_retests(
     """Return an image with a line per policy over error rates, from the records of a document.
 
     There is a panel for each task and user. Bands are 95 % t intervals over seeds. A dotted line
-    marks the error rate of training. `figure` is the plotted score, `format_name` png, svg or pdf.
-    Raises `UsageError` if the format is unknown or data are missing, and `DependencyError` without
-    matplotlib.
+    marks the error rate with which the policies were trained. `figure` is the plotted score,
+    `format_name` png, svg or pdf. Raises `UsageError` if the format is unknown or data are missing,
+    and `DependencyError` without matplotlib.
     """
     check_format(format_name)
     kept = [

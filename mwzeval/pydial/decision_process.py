@@ -36,7 +36,10 @@ Info = dict[str, Any]
 
 
 class Transition(NamedTuple):
-    """The result of an action. At the end of a dialogue, the observation is all zeros."""
+    """The result of an action.
+
+    After the last action of a dialogue, the observation is all zeros.
+    """
 
     observation: Vector
     reward: float
@@ -52,8 +55,8 @@ class DecisionProcess:
     understand raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
     Masks depend on a state: the user waits for an alternative from the request until the next
-    offer. This state is reset at the start of a dialogue, but not with `keep_alternatives`, as for
-    the published neural policies. With `looks_again`, as in the published DQN program, masks are
+    offer. The state is reset at the start of each dialogue unless `keep_alternatives` is true, as
+    in the published neural policies. With `looks_again`, as in the published DQN program, masks are
     computed again when a turn is recorded, so a new request for an alternative sets the state
     again. With `goodbye` "user", "bye" is masked even in environments without other masks. "repeat"
     and "restart" are always masked.
@@ -138,7 +141,9 @@ class DecisionProcess:
         return Transition(self.observed(), result.reward, False, self._info())
 
     def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
-        """Return the GP-SARSA vector for choosing actions or learning (different in `legacy`)."""
+        """Return the GP-SARSA vector for choosing actions or for learning, which differ in
+        `legacy`.
+        """
         return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:
@@ -150,7 +155,7 @@ class DecisionProcess:
         return self.kernel_vector() if self._kernel else self.neural_vector()
 
     def neural_vector(self) -> Vector:
-        """Return the vector for neural policies, shape (size,)."""
+        """Return the observation vector of neural policies, shape (size,)."""
         vector = [0.0] * len(self.names)
         write_vector(self.simulation.t, self.simulation.d, vector)
         return np.fromiter(vector, dtype=np.float32, count=len(vector))

@@ -1,4 +1,4 @@
-"""Domains, each with an ontology and a table of entities, and the readers of their files."""
+"""Domains with their ontologies and tables of entities, and functions that read their files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEVER_IN_SLOTS = frozenset('=!,"()')
 
 @dataclass(frozen=True)
 class Ontology:
-    """The slots of a domain.
+    """The slots of a domain and their listed values.
 
     `constraint_slots` are the slots that the system may request ("system-requestable"), in
     alphabetical order; `informable` maps each slot with listed values to these values, in the order
@@ -51,7 +51,7 @@ class Ontology:
 
     @cached_property
     def only_requestable(self) -> tuple[str, ...]:
-        """The slots that only the user requests: all requestable slots but the constraint slots."""
+        """The slots that only the user can request: all requestable slots except constraint slots."""
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
 
     @cached_property
@@ -202,7 +202,7 @@ UNAVAILABLE = frozenset({"not available", ""})
 
 
 class EntityTable:
-    """The entities of a domain. The order of the rows decides which entity is offered first."""
+    """The entities of a domain. The first of several matching rows is offered first."""
 
     def __init__(self, ontology: Ontology, rows: Sequence[Entity]) -> None:
         self.ontology = ontology
@@ -292,7 +292,7 @@ def checked_rows(
     ontology: Ontology | None,
     findings: Findings,
 ) -> list[Mapping[str, str]]:
-    """Return the valid rows, and add all problems to `findings`.
+    """Return the valid rows of an entity table, and add all problems to `findings`.
 
     These are errors: no rows, rows that are not objects with string values, missing slots, reserved
     words as names, and empty values of slots with listed values (in other slots, an empty value
@@ -447,7 +447,7 @@ def read_domain(
     """Return a domain from an ontology (JSON) and its entities (JSON or SQLite), and warnings.
 
     `name` is the name of the domain, by default the name of the ontology file. Raises `InputError`
-    with all problems of the two files.
+    with all problems of the ontology file and the entity file.
     """
     ontology_file, entities_file = Path(ontology_file), Path(entities_file)
     name = name or _name_of(ontology_file)

@@ -75,7 +75,7 @@ RENDER_MODES = [ANSI, HUMAN]
 
 
 class RenderModeError(UsageError, TypeError):
-    """An unknown render mode.
+    """The error for an unknown render mode.
 
     It is a `TypeError` because `make_vec_env` of stable-baselines3 first requests "rgb_array" and
     continues without rendering after a `TypeError`.
@@ -106,11 +106,12 @@ def make_environment(
     `action_masks()` have the allowed actions. The reward is -1 per turn, plus 20 at the end of a
     successful dialogue. `domain` is a custom domain; by default, the domain is loaded from `data`.
     All dialogues share one confusion table, which is drawn from `confusion_seed`. `legacy`
-    reproduces the errors of the published program. `goodbye` selects who ends dialogues in
-    environments 2 and 4, which have no other masks. With "user" (the default), "bye" is masked, as
-    for the learned policies of a run. With "policy" (the default with `legacy`), "bye" is allowed.
-    With `strict_masks`, a masked action raises `UsageError`. `render_mode` is "ansi" (`render()`
-    returns the turn as text), "human" (each turn is printed) or None.
+    reproduces the errors of the published program. `goodbye` selects whether the user or the policy
+    ends dialogues in environments 2 and 4, which have no other masks. With "user" (the default),
+    "bye" is masked, as for the learned policies of a run. With "policy" (the default with
+    `legacy`), "bye" is allowed. With `strict_masks`, a masked action raises `UsageError`.
+    `render_mode` is "ansi" (`render()` returns the turn as text), "human" (each turn is printed) or
+    None.
 
     An episode that reaches 25 turns is *terminated*, not truncated: it is a success or a failure
     like any other, and `info["out_of_time"]` is True. Raises `DependencyError` without Gymnasium,

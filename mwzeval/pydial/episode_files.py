@@ -3,7 +3,7 @@
 A line has `dialogue`, `success`, `exchanges` and `reward`. The values of `task`, `seed`, `policy`
 and `legacy` come from each line, from a first line `{"_meta": {…}}` as in files of runs, or from
 the path in a run folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also has the number of
-episodes. Explanations use `goal` and `turns`. Live dialogues are in trajectory files.
+episodes. Explanations need the keys `goal` and `turns`. Live dialogues are in trajectory files.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def location_of(file: Path) -> TestLocation | None:
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """The settings of a run: the number of dialogues per test, whether the run is legacy, and who
-    ends dialogues in environments without masks."""
+    ends dialogues in environments without masks.
+    """
 
     tests: int | None = None
     legacy: bool | None = None
@@ -108,7 +109,7 @@ def run_settings(run: Path) -> RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects tests in a folder with several tests. `task` comes from `--benchmark`."""
+    """Selects the tests to read from a folder. The option `--benchmark` selects `task`."""
 
     policy: str | None = None
     dialogues: int | None = None
@@ -167,11 +168,11 @@ FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 class Record:
     """An episode in a file. `legacy` is None if the file does not specify it.
 
-    `constraints` are triples of slot, "=" or "!=", and value. `requests` maps requested slots to
-    the values that the system gave. The two fields are None if the file has no goal. `turns` has
-    the turns as plain values. `failed` is the side that failed in a live dialogue (`agent_error`,
-    `user_error`), and `problem` describes the failure. `user` names the user that replaced the
-    simulated user, if any.
+    `constraints` are triples of a slot, an operator ("=" or "!=") and a value. `requests` maps
+    requested slots to the values that the system gave. The two fields are None if the file has no
+    goal. `turns` has the turns as plain values. `failed` is the side that failed in a live dialogue
+    (`agent_error`, `user_error`), and `problem` describes the failure. `user` names the user that
+    replaced the simulated user, if any.
     """
 
     episode: Episode
@@ -217,8 +218,8 @@ def check_records(
 ) -> tuple[tuple[Record, ...], str]:
     """Return the episodes in texts, sorted by seed, task and number, and a checksum of the texts.
 
-    `path` names the whole input. Raises `InputError` for invalid JSON Lines. All other problems are
-    added to `findings`.
+    `path` names the whole input. Raises `InputError` for invalid JSON Lines. Problems other than
+    invalid JSON Lines are added to `findings`.
     """
     records: list[Record] = []
     digest = sha256()

@@ -68,7 +68,7 @@ class Episode:
 
 
 def item_name(task: str, seed: int, index: int) -> str:
-    """Return the name of the `index`-th user of a task with a seed, such as `CR-1/0/000007`."""
+    """Return the name of user number `index` of a task and a seed, such as `CR-1/0/000007`."""
     return f"{task}/{seed}/{index:06d}"
 
 

@@ -1,6 +1,7 @@
 """A job of a run: one policy, trained and tested in one task with one seed, in one thread.
 
-A job is done when the run folder contains its tests. An interrupted job starts from the beginning.
+A job is done when the run folder contains the results of its tests. An interrupted job starts from
+the beginning.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ Files = Mapping[str, str | bytes]
 class Job:
     """A policy to train and test. `checkpoints` are increasing numbers of training dialogues.
 
-    With `compiled`, numba compiles the simulation for neural policies. The results are the same.
+    With `compiled`, numba compiles the simulation for neural policies. Compilation does not change
+    the results.
     """
 
     task: str
@@ -79,7 +81,7 @@ class Job:
 
     @property
     def preset(self) -> Preset:
-        """The policy. Raises `UsageError` if the policy is unknown."""
+        """The policy. Raises `UsageError` if the name of the policy is unknown."""
         return preset_named(self.policy)
 
     @property
@@ -89,7 +91,9 @@ class Job:
 
     @property
     def tested_at(self) -> tuple[int, ...]:
-        """The numbers of training dialogues before each test; (0,) if the policy does not learn."""
+        """The numbers of training dialogues before each test; (0,) for a policy that does not
+        learn.
+        """
         return self.checkpoints if self.preset.learns else (0,)
 
     @property
@@ -250,7 +254,10 @@ def files_of(
 
 
 def tests_of(job: Job, runner: TaskRunner, learned: ActionPolicy | None) -> Iterator[Episode]:
-    """Yield the test dialogues of a policy. `learned` is None if the policy does not learn."""
+    """Yield the test dialogues of a policy.
+
+    `learned` is the trained policy, if the policy learns.
+    """
     numbers = range(job.tests)
     if job.policy == HANDCRAFTED:
         handcrafted = HandcraftedPolicy()
@@ -308,7 +315,10 @@ def _times_text(*seconds: Mapping[int, float]) -> str:
 
 
 def read_times(folder: Path) -> JobTimes:
-    """Return the CPU seconds of a job, which are empty without a file. Raises `InputError`."""
+    """Return the CPU seconds of a job, which are empty without a file.
+
+    Raises `InputError` if the file is damaged.
+    """
     file = folder / TIMES
     if not file.is_file():
         return JobTimes()

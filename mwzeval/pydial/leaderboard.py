@@ -30,7 +30,7 @@ from mwzeval.scores.sheets import Document
 class PublishedResults:
     """Results of the paper: `after` maps training dialogues, task and policy to success and reward.
 
-    Success is in percent. `cross` maps policy, training task and test task to rewards.
+    Success is in percent. `cross` maps a policy, its training task and a test task to a reward.
     """
 
     after: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]

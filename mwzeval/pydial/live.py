@@ -143,7 +143,10 @@ class LiveSetting:
         return LiveSetting, (self._options,)
 
     def begin(self) -> None:
-        """Import policy and users, and create the first user. Raises `UsageError` on failure."""
+        """Import the code of the policy and the users, and create the first user.
+
+        Raises `UsageError` on failure.
+        """
         self._users.begin()
         (name, goal), seed = self.items[0], self._options.seed
         first = Planned(name, goal, seed=seed)

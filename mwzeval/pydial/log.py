@@ -120,8 +120,9 @@ class TrainingLog:
     continues after `dialogues` dialogues of an earlier process appends to the rows of the same run.
     If writing fails later, a message is printed on standard error and writing ends.
 
-    Raises `UsageError` if a number is invalid, `InputError` if the file has other content or (when
-    training does not continue) rows of this run, and the errors of `LogFile`.
+    Raises `UsageError` if a number is invalid, `InputError` if the file has other content, and the
+    errors of `LogFile`. Also raises `InputError` if a new training finds rows of the same run in
+    the file.
     """
 
     def __init__(

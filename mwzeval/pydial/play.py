@@ -39,7 +39,8 @@ BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
 class PolicyAdapter:
-    """A policy in a simulation. `preset` describes a learned policy; it is None for other policies.
+    """A policy in a simulation. `preset` describes a learned policy; for other policies, `preset`
+    is None.
 
     `act` is the method of `ActPolicy`.
     """
@@ -53,7 +54,7 @@ class PolicyAdapter:
         self.simulation, self.preset, self._act = simulation, preset, act
 
     def answer(self, belief: Belief) -> Act:
-        """Return the policy's answer to a belief, which must be the belief of the simulation."""
+        """Return the policy's act for `belief`, which must be the simulation's current belief."""
         return self._act(belief, self.simulation.rng)
 
 
@@ -94,7 +95,8 @@ def adapter_for(
     legacy: bool = False,
     confusion_seed: int = 0,
 ) -> PolicyAdapter:
-    """Return "handcrafted", "random" or the policy in a checkpoint file, with its simulation.
+    """Return the policy "handcrafted", "random" or the policy in a checkpoint file, together with
+    its simulation.
 
     A checkpoint may come from another environment of the same domain. `legacy` reproduces the
     published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError` if
@@ -170,11 +172,11 @@ def play_with_human(
 ) -> Trajectory | None:
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
-    Lines are read from `said`. At the end of the input, or with Ctrl-C, the person leaves the
-    dialogue. The understood acts and, with `beliefs`, the N-best list and the belief are written to
-    `shown`. After invalid input, an explanation is written, and the input is requested again. The
-    goal is the initial goal of the simulated user with the same number. `about` describes the
-    policy and is added to the trajectory.
+    The input of the person is read from `said`, line by line. At the end of the input, or with
+    Ctrl-C, the person leaves the dialogue. The understood acts and, with `beliefs`, the N-best list
+    and the belief are written to `shown`. After invalid input, an explanation is written, and the
+    input is requested again. The goal is the initial goal of the simulated user with the same
+    number. `about` describes the policy and is stored in the trajectory.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology

@@ -1,4 +1,5 @@
-"""Record dialogues as data sets in Minari's format: BEHAVIOUR/TASK-v0 with HDF5 and JSON files.
+"""Record dialogues as data sets BEHAVIOUR/TASK-v0 in Minari's format, which consists of HDF5 and
+JSON files.
 
 A dialogue depends only on its number and the seed of the data set. The random choices of the user
 and the channel come from one generator, whose seed is recorded. The policy has another generator.
@@ -47,7 +48,8 @@ USERS, POLICY = 2, 3
 class HandcraftedActions(HandcraftedPolicy):
     """The handcrafted policy with the summary action that corresponds to each of its acts.
 
-    If this action is masked or does not exist, the policy chooses a random allowed action.
+    If the corresponding action is masked or does not exist, the policy chooses a random allowed
+    action.
     """
 
     def choose(self, belief: Belief, mask: Mask, rng: Rng) -> int:
@@ -65,9 +67,9 @@ Choose = Callable[[Rng], int]
 class Behaviour:
     """A policy, or several alternating policies, in a task.
 
-    `policies` are pairs of a name and a function that chooses an action in the `process`. Dialogue
-    i uses policy i modulo the number of policies. `model` is a digest of the checkpoint file, if
-    any.
+    `policies` has a name and a function for each policy; the function chooses an action in the
+    `process`. Dialogue i uses policy i modulo the number of policies. `model` is a checksum of the
+    checkpoint file, or None if there is no such file.
     """
 
     name: str
@@ -115,7 +117,7 @@ class Recording:
     """A dialogue of n turns as arrays, in the terms of a Gymnasium environment.
 
     `seed` resets the environment. `observations` has shape (n + 1, size), and its last row is all
-    zeros; `actions` and `rewards` have shape (n,). Each array of `infos` has n + 1 rows.
+    zeros; `actions` and `rewards` have shape (n,). Each array in `infos` has n + 1 rows.
     """
 
     seed: int

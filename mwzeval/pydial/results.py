@@ -80,7 +80,7 @@ class Results:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks with a test, in the order of the paper."""
+        """The tasks that have test results, in the order of the paper."""
         return in_order(key[0] for key in self.tests)
 
     @property
@@ -100,7 +100,7 @@ class Results:
         return tuple(sorted({seed for test in self.tests.values() for seed in test.success}))
 
     def groups(self) -> Groups:
-        """Return the groups of the tasks (see `groups_of`)."""
+        """Return the groups of the run's tasks (see `groups_of`)."""
         return groups_of(self.tasks)
 
     def values(
@@ -191,7 +191,7 @@ def read_results(
 def tests_of_seeds(
     key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]
 ) -> PolicyTests:
-    """Return test results from episodes by seed. `key` is task, policy and training dialogues."""
+    """Return a policy's test results from episodes by seed. `key` is (task, policy, dialogues)."""
     success, reward = (
         {seed: mean_of(figure, episodes) for seed, episodes in of_seed.items()}
         for figure in FIGURES

@@ -68,7 +68,7 @@ class LiveUsers:
 
 @dataclass(frozen=True, slots=True)
 class Retest:
-    """The tests of a policy, trained in one task, under one condition.
+    """The test results of a policy that was trained in one task and tested under one condition.
 
     `tested` is the name of the test task, including error rate and simulated users. `user` is a
     user behind an endpoint or in custom code, or None. `tests` has the results of each seed.
@@ -95,11 +95,11 @@ def retest(
     """Test the policies of a run, after their last checkpoint, under other conditions.
 
     `jobs` are the jobs of the run; jobs without a checkpoint are skipped. Policies are tested in
-    the tasks `tested_in` of their domain, with each rate of `errors` (from 0 to 1) and each of
-    `users`. Users are names in `USERS` or `own`; with `live`, also agenda, openai:MODEL,
-    package.module:Name or file.py:Name. The defaults are the task, error rate and users of
-    training. Without any condition, policies that were trained in environment 1, 3 or 6 are tested
-    in the other two of these environments.
+    the tasks `tested_in` of the same domain, with each error rate in `errors` (from 0 to 1) and
+    each user model in `users`. Users are names in `USERS` or `own`; with `live`, also agenda,
+    openai:MODEL, package.module:Name or file.py:Name. The defaults are the task, error rate and
+    users of training. Without any condition, policies that were trained in environment 1, 3 or 6
+    are tested in the other two of these environments.
 
     Raises `UsageError` if a condition is unknown or there is nothing to test, `InputError` if files
     are damaged (after all other tests), `DataError` if the files of a domain are missing, and
@@ -243,9 +243,9 @@ def _live_tests(
 
 
 def plan_of_run(output: str | Path) -> dict[str, Any]:
-    """Return the policies of a run as arguments of `run.planned`.
+    """Return the policies of a run in the form of arguments for `run.planned`.
 
-    These are trained policies, and policies without training that were tested. Raises
+    The result has the trained policies, and the policies without training that were tested. Raises
     `UsageError` if there are none, and `InputError` for damaged settings.
     """
     folder = Path(output)

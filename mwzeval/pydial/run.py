@@ -61,17 +61,17 @@ def run(
 ) -> tuple[Job, ...]:
     """Train and test every policy in every task with every seed; return all jobs.
 
-    `tasks`, `policies` and `plan` are the arguments of `planned`. Jobs run in `processes` processes
-    (default: one per core; 0: the current process), or on the workers of a Dask `client`, which
-    need the data but no shared folder. When a job is done, the metrics of its training (means of
-    `log_every` dialogues) and of its tests are appended to the CSV file `log`. `progress` shows a
-    progress bar if standard error is a terminal.
+    `tasks`, `policies` and `plan` are passed to `planned`. Jobs run in `processes` processes
+    (default: one per core; 0: the current process) or on the workers of a Dask `client`. Dask
+    workers need the data but no shared folder. When a job is done, the metrics of its training
+    (means of `log_every` dialogues) and of its tests are appended to the CSV file `log`. `progress`
+    shows a progress bar if standard error is a terminal.
 
     Raises `UsageError` for unknown names and invalid numbers, and `InputError` if `output` contains
     a run with other settings, or if `log` is another file or a log of other runs. Errors in the
-    files of a job do not stop other jobs; they are raised together at the end. The following errors
-    stop the run: `DataError` if the files of a domain are missing, `DependencyError`, and
-    `MwzevalError` if a job fails on the cluster or a file cannot be written.
+    files of a job do not stop other jobs; they are raised together at the end. Three errors stop
+    the run: `DataError` if the files of a domain are missing, `DependencyError` if a library is
+    missing, and `MwzevalError` if a job fails on the cluster or a file cannot be written.
     """
     jobs = planned(tasks, policies, **plan)
     if log_every < 1:
@@ -240,8 +240,8 @@ def planned(
     `tests` dialogues is played after each number of training dialogues in `dialogues`. `seeds` is a
     sequence of seeds, or the number of seeds, which then start at 0. `legacy` reproduces the errors
     of the published program. `goodbye` selects who ends dialogues in environments 2 and 4, which
-    have no masks: "policy" (as in the published program, default with `legacy`) or "user" (default
-    without `legacy`). `data` is the folder of the domains' files. `ontology` and `entities` are the
+    have no masks. The default is "policy" with `legacy`, as in the published program, and "user"
+    without `legacy`. `data` is the folder of the domains' files. `ontology` and `entities` are the
     files of a custom domain, whose tasks (also selected by "all") are "Own-NAME-1" to "Own-NAME-6".
     With `compiled`, numba compiles the simulation for neural policies, which is faster and gives
     the same results.

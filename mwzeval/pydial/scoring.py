@@ -62,7 +62,7 @@ MEANINGS = {
 def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
     """Return a table with one row per episode, in the given order, and the columns `COLUMNS`.
 
-    For each task in `tasks`, the table repeats these columns for the episodes of that task.
+    For each task in `tasks`, the table repeats `COLUMNS` for the episodes of that task.
     """
     played = list(episodes)
     rows = [(1.0, float(e.success), float(e.exchanges), e.reward) for e in played]
@@ -157,10 +157,10 @@ def evaluate(
 ) -> ScoredEpisodes:
     """Return the scores of an episode file, or of the tests of one policy in a run folder.
 
-    Episodes of one seed share a confusion table and a trained policy. With several seeds of equal
-    size, intervals and tests therefore resample seeds, unless `independent` is True. `chosen`
-    selects the tests of a folder; with `strict`, warnings are errors. Raises `InputError` with all
-    problems, and `UsageError` if a folder has no such tests.
+    Episodes of one seed share a confusion table and a trained policy. If there are several seeds
+    with equal numbers of episodes, intervals and tests resample seeds, unless `independent` is
+    True. `chosen` selects the tests of a folder; with `strict`, warnings are errors. Raises
+    `InputError` with all problems, and `UsageError` if a folder has no such tests.
     """
     chosen = chosen or Selection()
     texts = read_texts(path, chosen)

@@ -84,13 +84,14 @@ NOTE_ON_TRAINED = (
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The score of a policy in a row of a table.
+    """The score of one policy in one row of a results table.
 
-    `row` is a task, or the name of several tasks; `of` is "mean" (over seeds and tasks) or "iqm".
-    `low` and `high` are the ends of the interval, or None for too few seeds. `published` is the
-    paper's result. P values are two-sided and corrected over the table; they are None if there is
-    no test. `p_published` tests the difference from the paper, and `p_best` the difference from the
-    best learned policy of the row. For this policy, `best` is True.
+    `row` is the name of a task or of a group of tasks; `of` is "mean" (over seeds and tasks) or
+    "iqm" (interquartile mean). `low` and `high` are the ends of the confidence interval, or None if
+    there are too few seeds. `published` is the paper's result. P values are two-sided and corrected
+    over the table; they are None if there is no test. `p_published` is for the difference from the
+    paper, and `p_best` is for the difference from the best learned policy of the row. For the best
+    learned policy, `best` is True.
     """
 
     row: str
@@ -129,7 +130,10 @@ def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
 def records_of(
     results: Results, dialogues: int, figure: Figure, groups: Groups | None = None
 ) -> tuple[Record, ...]:
-    """Return the records of a table, by row and policy. `groups` are the rows (default: all)."""
+    """Return the records of a table, by row and policy.
+
+    `groups` are the rows (default: all groups of tasks).
+    """
     records: list[Record] = []
     quartiles: list[Record] = []
     to_published: dict[tuple[str, str], float | None] = {}
@@ -207,8 +211,8 @@ def improvements_of(results: Results, dialogues: int, figure: Figure) -> tuple[I
 def table_document(results: Results, dialogues: Sequence[int] | None = None) -> Document:
     """Return the tables of a run: success and reward after each number of training dialogues.
 
-    For several tasks, tables with probabilities of improvement follow; the last table has CPU
-    seconds. Raises `UsageError` for a number of dialogues without tests.
+    If there are several tasks, tables with probabilities of improvement follow; the last table has
+    CPU seconds. Raises `UsageError` if there are no tests after a number of training dialogues.
     """
     sheets: list[Sheet] = []
     records: list[Record] = []
@@ -312,7 +316,7 @@ def _rows_of(groups: Groups) -> Iterator[tuple[str, str, str]]:
 
 
 def figure_cell(record: Record | None, *, with_seeds: bool = False, ranked: bool = True) -> Cell:
-    """Return a cell with a score, its marks and optionally its number of seeds.
+    """Return a table cell with a score, its significance marks and optionally its number of seeds.
 
     If `ranked` is False, the cell does not show whether the policy is the best.
     """
@@ -401,10 +405,11 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
 def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None) -> Document:
     """Return tables of several runs: their means over all tasks, and the tasks of every policy.
 
-    Each column is a run; its heading has the settings that differ. Runs are not ranked against each
-    other, because runs with different environments have different tasks; the marks come from the
-    table of each run. Means over tasks are omitted if one of the tasks is missing in the run.
-    Raises `UsageError` for a number of dialogues without tests.
+    Each column is a run; its heading has the settings that differ. Policies of different runs are
+    not ranked against each other, because different environments have different tasks. The marks in
+    a column come from the table of that run. Means over tasks are omitted if one of the tasks is
+    missing in the run. Raises `UsageError` if a run has no tests after a number of training
+    dialogues.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))
@@ -484,8 +489,8 @@ def _sheets_of_runs(
 def retest_document(retests: Sequence[Retest]) -> Document:
     """Return tables of success and reward, by domain and kind of users.
 
-    Rows are policies with their training task; columns are test tasks or error rates. Tables of
-    rewards include the results of the paper's Table 8.
+    Rows are policies with their training tasks, and columns are test tasks or error rates. Tables
+    of rewards include the results of the paper's Table 8.
     """
     records = [record for figure in FIGURES for record in _retest_records(retests, figure)]
     p_values = corrected({index: record["p_published"] for index, record in enumerate(records)})

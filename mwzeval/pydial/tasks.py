@@ -1,4 +1,4 @@
-"""The tasks of the benchmark and their parameters: six environments in three domains.
+"""The tasks of the benchmark, which are six environments in three domains, and their parameters.
 
 Source: Casanueva et al. (2017), Tables 1 to 3, and the benchmark's configuration files.
 """
@@ -34,9 +34,10 @@ class Task:
 
     `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` is the code before the number.
     `error_rate` is the probability that the best hypothesis is wrong; `error_set` names the
-    parameters of the error model; None means a channel without errors. `masks` contains the enabled
+    parameters of the error model; None means a channel without errors. `masks` has the enabled
     groups of action masks: "inform", "request" and "bye". `inform_count_accepted` is the number of
-    accepted slots that unmasks "inform". Rewards are given per turn and for success at the end.
+    accepted slots from which "inform" is allowed. Rewards are given per turn and for success at the
+    end.
     """
 
     name: str
@@ -113,7 +114,8 @@ GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
 
 
 def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
-    """Return who ends dialogues in environments without masks; None selects the default.
+    """Return whether the user or the policy ends dialogues in environments without masks; None
+    selects the default.
 
     The default is the policy in `legacy`, as in the program of 2018, and otherwise the user. Raises
     `UsageError` for any other value, and if `legacy` is not a bool.
@@ -156,7 +158,8 @@ def tasks_of(code: str) -> tuple[str, ...]:
 def find_task(name: str) -> Task | None:
     """Return a task by its name, or None for an unknown name.
 
-    Tasks in custom domains and tasks with changed errors or users (see `varied`) are included.
+    The name may also refer to a task in a custom domain, or to a task with changed errors or users
+    (see `varied`).
     """
     match = _VARIATION.fullmatch(name)
     if match is None:

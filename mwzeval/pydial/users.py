@@ -67,7 +67,7 @@ MOST_ITEMS, LONGEST_VALUE = 100, 1000
 
 
 def checked_act(answer: Any, example: str = "request(area)") -> Act:
-    """Return the act that custom code returned as an `Act` or as text.
+    """Return the `Act` or the text returned by custom code as an act.
 
     Raises `AnswerError`, whose message contains `example`, for anything else.
     """
@@ -124,7 +124,8 @@ class AskedUser(User):
 
 
 def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
-    """Return possible next acts, the most useful first. `said` has the slots mentioned so far.
+    """Return possible next acts, the most useful first. `said` has the slots that the user has
+    mentioned so far.
 
     Answers to the system are first, then constraints not yet mentioned, then open requests.
     """
@@ -297,8 +298,8 @@ def own_users(name: str) -> Make:
     """Return the function that creates users from `package.module:Name` or `file.py:Name`.
 
     Raises `UsageError` if the object cannot be called like a user. The function raises the errors
-    of the user's constructor. Instead of `InputError` (a missing or damaged file), it raises
-    `InfrastructureError`, so that the dialogue is not scored.
+    of the user's constructor. The returned function raises `InfrastructureError` instead of
+    `InputError` (a missing or damaged file), so that the dialogue is not scored.
     """
     made = imported(name)
     is_class = isclass(made)
@@ -322,7 +323,7 @@ class OwnUser(User):
     """A custom user in one dialogue, whose acts are checked.
 
     Values from the system are stored in the goal of the dialogue and in `told`, the user's copy. If
-    the user's `goal` is another object, success is judged by that object.
+    the user's `goal` is another object, that object determines the success of the dialogue.
     """
 
     __slots__ = ("_told", "_user")
@@ -438,7 +439,8 @@ def asked_model(
 ) -> Act:
     """Return the answer of a model to an act; add act and answer to the messages of `request`.
 
-    `complete` calls the model and adds its messages to `written`. Raises the errors of `complete`.
+    `complete` calls the model and passes the model's messages to `written`. Raises the errors of
+    `complete`.
     """
     request.append(heard_message(str(system)))
     completion = complete(request)

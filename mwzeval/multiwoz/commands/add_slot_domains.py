@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Add the domains and write the file; return the exit code.
+    """Add active domains to the predictions, write the file, and return the exit code.
 
     Raises `UsageError` if there are no domains to add, or if domains would be overwritten.
     """

@@ -1,7 +1,7 @@
 """Replace values of the database in lexicalized responses with placeholders.
 
-Everything else in the predictions is unchanged. The table counts the mentions of each slot, the
-mentions that are not in the database, and the ambiguous mentions.
+Everything else in the predictions is unchanged. A table shows the number of mentions of each slot,
+of mentions that are not in the database, and of ambiguous mentions.
 """
 
 from __future__ import annotations

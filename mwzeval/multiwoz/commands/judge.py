@@ -1,4 +1,4 @@
-"""Score live dialogues with settings that `mwzeval evaluate` does not have.
+"""Score files of live dialogues with settings that `mwzeval evaluate` does not have.
 
 Use the rules of ConvLab-2's public evaluator (--compat), add the cost of models (--prices), leave
 out dialogues in which the user makes a mistake, or read calls of your own tools (--tools).
@@ -34,7 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the scores; return the exit code. Raises `UsageError` without live dialogues."""
+    """Print the scores of live dialogues and return the exit code.
+
+    Raises `UsageError` without live dialogues.
+    """
     from mwzeval.conversation.trajectory import is_header
     from mwzeval.files.reading import beginning_value
     from mwzeval.metrics.measure import Resampling

@@ -1,8 +1,8 @@
 """Serve the functions of MultiWOZ over the Model Context Protocol (MCP).
 
 By default a client starts the server and uses its standard input and output; with --http, many
-clients and sessions are possible. A session is a conversation; the name of the session determines
-the references of its bookings, and its tool faults. See docs/agents.md.
+clients and sessions are possible. A session is one conversation. The name of a session determines
+its booking references and its tool faults. See docs/agents.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The outcome of an act-level dialogue by ConvLab-2's public evaluator, and by corrected rules.
 
-The public evaluator uses the goal and the acts of user and system. It judges values by their form,
-and a booking by the database record of the first reference that the system gives. Success also
-depends on the user's final goal. Source: Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations),
-and its published evaluator.
+The public evaluator uses the goal and the acts of user and system. The evaluator judges values by
+their form, and judges a booking by the database record of the first reference that the system
+gives. Success also depends on the user's final goal. Source: Zhu et al., "ConvLab-2", ACL 2020
+(system demonstrations), and its published evaluator.
 
 (odd) Superfluous slots are listed under act names but compared with goal names, so most of them
 never count. Only the first booking of a domain is scored, and only its venue, not its day, people,
@@ -91,10 +91,10 @@ for _domain, _act_slot, _slot, _, _form in SLOT_RULES:
 class Outcome:
     """The outcome of one dialogue.
 
-    `book` has a score from 0 to 1 for each domain with a scored booking. `inform` has true
-    positives, false positives and false negatives. `final_goal` has the number of domains for which
-    the database contains the user's final values, and the number of other domains. `steps` is twice
-    the number of turns.
+    `book` has a score from 0 to 1 for each domain with a scored booking. `inform` has the numbers
+    of true positives, false positives and false negatives. `final_goal` has the number of domains
+    for which the database contains the user's final values, and the number of other domains.
+    `steps` is twice the number of turns.
     """
 
     complete: bool
@@ -241,7 +241,7 @@ class CorrectedEvaluator(PublicEvaluator):
     Distinct values of slots that were not requested are superfluous. The last booking of a domain
     is scored, with all slots of `info` and `book`. It is judged by the values in the system's
     confirmation. A value that is missing there is replaced by the user's value at that time. A
-    domain without requests and bookings cannot fail.
+    domain of the goal without requests and bookings cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -366,7 +366,7 @@ COLUMNS = (
 
 
 def row(outcome: Outcome) -> dict[str, float]:
-    """Return the numbers of one dialogue, which can be summed over dialogues."""
+    """Return the counts of one dialogue, which can be summed over dialogues."""
     met, unmet = outcome.final_goal
     numbers: dict[str, float] = {
         "dialogues": 1,

@@ -81,9 +81,9 @@ class ActDatabase:
     ) -> tuple[Record, ...]:
         """Return the records that satisfy all constraints, in table order.
 
-        Each record has its number as `Ref`. For a soft constraint, a similar text is sufficient. A
-        constraint is ignored if the record does not have the slot or the values cannot be compared.
-        A domain without a table has no records.
+        The field `Ref` of a record contains the number of the record. For a soft constraint, a
+        similar text is sufficient. A constraint is ignored if the record does not have the slot or
+        the values cannot be compared. A domain without a table has no records.
         """
         return self._found(domain, tuple(constraints), tuple(soft))
 
@@ -241,7 +241,7 @@ class ActResources:
 
 
 def load_resources(corpus: str, root: DataRoot) -> ActResources:
-    """Return the resources for act-level dialogues on a corpus with its files in `root`.
+    """Load the resources of act-level dialogues from the corpus files in `root`.
 
     The sample corpus has no published value lists, so the texts in its database are used. Raises
     `DataError` if a file is missing or invalid.

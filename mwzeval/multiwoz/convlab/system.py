@@ -1,7 +1,7 @@
 """ConvLab-2's rule system: a tracker for user acts, and a policy that answers them.
 
-The system is a baseline. Its published scores depend on its errors, which are retained and marked
-(odd).
+The system is a baseline. The published scores of this system depend on its errors, so the errors
+are retained and marked (odd).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class RuleSystem:
         return self.respond(acts)
 
     def track(self, user_acts: Iterable[Act]) -> None:
-        """Update the belief state with the user's Inform acts; ignore other acts and domains."""
+        """Update the belief state with the user's Inform acts; all other acts are ignored."""
         for intent, raw_domain, raw_slot, value in user_acts:
             domain = raw_domain.lower()
             if intent.lower() != INFORM or domain not in self.semi:
@@ -289,8 +289,8 @@ def hold_in_acts(
 ) -> Ending:
     """Run an act-level dialogue and return how it ended.
 
-    The acts and the user's report are written to the `record`. Errors of the system are handled as
-    in `conversation.loop.converse`.
+    The acts of the dialogue and the user's report are written to `record`. Errors of the system are
+    handled as in `conversation.loop.converse`.
     """
     return converse(
         make_user, lambda: _Recorded(make_system(), record), user_turns=user_turns, record=record

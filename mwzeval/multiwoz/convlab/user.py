@@ -58,9 +58,10 @@ Pairs = list[tuple[str, str]]
 
 
 class Agenda:
-    """A stack of acts, with lower-case intents and the slots of goals. The top act is used first.
+    """A stack of dialogue acts, with lower-case intents and the slot names of goals. The top act is
+    used first.
 
-    `pushed` is the number of acts that were pushed since the last system turn.
+    `pushed` is the number of acts pushed on the stack since the last system turn.
     """
 
     def __init__(self, draws: Draws) -> None:
@@ -76,7 +77,10 @@ class Agenda:
         self.pushed = 0
 
     def add(self, act: Act) -> None:
-        """Put an act on top. In other acts, the same value may become a reference ("the same")."""
+        """Put an act on top.
+
+        An older act with the same value may get a reference ("the same") instead.
+        """
         same = _SAME_VALUE.get(act.slot)
         if same is not None:
             for index, older in enumerate(self._items):
@@ -91,7 +95,7 @@ class Agenda:
         self.pushed += 1
 
     def remove(self, intent: str, domain: str, slot: str) -> None:
-        """Remove the lowest act with this intent, domain and slot, if there is one."""
+        """Remove from the agenda the lowest act with this intent, domain and slot, if there is one."""
         for index, item in enumerate(self._items):
             if item[:3] == (intent, domain, slot):
                 del self._items[index]
@@ -106,7 +110,9 @@ class Agenda:
         )
 
     def pop(self) -> list[Act]:
-        """Remove and return the top acts for one turn: one or more acts of the same kind."""
+        """Remove from the agenda the top acts of the same kind, which form one turn, and return
+        them.
+        """
         items = self._items
         top = items[-1]
         booking = _is_booking(top)
@@ -352,7 +358,7 @@ class UserBookings:
         self._last: dict[str, str] = {}
 
     def hear(self, acts: Iterable[Act]) -> None:
-        """Process a user turn."""
+        """Process the acts of a user turn."""
         for intent, domain, slot, value in acts:
             slot = slot.lower()
             if intent.lower() == INFORM and slot in ALL_BOOKING_SLOTS:

@@ -38,7 +38,7 @@ State = dict[str, dict[str, str]]
 
 
 class SpeakerTurn(NamedTuple):
-    """A turn of either speaker, and its position in the file."""
+    """A turn of the user or of the system, and its position in the file."""
 
     turn: Mapping[str, Any]
     place: Place

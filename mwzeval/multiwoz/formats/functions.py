@@ -26,8 +26,8 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 class Parameter:
     """An argument of a function; `data/functions.tsv` explains the fields.
 
-    `values` are the allowed values, and empty if any value is allowed. With `is_number`, integers
-    are accepted and converted to text.
+    `values` has the allowed values of the argument; it is empty if any value is allowed. With
+    `is_number`, integers are accepted and converted to text.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Function:
         return f"{self.kind}_{self.domain}"
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter with this name, or None."""
+        """Return the parameter with the given name, or None if there is no such parameter."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
@@ -92,8 +92,9 @@ RETURNED = (
 class Tool:
     """A function under the name that a system uses.
 
-    `function` is mwzeval's equivalent function, or None. `slots` maps the system's names of
-    arguments and results to mwzeval's names, or to None if mwzeval has no equivalent.
+    `function` is the equivalent function of mwzeval, or None if there is no equivalent. `slots`
+    maps the system's names of arguments and results to mwzeval's names, or to None if mwzeval has
+    no equivalent.
     """
 
     function: Function | None
@@ -102,7 +103,7 @@ class Tool:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of the arguments that mwzeval reads, the system's own names first."""
+        """The names of the arguments that mwzeval reads, beginning with the system's own names."""
         parameters = () if self.function is None else self.function.parameters
         ours = [parameter.name for parameter in parameters]
         return (*(own for own, slot in self.slots.items() if slot in ours), *ours)
@@ -184,7 +185,8 @@ def _known(name: Any, known: Mapping[str, object], what: str, place: Place) -> s
 
 
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:
-    """Return one tool per function, whose JSON Schema does not allow additional properties.
+    """Return one tool definition per function, with a JSON Schema that forbids additional
+    properties.
 
     With `strict`, the tools conform to OpenAI's strict mode: every argument is required, and null
     represents an unknown value.

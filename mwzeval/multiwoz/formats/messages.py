@@ -34,8 +34,8 @@ BOOKING_PREFIX = "book"
 def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
     """Yield the predictions of conversations; problems are added to `findings`.
 
-    `raw` maps a dialogue id to messages, or to an object with `messages`. The messages call
-    `tools`.
+    `raw` maps a dialogue id to messages, or to an object with `messages`. The functions that the
+    messages call are defined by `tools`.
     """
     expected = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
     if not isinstance(raw, OBJECT):
@@ -65,10 +65,10 @@ class Conversation:
 
     A system turn consists of all assistant messages between two user messages. The response is the
     text of the last of these messages. `asked` lists the user utterances, one per turn.
-    `has_called` is true if any function was called.
+    `has_called` is true if the system has called any function.
 
-    The arguments of a find call replace the constraints of its domain in the state; booking slots
-    do not change. A book call changes only the slots of its arguments.
+    The arguments of a find call replace the constraints of its domain in the belief state, except
+    for booking slots. A book call changes only the slots of its arguments.
     """
 
     def __init__(self, dialogue: str, findings: Findings, tools: Tools) -> None:

@@ -22,7 +22,7 @@ KEY = "mwzeval"
 
 
 def load(options: Mapping[str, Any]) -> Episodes:
-    """Return the episodes for these options, cached per process. Raises `Episodes`' errors."""
+    """Return the episodes for these options, cached per process. Raises errors of `Episodes`."""
     return _loaded(json.dumps(options, sort_keys=True))
 
 

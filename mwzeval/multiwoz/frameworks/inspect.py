@@ -118,10 +118,10 @@ def multiwoz_tools(stress: str = "") -> list[Tool]:
 def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solver:
     """Return a solver: the sample's user talks to the model or agent until the user is done.
 
-    Without `agent`, the user talks to the model under test, which receives the functions and the
-    system message in the file `prompt` (default: the message of `mwzeval live`). An `agent` has its
-    own system message, receives all messages so far in each turn, and calls the functions in
-    `multiwoz_tools()`.
+    Without `agent`, the user talks to the model under test. The model receives the functions and
+    the system message in the file `prompt` (default: the message of `mwzeval live`). A given
+    `agent` has its own system message, receives all previous messages in each turn, and calls the
+    functions in `multiwoz_tools()`.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:

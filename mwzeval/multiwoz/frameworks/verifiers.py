@@ -98,7 +98,10 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
     """The goals as tasks. Tasks have no prompt, because the user opens each dialogue."""
 
     def load(self) -> Iterator[MultiwozTask]:
-        """Yield the tasks. Raises `UsageError` for unknown names, `DataError` for missing files."""
+        """Yield the tasks.
+
+        Raises `UsageError` if a name is unknown, and `DataError` if a file is missing.
+        """
         options = {
             name: getattr(self.config, name) for name in MultiwozTasksetConfig.__annotations__
         }

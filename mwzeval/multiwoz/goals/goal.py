@@ -2,9 +2,10 @@
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for) and `book` (slot → value). If the user should first ask for something
-unavailable, the domain also has `fail_info` or `fail_book`, which replace `info` or `book` as long
-as the user's copy of the goal has them. Sources: the `goal` annotation of Budzianowski et al.,
-EMNLP 2018; its interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
+unavailable, the domain also has `fail_info` or `fail_book`. These constraints replace `info` or
+`book` as long as the user's copy of the goal has them. Sources: the `goal` annotation of
+Budzianowski et al., EMNLP 2018; its interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system
+demonstrations).
 """
 
 from __future__ import annotations
@@ -110,8 +111,9 @@ def sentences_of(message: str | Sequence[str]) -> list[str]:
 def goal_of(annotated: Mapping[str, Any]) -> Goal:
     """Return the goal in a `goal` annotation; `fail_book` is completed with slots of `book`.
 
-    The domains are in order of mention. Raises `ValueError` if the sentences of the goal do not
-    mention each domain, or if the annotation has a wrong form.
+    The domains are in the order in which the sentences of the goal mention them. Raises
+    `ValueError` if the sentences of the goal do not mention each domain, or if the annotation has a
+    wrong form.
     """
     sentences = [sentence.lower() for sentence in sentences_of(annotated["message"])]
     first = {}
@@ -194,8 +196,8 @@ def _check_object(place: str, raw: Any, expected: str) -> None:
 def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
     """Return the domains whose `fail_info` matches some record, in the order of the goal.
 
-    A correct system would then not report a failure, so the user would never state the constraints
-    in `info`.
+    In these domains, a correct system would not report a failure, so the user would never state the
+    constraints in `info`.
     """
     return [
         domain
@@ -205,7 +207,10 @@ def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
 
 
 def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
-    """Return a goal without a part (such as `fail_info`) of some domains. All else is shared."""
+    """Return a goal without a part (such as `fail_info`) of some domains.
+
+    Other parts are shared with `goal`.
+    """
     kept = dict(goal)
     for domain in domains:
         kept[domain] = {name: value for name, value in goal[domain].items() if name != part}
@@ -216,7 +221,7 @@ def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
 
 
 def begun(goal: Goal) -> Goal:
-    """Return a copy of a goal for one dialogue, in which all requests and bookings are open."""
+    """Return a copy of a goal for one dialogue, in which all requests and bookings are pending."""
     copy: Goal = {ORDERING: list(goal[ORDERING])}
     for domain in goal[ORDERING]:
         part = copy[domain] = {
@@ -263,7 +268,7 @@ def give_up_first_wish(goal: DomainGoal, part: str) -> Slots | None:
 
 
 def places_before_taxi(goal: Goal) -> list[str]:
-    """Return the domains that a taxi may connect, in the order of the goal."""
+    """Return the domains whose venues a taxi may connect, in the order of the goal."""
     domains: list[str] = goal[ORDERING]
     return [domain for domain in domains[: domains.index("taxi")] if domain in PLACE_DOMAINS]
 
@@ -280,7 +285,8 @@ def place_for(goal: Goal, slot: str) -> str | None:
 
 
 def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
-    """Return the next open part of a domain as (intent, slots), or None if everything is done.
+    """Return the next unfinished part of a domain as (intent, slots), or None if the domain is
+    complete.
 
     Unanswered requests come first (`name` before all others), then the booking.
     """

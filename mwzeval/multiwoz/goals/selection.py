@@ -3,7 +3,8 @@
 `corpus[:FOLD][:CHOICE]` selects the goals of a fold (test, dev, train). A `fail_info` that matches
 records in the database is removed, because a correct system would not report a failure. With
 `corpus-raw`, it is not removed. CHOICE is the number of goals from the beginning of the fold, or
-ids separated by commas. CHOICE is not an option, so that the name of a run's goals includes it.
+ids separated by commas. CHOICE is part of this text and not an option, so that the name of a run's
+goals includes the choice.
 
 `sampled:N` draws N goals from a model that has the frequencies of domain combinations, of slot
 combinations, and of values in the train fold. Source: the published goal model of Zhu et al.,
@@ -79,7 +80,7 @@ class RunGoals:
     """The goals of a run by id, in the order of the run.
 
     If a goal agrees exactly with the sentences in the corpus, `messages` has these sentences. `sha`
-    is a checksum of ids and goals with 8 hexadecimal digits.
+    is a checksum of the ids and goals, with 8 hexadecimal digits.
     """
 
     source: str
@@ -169,7 +170,7 @@ def select_goals(
 
 
 def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
-    """Return the selected names of a fold. Raises `UsageError` for unknown names."""
+    """Return the selected names of a fold. Raises `UsageError` if a selected name is unknown."""
     for name in asked.ids:
         if name not in names:
             hint = did_you_mean(name, names)
@@ -231,7 +232,7 @@ class GoalModel:
         self._trains = database.query("train", ())
 
     def sample(self, rng: Random) -> Goal:
-        """Return a goal."""
+        """Draw a goal with the generator `rng`."""
         domains = _draw(self._orderings, rng).split("|")
         goal: Goal = {ORDERING: domains}
         for domain in domains:

@@ -35,7 +35,7 @@ class Booked:
 
 
 class Miss(NamedTuple):
-    """A slot of a booking that differs from the goal. `value` is None if the slot is missing."""
+    """A slot whose value in a booking is not the goal's. `value` is None if the slot is missing."""
 
     slot: str
     value: str | None
@@ -131,8 +131,8 @@ def venues_called(domain: str, name: str, database: Database, facts: VenueFacts)
     """Return the venues with a name, or else the queried venues with the most similar names.
 
     Names that share all their words with the given name are preferred ("meze bar restaurant" is the
-    Meze Bar). Of these names, or of all names if there are none, those with the highest ratio are
-    returned.
+    Meze Bar). Among the preferred names (or all names if none is preferred), the names with the
+    highest similarity ratio are selected.
     """
     exactly = facts.called(domain, name)
     if exactly:

@@ -103,10 +103,10 @@ class SystemTurn:
 class CheckedMention(NamedTuple):
     """A mention, compared with the database or with the log of tools.
 
-    `known` states whether the database has the value; None means undefined. `agrees` states whether
-    an offered venue has the value or, for the log, whether tools returned it; None means no
-    evidence. `offered` are the venues that are offered at this position. `right` are the correct
-    numbers of venues, or the values that tools returned.
+    `known` states whether the database has the value, or is None if this is undefined. `agrees`
+    states whether an offered venue has the value or, for the log, whether tools returned it; None
+    means no evidence. `offered` are the venues on offer at the position of the mention. `right` has
+    the correct values: numbers of venues, or the values that tools returned.
     """
 
     turn: int
@@ -127,10 +127,10 @@ class Claim(explanation.Claim):
     `venue` has the names of the first of them; `venue` is empty if the claim is a venue's name or
     the venue is unknown.
 
-    `verdict` is the worst verdict of the sources in `held_against` (`database`, `log`). `right` are
-    the correct values. Three results are None without evidence: whether the database has the value
-    (`known`), whether a venue of the claim has it (`agrees`), and whether tools returned it
-    (`log_agrees`).
+    `verdict` is the worst verdict of the sources in `held_against` (`database`, `log`). `right` has
+    the correct values of the claimed slot. Three results are None without evidence: whether the
+    database has the value (`known`), whether a venue of the claim has it (`agrees`), and whether
+    tools returned it (`log_agrees`).
     """
 
     turn: int
@@ -186,7 +186,7 @@ def _some(names: Sequence[str], count: int) -> str:
 
 
 class Named(NamedTuple):
-    """The venues of a domain that were named in the last turn with a name of the domain."""
+    """The venues of a domain that the last turn with a venue name of this domain named."""
 
     turn: int
     venues: tuple[str, ...]
@@ -216,7 +216,7 @@ class Grounding:
         self.facts = facts
 
     def judge(self, goal: Mapping[str, DomainGoal], turns: Sequence[SystemTurn]) -> Grounded:
-        """Return the judged mentions of a dialogue. `goal` is the goal for Inform and Success."""
+        """Return the judged mentions of a dialogue. The `goal` determines Inform and Success."""
         checked: list[CheckedMention] = []
         named: dict[str, Named] = {}
         read: list[Sequence[Mention]] = []
@@ -482,7 +482,8 @@ def claims_of(
 ) -> tuple[Claim, ...]:
     """Return the claims of a dialogue, sorted by turn and position.
 
-    `grounded` and `of_log` are the comparisons with database and log.
+    `grounded` is the comparison with the database, and `of_log` is the comparison with the log of
+    tools.
     """
 
     def place(turn: int, mention: Mention) -> tuple[int, int, int, str]:

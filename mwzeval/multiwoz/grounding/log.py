@@ -4,8 +4,8 @@ Four kinds of claims are compared: values of a venue that a tool returned, booki
 statements that a booking was made, and numbers of venues. Definitions are in `docs/metrics.md`.
 Dialogues without results are not judged.
 
-Logs store results as JSON or as text, which may be truncated. Of a truncated result, the complete
-parts are read. A truncated list gives no evidence about numbers or missing values.
+Logs store results as JSON or as text, which may be truncated. If a result is truncated, only its
+complete parts are read. A truncated list gives no evidence about numbers or missing values.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ BOOKABLE = (*BOOKED_BY, "taxi")
 def compare_with_log(
     grounded: Grounded, database: Database, facts: VenueFacts
 ) -> tuple[CheckedMention, ...]:
-    """Return the mentions of a dialogue for which its log has evidence, turn by turn.
+    """Return the mentions of a dialogue for which the log contains evidence, turn by turn.
 
     `known` is set only for values of offered venues; it is None for other mentions.
     """
@@ -252,7 +252,7 @@ def compare_with_log(
 
 
 class CalledBooking(NamedTuple):
-    """A booking that a call made: the name of the venue, and the venues with this name."""
+    """A booking made by a call: the venue name in the call, and the venues with this name."""
 
     domain: str
     name: str

@@ -81,7 +81,10 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 
 def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
-    """Return the columns of rows. Delexicalized responses have only bookings."""
+    """Return the columns of grounded counts.
+
+    Delexicalized responses have only counts of bookings.
+    """
     of_words = (*MENTIONS.columns, *GOALS.columns, *LOG.columns) if lexicalized else ()
     return (*of_words, *BOOKINGS.columns, BY_CALLS)
 
@@ -90,9 +93,9 @@ def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
 class Computed:
     """The grounded scores that can be computed for an input.
 
-    `words` is true if responses are lexicalized. `bookings` is the source of bookings: `calls` or
-    `states` if all dialogues with bookings have the same source, otherwise `mixed`, or None without
-    a source.
+    `words` is true if the responses are lexicalized. `bookings` is the source of bookings in all
+    dialogues: `calls`, `states`, `mixed` if dialogues have different sources, or None if no
+    dialogue has a source.
     """
 
     words: bool
@@ -110,7 +113,7 @@ class Computed:
 
 
 def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict[str, float]:
-    """Return the counts of a dialogue's claims. `log` is the comparison with the log."""
+    """Return the counts of a dialogue's claims. `log` has the mentions compared with the log."""
     mentions, of_log = (
         Counter((checked.mention.slot, checked.known, checked.agrees) for checked in source)
         for source in (grounded.checked, log)
@@ -179,9 +182,9 @@ def grounded_view(
 ) -> dict[str, Any]:
     """Return the scores for a report from `values` by name and scope.
 
-    Scores are in percent by scope, with the number of `mentions`; scores that were not computed
-    are None. With a log, three counts are added: claims compared with the log, claims that
-    contradict it, and claims that tools support but the database does not.
+    The grounded scores are percentages by scope, with the number of `mentions`; a score that was
+    not computed is None. If there is a log of tools, three numbers of claims are added: compared
+    with the log, contradicted by the log, and supported by tools but not by the database.
     """
     plain: dict[str, Any] = dict.fromkeys(("mentions", *OF_WORDS, "booking"))
     if computed.words:
@@ -207,7 +210,7 @@ SAYS = "says"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A dialogue with lexicalized responses, their interpretation, and the data to judge them.
+    """A dialogue with lexicalized responses, their judged mentions, and the data for the judgment.
 
     `constraints` are the goal's constraints by domain.
     """
@@ -218,7 +221,7 @@ class Words:
     claims: Sequence[Claim]
 
     def reasons(self) -> Iterator[Reason]:
-        """Yield why Grounded Inform failed in each domain, or else why Grounded Success failed."""
+        """Yield the failure reasons of Grounded Inform by domain, or else of Grounded Success."""
         outcome = self.grounded.outcome
         for domain, result in outcome.domains.items():
             if not outcome.inform:
@@ -229,7 +232,7 @@ class Words:
                     yield self._unsaid(domain, slot)
 
     def turn_facts(self, turn: int) -> Iterator[Fact]:
-        """Yield facts about the mentions of a turn and about its false claims."""
+        """Yield facts about the mentions and about the false claims in a turn."""
         read: dict[str | None, list[str]] = {}
         for mention in self.grounded.turns[turn].mentions:
             words = " ".join(mention.text.split())

@@ -1,12 +1,13 @@
 """Decide to which of several venues a response assigns a value, and whether the value is claimed.
 
-The layout (list item, row or column of a table) and the sentence decide. A value is assigned to the
-names before it in the same sentence, or else to the names in an earlier sentence or in the line
-above. The venue is unknown if there is a question between name and value, or if a list has ended.
+The assignment depends on the layout (list item, row or column of a table) and on the sentence. A
+value is assigned to the preceding names in the same sentence or, without such names, to the names
+in an earlier sentence or in the line above. The venue is unknown if there is a question between
+name and value, or if a list has ended.
 
-A value is not a claim if it is denied (`not in the centre`), requested (`something cheap?`), wished
-for (`you want a hotel`), stated about other venues (`there is also one in the east`), or stated
-about several venues (`12 museums`).
+A value is not a claim if the response denies it (`not in the centre`), requests it (`something
+cheap?`), describes a wish with it (`you want a hotel`), or states it about other or several venues
+(`there is also one in the east`, `12 museums`).
 
 A count states the number of venues: `I found 12 restaurants in the centre`. Sentences with several
 counts (`7 guesthouses and 2 hotels`) are ignored. Definitions are in `docs/metrics.md`.
@@ -50,7 +51,7 @@ class _Placed(NamedTuple):
 
 
 class Statements:
-    """The sentences and lines of a response, and the relations of its values to its names."""
+    """The sentences and lines of a response, which determine the venue that a value describes."""
 
     def __init__(self, response: str) -> None:
         self._shown = shown(response)
@@ -74,7 +75,10 @@ class Statements:
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
-        """Return whether a value is claimed. `choice` is true if users choose by the slot."""
+        """Return whether a response claims a value.
+
+        `choice` is true if users choose venues by the slot.
+        """
         names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
@@ -296,8 +300,8 @@ MOST_CONSTRAINTS = 7
 class Count(NamedTuple):
     """A number of venues and its position in a displayed text.
 
-    `noun` is the counted noun. `of_own` is true if the speaker "has" these venues, which may be a
-    selection. `rest` is the rest of the sentence.
+    `noun` is the counted noun. `of_own` is true if the speaker "has" these venues, because they may
+    then be only a selection. `rest` is the rest of the sentence.
     """
 
     start: int
@@ -336,10 +340,10 @@ def compare_counts(
 ) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
     """Yield the counts of a response, whether they are right, and the numbers in the database.
 
-    A count is right if it is the number of results for the turn's state, with or without the values
-    in the response, or for a subset of these constraints, because speakers may count before all
-    constraints are known. The numbers in the database are returned for the state, and for the state
-    with the values.
+    A count is right if it equals the number of results for the constraints in the turn's state,
+    with or without the values in the response. The number for a subset of these constraints is also
+    right, because speakers may count before all constraints are known. The last item has the
+    numbers of database results for the state, and for the state with the values in the response.
     """
     if not state:
         return

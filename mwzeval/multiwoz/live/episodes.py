@@ -82,7 +82,10 @@ A_SYSTEM = "a system that uses acts must be a class whose objects have answer(ac
 
 
 def setting_of(arguments: Namespace) -> RunSetting:
-    """Return the setting of a run. Raises `UsageError` for invalid options, or `DataError`."""
+    """Return the setting of a run.
+
+    Raises `UsageError` if an option is invalid, and `DataError` if data are missing.
+    """
     options = LiveOptions.of(arguments)
     return ActSetting(options) if options.level == ACTS else WordSetting(options)
 
@@ -90,8 +93,9 @@ def setting_of(arguments: Namespace) -> RunSetting:
 def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], MakeAgent]:
     """Return a function that starts the agent in a process and adds all resources to a stack.
 
-    `LiveOptions.check_names` must have accepted the name. Raises `DataError` if files are missing,
-    and `DependencyError` if tools cannot be served. The returned function raises `MwzevalError`.
+    The agent's name must have been accepted by `LiveOptions.check_names`. Raises `DataError` if
+    files are missing, and `DependencyError` if tools cannot be served. The returned function raises
+    `MwzevalError`.
     """
     name, rounds = options.agent, options.most_tool_rounds
     if name == HUMAN:
@@ -191,7 +195,7 @@ def agenda_user(
     conditions: Conditions,
     record: Record,
 ) -> AgendaUser | LiveUser:
-    """Return the agenda user of a dialogue; with `values`, the public user with its errors."""
+    """Return the agenda user of a dialogue; with `values`, return the public user with its errors."""
     draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:
         return AgendaUser(planned.goal, values, draws)
@@ -248,7 +252,7 @@ class TextSetting(LiveSetting):
 
 
 class WordSetting(TextSetting):
-    """A text-level user and agent. Without an agent, a harness runs its `episode`s."""
+    """The setting of text-level dialogues. Without an agent, a harness runs the `episode`s."""
 
     def __init__(self, options: LiveOptions) -> None:
         super().__init__(options, options.user)
@@ -287,7 +291,7 @@ class WordSetting(TextSetting):
             Stress(self._conditions, planned, record)
 
     def episode(self, planned: Planned) -> Episode:
-        """Return a dialogue for an agent that a harness calls."""
+        """Return a dialogue for an agent that an external harness calls."""
         record = Record()
         self._log_events(planned, record)
         return Episode(
@@ -381,13 +385,15 @@ class Outcome:
 
 
 class Episodes:
-    """Goals and users. An `episode` is a dialogue about one goal.
+    """Live dialogues for external frameworks, with goals and users from the benchmark. An `episode`
+    is a dialogue about one goal.
 
-    The options are those of `mwzeval live`, with the names of `LiveOptions`: `goals` and `corpus`,
-    the folder `data` with the corpus files (not needed for the corpus `sample`), `user`, the limits
-    `user_turns` and `tool_rounds`, `fail_book`, the conditions `stress`, and `seed` for all random
-    choices. Loading takes about one second. Raises `UsageError` if a name is unknown, and
-    `DataError` if files are missing.
+    The arguments are options of `mwzeval live`, with the names of `LiveOptions`: `goals` and
+    `corpus` select the goals, `data` is the folder with the corpus files (not needed for the corpus
+    `sample`), `user_turns` and `tool_rounds` are limits, and `seed` determines all random choices.
+    The options `user`, `fail_book` and `stress` describe the user and the conditions. Loading takes
+    about one second. Raises `UsageError` if a name is unknown, and `DataError` if files are
+    missing.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")
@@ -413,7 +419,8 @@ class Episodes:
         self.tools = schema_of(self._options.conditions)
 
     def episode(self, goal: str, trial: int = 1, *, trials: int = 1) -> Episode:
-        """Return a dialogue about a goal. If `trials` > 1, its name has the number of the `trial`.
+        """Return a dialogue about a goal. If `trials` > 1, the name of the dialogue includes the
+        number `trial`.
 
         Raises `UsageError` for an unknown goal.
         """

@@ -9,7 +9,8 @@ determines in this order:
   it is judged by the places and times that are mentioned where the dialogue is about the taxi
   (`inform`);
 * the answers: they must be values of the chosen venue, service or booking. If the agent gives right
-  and wrong values, the last value counts, because the user relies on it (`success`);
+  and wrong values for a slot, the last value counts, because the user relies on this value
+  (`success`);
 * the last booking and its reference (`booking`).
 
 `docs/live_reference.md` has the definitions; `docs/metrics.md` defines the grounded scores.
@@ -103,9 +104,9 @@ class DomainJudgement:
     """The judgment of one domain in a goal. Outcomes that do not apply are None.
 
     `inform`: the chosen venue or ride satisfies the goal. `success`: `inform`, and all requested
-    slots have right answers. `booking`: the last booking is right. `reference`: the agent gave its
-    reference. `venue` is the name of the chosen venue, `answers` are the agent's answers for the
-    requested slots, and `reasons` explain the failures.
+    slots have right answers. `booking`: the last booking of the domain is right. `reference`: the
+    agent gave its reference. `venue` is the name of the chosen venue, `answers` has the agent's
+    answers for the requested slots, and `reasons` has the failure reasons.
     """
 
     inform: bool
@@ -124,7 +125,7 @@ class DomainJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgment of a dialogue, by domain.
+    """The judgment of a live dialogue, which has one judgment per domain of the goal.
 
     `row` has the counts of the grounded scores and of Booking (as for predictions) and of informed
     and requested slots (as for an act-level dialogue). `turns` is the number of user turns, and
@@ -148,12 +149,14 @@ class Judgement:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """The failure reasons, by domain."""
+        """The failure reasons of the dialogue, in the order of its domains."""
         return tuple(chain.from_iterable(domain.reasons for domain in self.domains.values()))
 
 
 def end_reasons(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
-    """Return the reason if the dialogue ended before the user was done (after `turns`), else ()."""
+    """Return the reason if a dialogue ended (after `turns` turns) before the user was done, else
+    ().
+    """
     kind = ENDED.get(dialogue.end)
     if kind is None:
         return ()
@@ -188,7 +191,8 @@ class Judge:
     def judge(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> Judgement:
-        """Return the judgment of a dialogue with these messages, which can have any content.
+        """Return the judgment of a dialogue with the given messages; malformed messages do not
+        cause an error.
 
         `goal` is a `Goal` or the annotation of a corpus. An agent with its own tools reports
         `bookings` in the form `[{"domain": …, "slots": {…}}, …]`.
@@ -509,7 +513,7 @@ class Option(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The final choice of a venue, and the turn in which it was chosen."""
+    """The venue that was finally chosen, and the turn in which it was chosen."""
 
     turn: int
     text: str
@@ -707,10 +711,10 @@ def spoken_answer(
     *,
     is_open: bool = True,
 ) -> Answer:
-    """Return the first right answer, else the last wrong answer.
+    """Return the first right answer in the turns or, if there is none, the last wrong answer.
 
     If there are no `right` values and `is_open` is true, any mention is accepted. `domains` are the
-    domains of mentions that count; None means all domains.
+    domains whose mentions count; None selects all domains.
     """
     answer = Answer(slot, False, right=right)
     for turn, exchange in enumerate(exchanges):
@@ -762,10 +766,9 @@ def inform_counts(
     """Return the numbers of slots: requested and informed, only informed, only requested.
 
     `answers` maps the domains of the goal to answers. A slot without an answer was not informed.
-    Only right values count as answers; a slot with a wrong value counts as only informed. The
-    informed slots are the slots of claims about venues and of all mentions about a ride or a
-    service. Slots of the goal's constraints and requested slots without a known true value are not
-    counted.
+    Only right values count as answers; a slot with a wrong value counts as only informed. A slot is
+    informed if a claim about a venue, or any mention about a ride or a service, has this slot.
+    Slots of the goal's constraints and requested slots without a known true value are not counted.
     """
     found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
     for domain, given in answers.items():

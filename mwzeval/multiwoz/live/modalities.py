@@ -1,7 +1,7 @@
 """The two modalities of live dialogues, with their table rows, scores and explanations.
 
-Text-level dialogues are judged by utterances and bookings, act-level dialogues by their acts. A
-dialogue is a row of counts. The definitions are in `docs/live_reference.md`.
+Text-level dialogues are judged by utterances and bookings, act-level dialogues by their acts. Each
+dialogue has one row of counts. The definitions are in `docs/live_reference.md`.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ END_TEXTS = {
 class Modality(NamedTuple):
     """The functions that judge the dialogues of a run.
 
-    `check` is called first and reports dialogues that cannot be judged. `row` returns the numbers
-    of a dialogue, which can be summed. `explain` returns an explanation, with outcomes only if the
-    dialogue is scored. `has_faults` returns whether the user made a mistake, or None if this is
-    unknown. `measures` yields the scores for column sums in the order of a report. `plain` returns
-    parts of a JSON report, given values by name and scope.
+    `check` is called first and reports dialogues that cannot be judged. `row` returns the counts of
+    a dialogue, which can be summed over dialogues. `explain` returns the explanation of a dialogue,
+    with outcomes only if the dialogue is scored. `has_faults` returns whether the user made a
+    mistake, or None if this is unknown. `measures` yields the scores for column sums in the order
+    of a report. `plain` converts score values, by name and scope, to parts of a JSON report.
     """
 
     name: str
@@ -152,7 +152,7 @@ class Modality(NamedTuple):
 
 
 def reported_faults(dialogue: Trajectory) -> Sequence[Any]:
-    """Return the mistakes that the user itself reports."""
+    """Return the mistakes of the user that are in the user's own report."""
     faults = dialogue.report.get("faults")
     return faults if isinstance(faults, LIST) else ()
 

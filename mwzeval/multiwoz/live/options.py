@@ -72,9 +72,10 @@ class LiveOptions:
 
     `strict_user` selects the public simulator with its errors. With `fail_book`, bookings fail if
     the goal requires it. `model` and `user_model` are the settings for models behind an endpoint.
-    `goal_model` is a file for sampling goals. With `compat`, acts are judged as in the public
-    evaluator. `serve_tools` is the address of a tool server for agents with their own client. If
-    the agent has no name, an external harness calls it. `stress` has the stress conditions.
+    `goal_model` is the file of the model from which goals are sampled. With `compat`, acts are
+    judged as in the public evaluator. `serve_tools` is the address at which tools are served to
+    agents with their own client. If the agent has no name, an external harness calls it. `stress`
+    selects the stress conditions.
 
     Raises `UsageError` for numbers that are too low, and for conditions that do not apply.
     """
@@ -123,7 +124,7 @@ class LiveOptions:
 
     @property
     def conditions(self) -> Conditions:
-        """The stress conditions."""
+        """The stress conditions that the option `stress` selects."""
         return parse_conditions(self.stress)
 
     @property
@@ -138,7 +139,8 @@ class LiveOptions:
 
     @classmethod
     def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
-        """Return the options of a command by the names of the fields. `others` have precedence.
+        """Create the options from the arguments of a command, which have the same names. `others`
+        have precedence.
 
         Raises `UsageError` for invalid combinations.
         """

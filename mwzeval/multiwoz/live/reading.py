@@ -92,8 +92,9 @@ _REFERRING = ("same ", "the same", "in the same")
 class ReadingContext:
     """The context of an agent's turn, for a single dialogue.
 
-    `goal` may be the copy that the user modifies. `domain` is the last mentioned domain, `state`
-    has the constraints that the user has stated, and `words` are the names that were mentioned.
+    `goal` is the goal of the dialogue, or the copy that the user modifies. `domain` is the last
+    mentioned domain, `state` has the constraints that the user has stated, and `words` are the
+    names that were mentioned.
     """
 
     def __init__(self, goal: Goal, gazetteer: Gazetteer, rules: Rules) -> None:
@@ -197,7 +198,7 @@ def _service_values(
 
 
 class AgentReader:
-    """Parses agents' messages. A reader serves all dialogues of a process.
+    """Parses messages of agents into dialogue acts. A reader serves all dialogues of a process.
 
     `tables` maps domains to the unmodified rows of the database.
     """
@@ -237,7 +238,8 @@ class AgentReader:
     def acts_of(
         self, text: str, context: ReadingContext, calls: Sequence[Returned] = ()
     ) -> list[Act]:
-        """Return the acts of an agent turn, or none if the text has no known meaning.
+        """Return the dialogue acts of an agent turn, or no acts if no meaning is recognized in the
+        text.
 
         `calls` are the results of the calls in the turn. The names in the turn are added to the
         context.
@@ -266,10 +268,10 @@ class AgentReader:
 class Sentence:
     """A sentence or line in lower case, its start position, and its meaning.
 
-    `topics` are the domains of the goal that the words name. The flags report that `nothing` was
-    found, that a booking was made (`booked`) or failed (`unbooked`), or that a venue or booking is
-    `unavailable`. `domains` are the domains of the values. `given` maps act slots to all values,
-    asserted or not. `details` are slots and values of bookings.
+    `topics` are the domains of the goal that the words name. The flags state that no result was
+    found (`nothing`), that a booking was made (`booked`) or failed (`unbooked`), or that a venue or
+    booking is `unavailable`. `domains` are the domains of the values. `given` maps act slots to all
+    values, asserted or not. `details` are slots and values of bookings.
     """
 
     def __init__(self, start: int, low: str, domains: Sequence[str]) -> None:

@@ -93,13 +93,14 @@ class LiveRun(NamedTuple):
 
 @dataclass(eq=False)
 class LiveScorer:
-    """Scores files of live dialogues; each database is read once.
+    """Scores files of live dialogues and reads each database only once.
 
-    The first fields are those of an `Evaluator`. Dialogues with messages are judged by their text;
-    dialogues that only have acts are judged by corrected rules or, with `compat` (`convlab2`), by
-    the rules of ConvLab-2's evaluator. `refusal` is the reason why the options of a command do not
-    allow scoring, or None. `prices` are token prices of models. `exclude_user_faults` adds the
-    outcomes of dialogues in which the user made no mistake.
+    The first fields have the same meaning as in `Evaluator`. Dialogues with messages are judged by
+    their text; dialogues that only have acts are judged by corrected rules or, with `compat`
+    (`convlab2`), by the rules of ConvLab-2's evaluator. `refusal` is the reason why the
+    command-line options do not allow scoring, or None if scoring is allowed. `prices` are token
+    prices of models. `exclude_user_faults` adds the outcomes of dialogues in which the user made no
+    mistake.
 
     Raises `UsageError` for an unknown name.
     """
@@ -497,7 +498,7 @@ def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
 
 
 def described(about: Any) -> str:
-    """Return the text for an agent, a user or goals in a header, with all settings.
+    """Return a text that describes an agent, a user or goals with all settings in a file header.
 
     `{"spec": "agenda", "strict": true}` becomes `agenda,strict`; false and empty values are left
     out. For a model behind an endpoint, arguments and prompt are included

@@ -62,7 +62,7 @@ _BEGINNING = re.compile(r"^\w|(?<=[.?!] )\w")
 
 
 class Response:
-    """The agent's response in a turn: sentences, and the acts that the sentences express."""
+    """The response of the agent in a turn: sentences, and the dialogue acts that they express."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -78,17 +78,17 @@ class Response:
         return " ".join(self.sentences)
 
     def add(self, text: str, acts: Iterable[Act] = ()) -> None:
-        """Add a sentence."""
+        """Append a sentence and the acts that it expresses."""
         text = _ALONE.sub("I", text)
         self.sentences.append(_BEGINNING.sub(lambda begun: begun[0].upper(), text))
         self.acts += acts
 
     def say(self, what: str, record: Record, acts: Iterable[Act] = ()) -> None:
-        """Add a sentence with the values of a record."""
+        """Append a sentence that contains the values of a record."""
         self.add(agent_sentence("rule", what, self._seed, partial(_value, record)), acts)
 
     def offer(self, domain: str, record: Record, count: int) -> None:
-        """Recommend a venue or train from `count` results."""
+        """Recommend a venue or train; if there are several results, state their number, `count`."""
         if count > 1:
             plural = agent_sentence("rule", f"plural {domain}", self._seed, str)
             values = {"count": str(count), "plural": plural}
@@ -194,7 +194,7 @@ class RuleAgent(CallingAgent):
 
 @dataclass(slots=True)
 class DomainState:
-    """The state of a domain: its search, recommended venue, open requests, and booking."""
+    """The state of one domain: search, recommended venue, unanswered requests, and booking."""
 
     searched: Mapping[str, str] | None = None
     count: int = 0

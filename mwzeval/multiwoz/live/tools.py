@@ -57,7 +57,8 @@ _TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
 
 
 class DatabaseTools:
-    """The database, which all dialogues of a process share. Its only state is a cache.
+    """The database, which all dialogues of a process share. Apart from a cache, the object has no
+    state.
 
     `tables` maps domains to the contents of the corpus files `<domain>_db.json` (see
     `read_tables`).
@@ -92,7 +93,7 @@ class DatabaseTools:
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
-        """Return the number of matching items, and all details of the first items."""
+        """Return the number of matching database items, and all details of the first items."""
         domain = function.domain
         if domain == "taxi":
             return {"count": 1, "results": [dict(constraints)]}
@@ -103,7 +104,7 @@ class DatabaseTools:
     def query(
         self, domain: str, constraints: Iterable[tuple[str, str]], /
     ) -> list[Mapping[str, Any]]:
-        """Return all matching rows, in the form that `goals.satisfiable_failures` needs."""
+        """Return all matching database rows, in the form for `goals.satisfiable_failures`."""
         slots = dict(constraints)
         if domain == "taxi":
             return [slots]

@@ -44,9 +44,9 @@ OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number
 class Exchange(SystemTurn):
     """A user message, and all actions of the agent until the next user message.
 
-    `domains` are the domains of this turn, with the most certain domain first. The state is derived
-    from all calls so far or, if the agent calls no functions, from the user's messages. A booking
-    without a known turn is assigned to every turn.
+    `domains` are the domains of this turn, with the most certain domain first. The belief state is
+    derived from all calls so far or, if the agent calls no functions, from the user's messages. A
+    booking whose turn is unknown is assigned to every turn.
     """
 
     user: str = ""
@@ -57,7 +57,7 @@ class Exchange(SystemTurn):
 class TurnBooking(NamedTuple):
     """A booking, and the number of its turn, which is None if the turn is unknown.
 
-    `returned` is the result of the call, or None without a result.
+    `returned` is the result of the booking call, or None if there is no result.
     """
 
     turn: int | None
@@ -163,7 +163,7 @@ def domains_in(text: str) -> tuple[str, ...]:
 
 
 def reported_bookings(bookings: object) -> list[Booking]:
-    """Return bookings of the form {"domain", "slots"}; other values are left out."""
+    """Return the bookings of the form {"domain", "slots"}, and leave out all other values."""
     if not isinstance(bookings, list | tuple):
         return []
     return [

@@ -98,9 +98,9 @@ class Constraint(NamedTuple):
 class UserTurn:
     """The meaning of a user turn. `domains` are the domains of the turn, in order of mention.
 
-    `books` are domains in which the user wants a booking, `declines` are domains in which the user
-    wants no booking, and `given_up` are domains that the user abandons. In the domains `any_type`,
-    "hotel" means any place to stay.
+    `books` are the domains in which the user wants a booking, and `declines` are the domains in
+    which the user wants no booking. `given_up` are the domains that the user abandons. In the
+    domains `any_type`, "hotel" means any place to stay.
     """
 
     constraints: list[Constraint] = field(default_factory=list)
@@ -123,7 +123,7 @@ class BeliefState:
 
     `current` is the current domain; `domains` are all domains so far, in order of their last turn.
     `asked` are the slots in the agent's last question. `constraints` maps domain and slot to the
-    user's constraint. `offered` maps domains to the known values of the recommended venue.
+    user's constraint. `offered` maps each domain to the known values of its recommended venue.
     """
 
     current: str | None = None
@@ -155,12 +155,13 @@ class BeliefState:
 
 
 def plain(slot: str) -> str:
-    """Return a slot without the prefix for bookings."""
+    """Return the name of a slot without the prefix of booking slots."""
     return slot.removeprefix("book")
 
 
 class Vocabulary:
-    """The values and names of a town. Its only state is a cache.
+    """The database values, venue names and hospital departments of a corpus. Its only state is a
+    cache.
 
     `tables` maps domains to the rows of the database.
     """
@@ -183,7 +184,7 @@ class Vocabulary:
     def spans(self, tokens: Tokens, known_names: Collection[str]) -> Iterator[Span]:
         """Yield the values of a text, in text order.
 
-        `known_names` are names of venues in earlier turns, which a text may shorten.
+        `known_names` are venue names in earlier turns, which the text may abbreviate.
         """
         done = 0
         begins, spelled_out = self.gazetteer.begins, WORDS["user words spelled out"]

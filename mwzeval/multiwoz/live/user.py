@@ -5,14 +5,14 @@ The user follows these rules, each of which has a test:
 * It states its constraints in messages of one to three constraints, then asks, then books. It
   states all constraints, including the day of a train, before it asks anything.
 * It remembers every answer until the system names another venue.
-* It compares values after normalization; names, types and times are compared as in the scores.
-* It corrects a value that contradicts the goal, or a booking with a wrong or missing detail, once.
-  After that, it accepts the value or gives up the booking.
+* It compares values after normalization; names, types and times are compared as in the scores. * It
+  corrects a value that contradicts the goal, or a booking with a wrong or missing detail, only
+  once. After the correction, the user accepts the value or gives up the booking.
 * "The same day as the hotel" is used only for a value stated earlier. The user states the value
-  itself if the system asks for it or finds nothing.
-* If nothing is found or the booking fails, the user turns to its second wish in the goal. Without a
-  second wish, the user repeats all constraints once, and then gives up this domain. The user
-  continues with the other domains, because success is also counted by domain.
+  itself if the system asks for the slot or finds nothing.
+* If nothing is found or the booking fails, the user turns to its second wish in the goal. If the
+  goal has no second wish, the user repeats all constraints once, and then gives up the domain. The
+  user then continues with the other domains, because success is also counted by domain.
 * It gives up a domain if the user or the system has said the same thing three times without
   progress.
 * It thanks the system when it says goodbye.
@@ -106,8 +106,8 @@ class Manner:
     a constraint only if it was not asked anything. A user that `hurries` also books and asks in the
     message with its constraints. In the `joined` domains, this message opens the next domain
     instead. The user gives up a domain after `patience` consecutive turns without anything new,
-    unless `patience` is 0. A user that `returns` names the domain when it changes the domain.
-    `same` is the probability of "the same day" for an earlier value.
+    unless `patience` is 0. If `returns` is true, the user names the domain when it returns to an
+    earlier domain. `same` is the probability of "the same day" for an earlier value.
     """
 
     most: int = 0
@@ -160,9 +160,9 @@ class LiveUser:
     def report(self) -> dict[str, Any]:
         """Return the user's final state as JSON.
 
-        The keys are `complete`, `goal` (with the answers), `gave_up` (domains), and `ended`:
-        `complete`, `gave_up`, `limit` (no messages were left) or `unfinished` (the user has not
-        said goodbye).
+        The keys are `complete`, `goal` (with the answers), `gave_up` (domains) and `ended`. The
+        value of `ended` is `complete`, `gave_up`, `limit` (no messages were left) or `unfinished`
+        (the user has not said goodbye).
         """
         ended = "complete" if self.complete else "gave_up"
         if not self.is_done:
@@ -607,9 +607,10 @@ class _ActiveDomain:
 
 
 def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
-    """Return the reply to a question about a slot: the wish, or else `dontcare`.
+    """Return the reply to a question about a slot: the value in the goal or, if there is none,
+    `dontcare`.
 
-    The result is None if the user itself requests the value of this slot.
+    If the user itself requests the value of this slot, the result is None.
     """
     if slot in active.requests or slot in ("ref", NONE):
         return None
@@ -627,9 +628,11 @@ def answer_to(active: _ActiveDomain, slot: str) -> Reply | None:
 
 
 def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Reply | None:
-    """Return the choice among offers: the goal's value, or any value if all constraints are stated.
+    """Return the user's choice among offers: the value in the goal or, if all constraints are
+    stated, any value.
 
-    If a venue is chosen, it becomes the current venue. The result is None if there is no choice.
+    If a venue is chosen, it becomes the current venue. The result is None if the acts offer no
+    choice.
     """
     offers = [act for act in acts if act.intent == "select" and act.slot not in (CHOICE, NONE)]
     if offers and offers[0].slot in active.wishes:
@@ -652,8 +655,9 @@ def choice_among(active: _ActiveDomain, acts: Sequence[Act], draws: Draws) -> Re
 def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | None) -> list[Act]:
     """Return the acts about a goal's domains, with intents in lower case and slots as in goals.
 
-    Acts about a booking belong to the last mentioned domain, initially `current`. If nothing was
-    found, the intent is `nooffer`. Acts whose slot is unknown in the domain are left out.
+    Acts about a booking belong to the last mentioned domain, initially `current`. An act that
+    reports an empty search result has the intent `nooffer`. Acts whose slot is unknown in their
+    domain are left out.
     """
     acts = []
     for raw_intent, raw_domain, raw_slot, value in system:

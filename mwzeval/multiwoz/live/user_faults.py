@@ -1,10 +1,10 @@
-"""Detect mistakes of a user, because a dialogue may fail because of its user.
+"""Detect mistakes of the user, which may cause a dialogue to fail although the agent is right.
 
-* `misunderstood`: the user misinterpreted a turn of the agent. This is detected if the agent adds
-  its acts to its messages (key `acts`). Only acts that affect the user's next action count: answers
-  to requests, values that contradict the goal, names of venues, questions, bookings with reference,
-  and failures to find or book something. A turn is misunderstood if the user missed or invented one
-  of these acts, or understood another value.
+* `misunderstood`: the user misinterpreted a turn of the agent. Misunderstandings are detected only
+  if the agent adds its acts to its messages (key `acts`). Only acts that affect the user's next
+  action are compared. These are answers to requests, values that contradict the goal, names of
+  venues, questions, bookings with reference, and failures to find or book something. A turn is
+  misunderstood if the user missed or invented one of these acts, or understood another value.
 * `invented`: the user gives a value that neither its goal nor an earlier agent message contains.
 * `early`: the user claims to be done, but a request or booking is open, either in the user's copy
   of the goal or, if the user does not report its goal, according to the text.
@@ -75,9 +75,9 @@ def faults_of(
 ) -> list[dict[str, Any]]:
     """Return the user's mistakes in a dialogue as JSON, in turn order.
 
-    A mistake has a `kind`, the user `turn` (from 0), and a `detail`. `goal` is the goal that the
-    user received. Of the `report`, only `understood`, `token` and `goal` are used. Checks without
-    data are skipped.
+    Each mistake has a `kind`, the index of the user `turn` (from 0), and a `detail`. `goal` is the
+    goal that the user received. Of the `report`, only `understood`, `token` and `goal` are used.
+    Checks without data are skipped.
     """
     goal = begun(goal)
     understood = [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
@@ -164,8 +164,8 @@ def misunderstanding(
 def effects(acts: Iterable[Sequence[str]], goal: Goal) -> frozenset[Effect]:
     """Return the effects of system acts for a user with this goal, which may be empty.
 
-    `goal` is the initial goal. Two interpretations of a turn are equivalent if their effects are
-    equal.
+    `goal` is the initial goal. For the user, two interpretations of a turn are equivalent if they
+    have the same effects.
     """
     found: set[Effect] = set()
     for raw in acts:

@@ -25,7 +25,8 @@ class ActUser(User, Protocol):
 class UserInWords:
     """A text-level user for a single MultiWOZ dialogue.
 
-    `reader` can be shared; `rng` belongs to this user and chooses between wordings.
+    `reader` can be shared by users; the generator `rng` belongs to this user and chooses between
+    wordings.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class UserInWords:
 
     @property
     def meant(self) -> list[Act]:
-        """The acts of the last message, with values in place of references ("the same day")."""
+        """The acts of the user's last message, with values in place of references ("the same day")."""
         acts = self._said[-1]
         if not any(is_same(act.value) for act in acts):
             return acts
@@ -87,8 +88,9 @@ class UserInWords:
     def report(self) -> dict[str, Any]:
         """Return the user's final state as JSON.
 
-        It has the act-level report with `complete` and `goal`, `token` (whether the user succeeded
-        or gave up), the acts that it `said` and `understood` by turn, and its `faults`.
+        The keys are those of the act-level report with `complete` and `goal`, `token` (whether the
+        user succeeded or gave up), the acts that the user `said` and `understood` by turn, and the
+        user's `faults`.
         """
         own = self._user.report()
         report = {

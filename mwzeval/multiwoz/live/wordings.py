@@ -2,8 +2,8 @@
 
 `wordings.tsv` has wordings for acts. A sentence may express several acts, and a random generator
 chooses between wordings. A key consists of a kind such as `after` (after the noun), a domain or
-`any`, a slot, and `=value` for values that are not literal, or `=same` for phrases such as "the
-same day".
+`any`, and a slot. Keys of values that are not literal also have `=value`, and keys of phrases such
+as "the same day" have `=same`.
 
 The template system and the rule agent use whole sentences from `agents.tsv` in rotation. Goals are
 expressed by the phrases in `goal_sentences.tsv`.
@@ -91,7 +91,7 @@ def filled(wording: str, value: Callable[[str], str]) -> str:
 
 
 def listed(items: Sequence[str], word: str = "and") -> str:
-    """Return `a, b and c`."""
+    """Return the items as an enumeration such as `a, b and c`."""
     return f" {word} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
@@ -110,7 +110,10 @@ def begun_small(sentence: str) -> str:
 
 
 def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Distribute pairs of slot and value over dictionaries. Slots may have several values."""
+    """Distribute pairs of slot and value over dictionaries.
+
+    A slot with two values is in two dictionaries.
+    """
     found: list[dict[str, str]] = []
     for slot, value in pairs:
         free = next((values for values in found if slot not in values), None)
@@ -125,7 +128,7 @@ def rounds(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def agent_sentence(agent: str, what: str, seed: str, value: Callable[[str], str]) -> str:
-    """Return a sentence with the values of its slots. The wording depends only on `seed`."""
+    """Return a sentence of an agent, with inserted values. The wording depends only on `seed`."""
     table = keyed_rows("live", AGENTS)
     wordings = table.get(f"{agent} {what}") or table[what]
     return filled(wordings[zlib.crc32(f"{seed} {what}".encode()) % len(wordings)], value)
@@ -148,7 +151,7 @@ def details(row: Mapping[str, Any], slots: Iterable[str], value: Callable[[str],
 
 
 def shown_value(slot: str, value: str) -> str:
-    """Return a database value in the form that agents write."""
+    """Return a database value in the spelling that agents use."""
     if slot in NAME_SLOTS:
         return string.capwords(value)
     return value.upper() if slot == "postcode" else value

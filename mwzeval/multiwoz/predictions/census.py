@@ -7,10 +7,10 @@ are values and not placeholders. Systems give identifiers in a quarter to a thir
 and rarely mix the two forms. Only known placeholders are counted, because brackets have other uses,
 for example in Markdown.
 
-A file may be well formed despite an error, for example if its states are shifted by one turn. No
-single turn shows such an error, but counts over many dialogues do. A sample of dialogues is
-therefore compared with the gold annotation. The sample consists of the dialogues whose ids have the
-smallest checksums, so it does not depend on how the input is divided into parts.
+A file may be well formed despite an error, for example if its states are shifted by one turn. Such
+an error is not visible in a single turn, but is visible in counts over many dialogues. A sample of
+dialogues is therefore compared with the gold annotation. The sample consists of the dialogues whose
+ids have the smallest checksums, so it does not depend on how the input is divided into parts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Wording(NamedTuple):
 
     @classmethod
     def of(cls, responses: Iterable[str]) -> Wording:
-        """Return the counts of these responses."""
+        """Return the numbers of responses with placeholders and with identifiers."""
         placeholders = as_placeholder = in_words = 0
         for response, times in Counter(responses).items():
             if known := known_placeholders(response):
@@ -112,14 +112,15 @@ class Tally:
 
 @dataclass(slots=True)
 class Census:
-    """The counts of an input.
+    """The counts of the predictions in an input.
 
     `turns` is the number of turns. The fields `with_…` count turns with a predicted state, with a
     value in the state, with active domains, with a nonempty list of active domains, and in
     dialogues with bookings. `references` counts the turns in each reference set; `answers` counts
     turns by their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the
-    goal; `early` counts the slots that were answered before the request. `unknown_placeholders`
-    counts names. `seen` are the dialogue ids, and `sample` has the counts of the sampled dialogues.
+    goal, and `early` counts the requested slots that were answered before the request.
+    `unknown_placeholders` counts names. `seen` are the dialogue ids, and `sample` has the counts of
+    the sampled dialogues.
     """
 
     turns: int = 0
@@ -146,7 +147,7 @@ class Census:
         rules: Rules = "2021",
         positions: Mapping[str, Sequence[int]] | None = None,
     ) -> Census:
-        """Return the counts of checked dialogues of a fold. For `positions`, see `Findings`."""
+        """Return the counts of checked dialogues of a fold. `Findings` explains `positions`."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
         all_responses: list[str] = []
         for name, turns in dialogues.items():

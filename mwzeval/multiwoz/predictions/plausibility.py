@@ -1,6 +1,7 @@
 """Check whether predictions fit the corpus, and warn about valid but suspicious predictions.
 
-`check_fit` and `check_turns` check dialogues; `check_whole` checks the counts of a whole input.
+`check_fit` and `check_turns` check single dialogues, and `check_whole` checks the counts of a whole
+input.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
 def coverage(census: Census, gold: GoldFold) -> dict[str, Any]:
     """Return the scored and total numbers of dialogues and turns, and of dialogues per domain.
 
-    With rollouts, the total number of turns includes the turns of each rollout.
+    If the input contains rollouts, the total number of turns includes the turns of each rollout.
     """
     domains = Coverage()
     turns = rollouts = 0

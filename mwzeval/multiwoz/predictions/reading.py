@@ -75,7 +75,7 @@ class Booking(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A function call of the system in a turn, and the result, which is text, JSON data, or None.
+    """A function call of the system and its result, which is text, JSON data, or None.
 
     `slots` maps slot names of the result to mwzeval's names, if they differ.
     """
@@ -146,7 +146,10 @@ def _keys_of(line: Any) -> tuple[str, str] | None:
 
 
 def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
-    """Return the dialogues of (line number, value) pairs. Raises `InputError` for invalid lines."""
+    """Return the dialogues in the lines of a file, given as (line number, value) pairs.
+
+    Raises `InputError` for invalid lines.
+    """
     dialogues: dict[str, Any] = {}
     whole: list[Any] = []
     findings = Findings(name)

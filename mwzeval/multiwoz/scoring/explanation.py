@@ -50,7 +50,7 @@ Changes = Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """The input of the scorer: the turns of a dialogue, the goal and the gold annotation.
+    """A dialogue to explain: its turns, the goal and the gold annotation.
 
     `constraints` are the informable slots of each domain of the goal. `booked` are the domains that
     each turn books, and `annotated` are the gold states. `in_words` is true if the original
@@ -80,7 +80,7 @@ class Scenario:
         )
 
     def acts(self) -> Iterator[dict[str, DomainTurn]]:
-        """Yield the acts of each turn in the active domains of the goal."""
+        """Yield, turn by turn, the offer and provided slots in each active domain of the goal."""
         return dialogue_acts(self.goal, self.turns, self.booked, self.database)
 
     def outcome(self) -> DialogueOutcome:
@@ -125,7 +125,7 @@ class Scenario:
         return replace(self, booked=tuple(booked))
 
     def ask_for_no_offer(self, domain: str) -> Scenario:
-        """Let the goal accept any offer, or no offer, in a domain."""
+        """Return a scenario in which the goal accepts any offer, or no offer, in a domain."""
         goal = replace(self.goal[domain], needs_offer=NeedsOffer.NEVER)
         return replace(self, goal={**self.goal, domain: goal})
 
@@ -138,10 +138,10 @@ class Scenario:
 class Failure:
     """A reason why a domain failed, and its repair.
 
-    With the repairs of all failures, the domain passes. If any repair is omitted, the domain fails.
-    `slot` is the slot of the failure, if any; `words` fill the placeholders of its sentence. `then`
-    is the user's wish at that turn if the state agrees with the annotation but not with the goal.
-    It is empty if the annotation does not explain the state.
+    With the repairs of all failures, the domain passes. If the repair of any failure is omitted,
+    the domain fails. `slot` is the slot of the failure, if any; `words` fill the placeholders of
+    its sentence. `then` is the user's wish at that turn if the state agrees with the annotation but
+    not with the goal. `then` is empty if the annotation does not explain the state.
     """
 
     kind: str
@@ -457,10 +457,12 @@ SHOWN_VENUES = 3
 def explain(
     scorer: Scorer, dialogue: NormalizedDialogue, predicted: Sequence[Turn] = ()
 ) -> Explanation:
-    """Return the outcomes of a dialogue, the acts of its turns, and why Inform or Success failed.
+    """Return the outcomes of a dialogue, the acts of its turns, and the reasons why Inform or
+    Success failed.
 
-    If `predicted` has the turns, original responses, calls and bookings are shown. For each
-    response that was delexicalized, a fact shows the form that was scored.
+    If the turns are given in `predicted`, the explanation shows original responses, calls and
+    bookings. For each response that was delexicalized, a fact shows the delexicalized form, which
+    was scored.
     """
     case = Scenario.of(scorer, dialogue)
     outcomes = case.outcome().named("inform", "success")

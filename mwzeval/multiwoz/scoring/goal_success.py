@@ -96,10 +96,10 @@ def dialogue_acts(
     booked: Iterable[frozenset[str]],
     database: Database,
 ) -> Iterator[dict[str, DomainTurn]]:
-    """Yield the acts of each turn in the active domains of the goal.
+    """Yield, turn by turn, the offer and provided slots in each active domain of the goal.
 
-    `booked` are the domains with a booking in the gold annotation of each turn: a reference number
-    that is given before the booking does not count.
+    `booked` are the domains that each turn books in the gold annotation. A reference number that is
+    given before the booking does not count.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):
         found = placeholders_in(turn.response)
@@ -133,7 +133,7 @@ def placeholders_in(response: str) -> Placeholders:
 
 
 def found_by(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
-    """Return the venues that a turn may offer, or None if it makes no offer."""
+    """Return the ids of the venues that a turn may offer, or None if the turn makes no offer."""
     marker = OFFERED_BY.get(domain)
     if marker is None or marker not in turn.response:
         return None
@@ -172,7 +172,7 @@ class DialogueOutcome:
         return {WHOLE: self, **self.domains}
 
     def named(self, inform: str, success: str) -> dict[str, dict[str, bool | None]]:
-        """Return the outcomes of each scope under these names, for explanations."""
+        """Return the outcomes of each scope for explanations, with the given names of the scores."""
         return {name: {inform: r.inform, success: r.success} for name, r in self.scopes.items()}
 
 
@@ -187,7 +187,7 @@ class Progress:
         self.provided: dict[str, set[str]] = {domain: set() for domain in goal}
 
     def advance(self, turn: Mapping[str, DomainTurn]) -> None:
-        """Add the acts of the next turn in the domains of the goal."""
+        """Update the offers and the provided slots with the acts of the next turn."""
         for domain, (found, provided) in turn.items():
             if found is not None and replaces(found, self.offered[domain]):
                 self.offered[domain] = found
@@ -226,7 +226,8 @@ def judge(
 
 
 def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
-    """Return whether the venues of a turn's offer, `found`, replace the current offer.
+    """Return whether the venues that a turn may offer (`found`) replace the current offer
+    (`offered`).
 
     The current offer remains if all its venues are among the found venues. Otherwise, naming a
     venue again would widen an earlier, narrower offer.
@@ -238,7 +239,7 @@ class Rates:
     """Rows and measures of percentages, in total and per scope (a domain or a slot).
 
     With `of_dialogues`, each count of a dialogue is 0 or 1, and intervals are Wilson intervals.
-    Otherwise, the cases of a dialogue are dependent, and intervals resample dialogues.
+    Without `of_dialogues`, the cases of a dialogue are dependent, so intervals resample dialogues.
     """
 
     def __init__(self, rates: Sequence[Rate], scopes: Iterable[str], *, of_dialogues: bool) -> None:
@@ -272,7 +273,7 @@ GOAL_SUCCESS = Rates(
 
 
 def goal_row(outcome: DialogueOutcome) -> dict[str, float]:
-    """Return a dialogue's counts for `GOAL_SUCCESS`: whether the domain occurs, Inform, Success."""
+    """Return the `GOAL_SUCCESS` counts of a dialogue: presence, Inform and Success of each domain."""
     return GOAL_SUCCESS.row(
         {scope: (1, r.inform, bool(r.success)) for scope, r in outcome.scopes.items()}
     )

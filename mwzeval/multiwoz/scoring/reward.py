@@ -68,8 +68,8 @@ class TurnReward:
 
     `offered` are domains whose offer became right in this turn. `lost` are domains whose offer was
     right (or not needed) and became wrong. `provided` are the requested (domain, slot) pairs that
-    are provided for the first time. `credit`, between -1 and 1, is the number of `offered` and
-    `provided` minus the number of `lost`, divided by the number of needs.
+    this turn provides for the first time. `credit`, between -1 and 1, is the number of `offered`
+    and `provided` minus the number of `lost`, divided by the number of needs.
     """
 
     offered: tuple[str, ...]
@@ -79,8 +79,8 @@ class TurnReward:
 
 
 class MentionCounts(NamedTuple):
-    """Numbers of mentions: all mentions, mentions that are not in the database, mentions that can
-    be compared with the offered venues, and mentions that agree with the offered venues.
+    """The numbers of all mentions, of mentions that are not in the database, of mentions that can
+    be compared with the offered venues, and of mentions that agree with these venues.
     """
 
     mentions: int = 0
@@ -100,7 +100,8 @@ class MentionCounts(NamedTuple):
 class GroundedReward:
     """The mentions of a dialogue with lexicalized responses, compared with the database.
 
-    `outcome` has Grounded Inform and Grounded Success; `turns` has the counts of each turn.
+    `outcome` has the results of Grounded Inform and Grounded Success, and `turns` has the counts of
+    each turn.
     """
 
     outcome: DialogueOutcome
@@ -124,7 +125,8 @@ class GroundedReward:
         return counts.consistent / counts.belonging if counts.belonging else None
 
     def shares(self, weights: RewardWeights) -> list[float]:
-        """Return what each turn contributes to the value. Grounded Success counts in the last turn.
+        """Return the contribution of each turn to the value of the reward. Grounded Success counts
+        in the last turn.
 
         Scores without cases contribute 0.
         """
@@ -143,9 +145,9 @@ class GroundedReward:
 class Reward:
     """The reward of a dialogue or of its first turns.
 
-    `value` is the weighted sum of Inform, Success, all credits, and the grounded scores.
-    `progress` is the proportion of needs met at the end; it is 1 exactly if `success` is true.
-    `grounded` is None if grounded scores have no weight.
+    `value` is the weighted sum of Inform, Success, all credits, and the grounded scores. `progress`
+    is the proportion of needs that are met at the end; `progress` is 1 if and only if `success` is
+    true. `grounded` is None if grounded scores have no weight.
     """
 
     value: float
@@ -162,13 +164,13 @@ class Reward:
 
     @property
     def success(self) -> bool:
-        """Whether, in addition, all requested slots were provided."""
+        """Whether Inform is met and all requested slots were provided."""
         return self.outcome.success
 
     @property
     def per_turn(self) -> tuple[float, ...]:
-        """The contribution of each turn to the value: its weighted credit, hallucination and
-        consistency. The contribution of the last turn includes Inform, Success and Grounded
+        """The contribution of each turn to the value of the reward: weighted credit, hallucination
+        and consistency. The contribution of the last turn includes Inform, Success and Grounded
         Success.
         """
         values = [self.weights.progress * turn.credit for turn in self.turns]

@@ -3,12 +3,13 @@
 Distinct words are counted over all dialogues, so most scores are not additive. `Richness` counts
 the dialogues of an input in order. Parts are also merged in order; the result then equals the
 result of a single pass. Memory does not grow with the number of dialogues. Intervals and
-comparisons need the words of each dialogue, because they select dialogues.
+comparisons need the words of each dialogue, because they resample dialogues.
 
 MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
 depends on the number of preceding words. For each possible offset, `WindowTypes` stores the sum
-over all windows within a part. It also stores the first and last words of the part, for windows
-across parts. All sums are integers, so merging in order gives exactly the result of a single pass.
+over all windows within a part. `WindowTypes` also stores the first and last words of the part,
+which are needed for windows across parts. All sums are integers, so merging in order gives exactly
+the result of a single pass.
 
 Source: `tokenize` and `msttr` of lexical-diversity; the definitions of the evaluator of
 Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
@@ -60,7 +61,7 @@ class WindowTypes:
         self.words += later.words
 
     def types(self) -> int:
-        """Return the number of distinct words, summed over the windows of the whole text."""
+        """Return the sum of the numbers of distinct words in all windows of the text."""
         return self._by_offset[0]
 
     def windows(self) -> int:
@@ -115,7 +116,8 @@ def entropy(sums: Sums) -> NDArray[np.float64]:
 def conditional_entropy(sums: Sums) -> NDArray[np.float64]:
     """Return the entropy of a word given the previous word, in bits.
 
-    As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
+    As in the published evaluator, the sum is divided by the number of words N, not of bigrams: −Σ
+    c(h,w)/N · log2 (c(h,w)/c(h)).
     """
     return sums["surprise"] / sums["words"]
 
@@ -186,7 +188,7 @@ class Richness:
             self._count()
 
     def merge(self, later: Richness) -> None:
-        """Add the turns of `later` after the turns of this object."""
+        """Append the turns of `later` to the turns of this object."""
         if later._turns:
             self._count()
             later._count()
@@ -266,9 +268,11 @@ class Richness:
 
 
 def richness_rows(dialogues: Sequence[DialogueWords]) -> list[dict[str, float]]:
-    """Return the columns `RICHNESS_COLUMNS` of each dialogue: turns, words, and windows of MSTTR.
+    """Return the numbers of turns, words and MSTTR windows of each dialogue, in the columns
+    `RICHNESS_COLUMNS`.
 
-    A window and its number of distinct words are counted in the dialogue where the window starts.
+    A window of words that extends over several dialogues is counted in the dialogue where it
+    starts.
     """
     tokens = [word for dialogue in dialogues for turn in dialogue for word in turn]
     starts = range(0, len(tokens) - MSTTR_WINDOW + 1, MSTTR_WINDOW)

@@ -80,8 +80,8 @@ SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not Multi
 class Rows:
     """The rows of scored dialogues, and data that cannot be summed: richness and confusions.
 
-    `words` are the words of each dialogue; `confusions` has, for each state tracking rule, the
-    wrong values and the number of turns with each wrong value.
+    `words` are the words of each dialogue. `confusions` has, for each state tracking rule, the
+    wrong values and their numbers of turns.
     """
 
     sources: Sources
@@ -179,8 +179,9 @@ class Rows:
 class ScoredPredictions:
     """Predictions that can be scored, their scorer, their counts, and warnings.
 
-    Rows and measures are computed when first needed. `dialogues` is empty for an input in parts,
-    for which only sums are stored. `resampling` adds intervals to reports.
+    Rows and measures are computed when they are first needed. If an input is scored in parts,
+    `dialogues` is empty, because only sums are stored. If `resampling` is given, the scores in
+    reports have intervals.
     """
 
     dialogues: Dialogues
@@ -196,11 +197,11 @@ class ScoredPredictions:
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows of the dialogues."""
+        """The rows of counts, with one row per dialogue."""
         return Rows.of(self.scorer, self.dialogues, self.sources)
 
     def with_rows(self, rows: Rows) -> ScoredPredictions:
-        """Return a copy with the given rows, which were scored separately."""
+        """Return a copy that contains the given rows, which were computed separately."""
         other = replace(self)
         other.rows = rows
         return other

@@ -109,9 +109,9 @@ class Sources:
 class NormalizedDialogue:
     """A predicted dialogue in the normal form that all scorers use.
 
-    `mentions` are the mentions in each lexicalized response, with positions in the original
-    responses (`words`), or None if responses are delexicalized. `calls` are the tool calls of each
-    turn and their results.
+    `mentions` are the mentions in each lexicalized response, or None if responses are
+    delexicalized. Their positions refer to the original responses (`words`). `calls` are the tool
+    calls of each turn and their results.
     """
 
     name: str
@@ -166,14 +166,14 @@ class Scorer:
 
     @cached_property
     def delexicalizer(self) -> Delexicalizer:
-        """The delexicalizer for this fold's database."""
+        """The delexicalizer with the database of this fold."""
         return Delexicalizer(self.gold.tables)
 
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
-        """Return the sources of a single checked dialogue.
+        """Return the sources that a single checked dialogue would have as the whole input.
 
-        Names in the database are also counted. Otherwise, a single placeholder could decide the
-        kind of a short lexicalized dialogue.
+        Names in the database are also counted. Otherwise, a single placeholder could decide whether
+        a short dialogue counts as delexicalized.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),
@@ -196,7 +196,7 @@ class Scorer:
         return replace(sources, lexicalized=True)
 
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
-        """Return a checked dialogue in normal form, with gold data according to `sources`."""
+        """Normalize a checked dialogue; `sources` specifies which gold data are used."""
         states, domains = self._situation(name, turns, sources)
         words = responses = [turn.response or "" for turn in turns]
         mentions = None
@@ -218,7 +218,7 @@ class Scorer:
     def delexicalized(
         self, name: str, turns: Sequence[Turn], sources: Sources
     ) -> list[Delexicalized]:
-        """Return the responses of a checked dialogue with placeholders instead of mentions."""
+        """Return the responses of a checked dialogue, with placeholders in place of mentions."""
         states, domains = self._situation(name, turns, sources)
         return self.delexicalizer.dialogue([turn.response or "" for turn in turns], states, domains)
 
@@ -243,7 +243,8 @@ class Scorer:
         return self._gold_states[name]
 
     def tracked(self, name: str, turns: Sequence[Turn]) -> tuple[str, Agree, States]:
-        """Return joint accuracy's score name, a function that compares values, and the states.
+        """Return the name of the joint goal accuracy score, a function that compares values, and
+        the states.
 
         The first selected rule is used, by default the rule of `--dst`.
         """

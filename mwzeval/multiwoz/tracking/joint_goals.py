@@ -5,7 +5,8 @@ state), *spurious* (only in the predicted state) or *wrong* (in both, with anoth
 goal accuracy is the percentage of turns in which every slot is correct.
 
 Flexible goal accuracy gives partial credit to a turn whose errors all come from earlier turns. The
-credit is 1 − exp(−λ t), where t is the number of turns since the last turn with a new error.
+partial credit of a turn is 1 − exp(−λ t), where t is the number of turns since the last turn with a
+new error.
 
 Sources: Henderson et al., "The Second Dialog State Tracking Challenge", SIGDIAL 2014 (joint goal);
 Wu et al., ACL 2019 (slot accuracy, F1 of a turn); Rastogi et al., AAAI 2020 (average goal
@@ -108,7 +109,7 @@ def _smoothed_f1(sums: Sums) -> NDArray[np.float64]:
 class JudgedDomain:
     """A domain's slots in a predicted and a gold state, and the number of turns with these states.
 
-    A state without the domain is None.
+    A state that does not contain the domain is None.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class JudgedDomain:
         )
 
     def right_values(self, slot: str) -> str:
-        """Return the accepted values of a slot of the annotated state."""
+        """Return the accepted values of a slot in the gold state as text."""
         return " or ".join(value for value in (self.gold or {})[slot] if value != ABSENT)
 
     def errors(self) -> Iterator[tuple[str, str, str]]:
@@ -199,8 +200,8 @@ class JointGoals:
     """Scores states under a convention; gold states are prepared once.
 
     Scores and columns of rows have names of the form `dst.CONVENTION.…`. Slots that the convention
-    does not know are counted as `other`. A `closed` convention removes these slots from states;
-    only then is slot accuracy defined.
+    does not know are counted as `other`. If the convention is `closed`, these slots are removed
+    from states; slot accuracy is defined only in this case.
     """
 
     def __init__(self, convention: Convention, rules: Rules) -> None:
@@ -237,7 +238,7 @@ class JointGoals:
         return zip(predicted, self._gold[name], strict=False)
 
     def row(self, turns: States, confusions: Counter[Confusion] | None = None) -> dict[str, float]:
-        """Return the counts of a dialogue.
+        """Return the state tracking counts of a dialogue.
 
         Wrong values are added to `confusions`, once per turn. A domain that has not changed since
         the previous turn should be the same object, so that it is judged only once.

@@ -2,9 +2,9 @@
 
 A response is read once. At each word, the longest value of the database that begins there is used,
 in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
-recognized by their form; counts are recognized by adjacent words. Active domains, state and earlier
-mentions determine the domain of an ambiguous value. They also determine the slot of a value that
-could belong to several slots (times, places, prices, days).
+recognized by their form; counts are recognized by adjacent words. The domain of an ambiguous value
+is determined by the active domains, the state and earlier mentions. They also determine the slot of
+a value that could belong to several slots (times, places, prices, days).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 class Context:
     """The context of a response: the turn's state and active domains, and earlier names.
 
-    Names in states count as named by the user.
+    Names in belief states are treated as names that the user mentioned.
     """
 
     def __init__(self, gazetteer: Gazetteer) -> None:
@@ -119,11 +119,11 @@ class Context:
         return kept or values
 
     def domain(self, slot: str, found: Found) -> tuple[str | None, bool]:
-        """Return the domain of a slot, and whether it is certain.
+        """Return the domain of a slot, and whether the domain is certain.
 
-        `found` are the venues that have the value. If there are any, only domains of these venues
-        are possible. The choice depends, in this order, on earlier names in the same response, the
-        active domains, the last name, and the state.
+        `found` are the venues that have the value. If any venues have the value, only the domains
+        of these venues are possible. The domain is chosen, in this order, by earlier names in the
+        same response, the active domains, the last name, and the state.
         """
         possible: Sequence[str] = DOMAINS_OF.get(slot, ())
         if found:
@@ -382,8 +382,8 @@ class Delexicalizer:
     ) -> Iterator[list[Mention]]:
         """Yield the mentions in each response of a dialogue's system turns, in order.
 
-        `states` are the (normalized) states after the preceding user turns; `active_domains` are
-        the active domains of the turns. Each argument has one item per turn.
+        `states` are the normalized states after the preceding user turns, and `active_domains` are
+        the active domains of the system turns. Each argument has one item per system turn.
         """
         context = Context(self.gazetteer)
         for response, state, active in zip(responses, states, active_domains, strict=True):
@@ -462,7 +462,7 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
 
 
 def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
-    """Yield the mentions, and assign phone numbers that no venue has to the taxi.
+    """Yield the mentions, and assign each phone number that belongs to no venue to the taxi.
 
     A number after the name of a venue belongs to that venue, unless the response is about a taxi.
     """

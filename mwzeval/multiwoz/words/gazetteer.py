@@ -25,7 +25,7 @@ from mwzeval.multiwoz.words.vocabulary import SPELLINGS, WORDS, Words, phrases
 
 
 def name_forms(name: str, domain: str) -> set[Words]:
-    """Return the usual forms of a venue's name, each as a tuple of normalized words."""
+    """Return the usual forms of a venue's name; each form is a tuple of normalized words."""
     whole = fold(name)
     stem = _stem(whole, domain)
     forms = {whole, *(stem + tail for tail in phrases(f"added tails of {domain}s"))}
@@ -91,8 +91,8 @@ class Address:
     """An address of the database in normalized words.
 
     `streets` are its streets and buildings without numbers; `tail` is the part of the town, or
-    empty. A response may give only parts of an address, so each part is compared separately. The
-    address must have all streets and numbers that the response gives.
+    empty. A response may give only parts of an address, so each part is compared separately. An
+    address matches a response if it has all streets and numbers that the response gives.
     """
 
     streets: tuple[Words, ...]
@@ -208,10 +208,10 @@ class Longest(NamedTuple):
 
 
 class Gazetteer:
-    """Finds values in tokens, and the venues that have these values.
+    """Finds database values in tokens, and finds the venues that have these values.
 
-    `names` are the words of each name, `places` are the words of each train station, and
-    `town_parts` are the words that may follow addresses. `begins` and `words` are the first words
+    `names` has the words of each venue name, `places` has the words of each train station, and
+    `town_parts` has the words that may follow an address. `begins` and `words` are the first words
     and all words of the values. Its caches do not affect results.
     """
 
@@ -290,7 +290,7 @@ class Gazetteer:
         return best[0] if best else None
 
     def near_miss(self, tokens: Tokens, index: int) -> tuple[int, Longest] | None:
-        """Return the misspelled name around a word: its first token and the intended value."""
+        """Return the first token and the intended value of a misspelled name around a word."""
         words = tokens.words
         written = words[index]
         meant = self._closest[written]

@@ -1,8 +1,8 @@
 """Assign times and places to the departure or the arrival of a journey.
 
-The table header or the nearest word for leaving or arriving decides. If only an arrow, a dash or
-`to` separates two times, the first time is the departure. Without any evidence, a time is read as a
-departure time and marked as uncertain.
+The decision depends on the table header, or on the nearest word for leaving or arriving. If only an
+arrow, a dash or `to` separates two times, the first time is the departure. Without any evidence, a
+time is read as a departure time and marked as uncertain.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
-    """Return `departure` or `destination` for the name of a venue, or None if it is neither."""
+    """Return `departure` or `destination` if a venue's name is a place of the journey, else None."""
     position = first - 2 if tokens.word(first - 1) == "the" else first - 1
     before = tokens.word(position)
     if before in WORDS["away"]:

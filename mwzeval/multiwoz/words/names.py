@@ -2,8 +2,9 @@
 
 The layout (a list item, the first cell of a row, emphasis, quotes) and adjacent words (`recommend`,
 `booked at`, `the phone number of`, `… is in the north`) show where a name is expected. Capitalized
-words at such a position are a name. The name is known if all its words are in the name of one
-venue. A single shared word is not enough (`Riverside Lodge`, `Riverside Brasserie`).
+words at a position where a name is expected are treated as a name. The name is known if all its
+words are in the name of one venue. A single shared word is not enough (`Riverside Lodge`,
+`Riverside Brasserie`).
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def with_unknown_names(
     """Return the mentions of a response, including names that are not in the database.
 
     Mentions inside such a name are removed. `active` are the active domains of the turn, which
-    determine the domain of a name if there is no other evidence.
+    determine the domain of a name without other evidence.
     """
     text = shown(response[:LONGEST])
     names = list(_Names(response, text, mentions, active, gazetteer).unknown())

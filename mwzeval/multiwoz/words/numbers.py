@@ -114,7 +114,7 @@ def _train(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number in digits. The text may contain digits, words or stars."""
+    """Return a number as digits. The text may contain digits, words or stars."""
     value = amount(text)
     return text if value is None else f"{value:g}"
 
@@ -155,8 +155,9 @@ Meaning = tuple[str, str]
 class Candidate(NamedTuple):
     """A part of the text (characters `start` to `end`, tokens `first` to `after`).
 
-    `meanings` are pairs of slot and value in the database's spelling. The value is "" if only the
-    slot is known, or if the database has no such value. `sure` is False for misspelled values.
+    `meanings` are (slot, value) pairs, with the value in the database's spelling. The value of a
+    pair is "" if only the slot is known, or if the database has no such value. `sure` is False for
+    misspelled values.
     """
 
     start: int

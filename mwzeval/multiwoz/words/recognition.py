@@ -513,7 +513,8 @@ FARTHEST = 14
 
 
 def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str] | None:
-    """Return the token after the statement about an amenity, and "yes" or "no".
+    """Return the index of the token after a statement about an amenity, and the value "yes" or
+    "no".
 
     The amenity extends from `index` to `after`. Returns None if it is only requested or wished for.
     """

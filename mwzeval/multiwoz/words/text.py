@@ -28,11 +28,12 @@ LANDMARK = "landmark"
 class Mention(NamedTuple):
     """A part of a response that names a venue or states a value.
 
-    `start` and `end` are character positions in the response. `slot` is the placeholder's plain
-    name (`name`, `phone`, `postcode`, …); `domain` is the domain of the slot, or None if unknown.
-    `value` is the value in the database's spelling, or None if the database does not have it.
-    `venues` are the ids of all rows of the domain with this value, in table order. `sure` is False
-    if another reading was equally likely. `written` is False for claims that have no placeholder.
+    `start` and `end` are character positions in the response. `slot` is the name of the placeholder
+    without its domain (`name`, `phone`, `postcode`, …); `domain` is the domain of the slot, or None
+    if the domain is unknown. `value` is the value in the database's spelling, or None if the
+    database does not have it. `venues` are the ids of all rows of the domain with this value, in
+    table order. `sure` is False if another reading was equally likely. `written` is False for
+    claims that are never replaced by a placeholder.
     """
 
     start: int
@@ -126,8 +127,9 @@ _kinds, _words = Cache(_kind), Cache(_folded)
 class Tokens:
     """The tokens of a text. Item i of each list describes token i.
 
-    `low` is the text in lower case. `words` are normalized (lower case, no apostrophes, numbers as
-    digits, one spelling); `kinds` are the constants above. Run time is linear in the text's length.
+    `low` is the text in lower case. `words` are the normalized words (lower case, no apostrophes,
+    numbers as digits, one spelling), and `kinds` are constants of this module. Run time is linear
+    in the text's length.
     """
 
     def __init__(self, text: str) -> None:
@@ -233,8 +235,9 @@ class Block:
 class Shown:
     """A response as displayed.
 
-    `text` is without markup; `places` are the positions of its characters in the response, or None
-    if the text is unchanged. `emphasized` are the parts of the text with emphasis, links or code.
+    `text` is the response without markup. `places` has the position of each character in the
+    original response, or is None if the text is unchanged. `emphasized` are the parts of the text
+    with emphasis, links or code.
     """
 
     text: str
@@ -276,7 +279,7 @@ class Shown:
         return max(0, bisect_right(self.blocks, position, key=lambda block: block.start) - 1)
 
     def heading(self, position: int) -> str:
-        """Return the header of the table column that contains a position, or "" without one."""
+        """Return the header of the table column at a position, or "" if there is no header."""
         if not self.heads:
             return ""
         number = self.block_at(position)

@@ -21,7 +21,10 @@ Words = tuple[str, ...]
 
 @lru_cache(maxsize=16)
 def keyed_rows(*table: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the texts of a table with two columns by key. Raises `DataError` if it is damaged."""
+    """Return the texts in a table, by the key in the first column.
+
+    Raises `DataError` if it is damaged.
+    """
     rows: dict[str, list[str]] = {}
     for key, text in table_rows(embedded(*table), 2):
         rows.setdefault(key, []).append(text)
@@ -90,7 +93,8 @@ def patterns_of(kind: str) -> Mapping[str, re.Pattern[str]]:
 
 @lru_cache(maxsize=16)
 def domain_words(kind: str, around: str = "") -> re.Pattern[str]:
-    """Return one expression for the words of all domains, with `around` before and after it.
+    """Return one regular expression for the words of all domains, with the pattern `around` before
+    and after the words.
 
     The matching group has the name of the domain.
     """
@@ -105,7 +109,7 @@ def has_any(key: str, words: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def phrases(key: str) -> tuple[Words, ...]:
-    """Return the words of each phrase of a list, in order."""
+    """Return the words of each phrase in a list of the vocabulary, in order."""
     return tuple(tuple(phrase.split()) for phrase in LISTS[key])
 
 

@@ -1,7 +1,8 @@
 """A2C: advantage actor-critic with a replay memory of whole dialogues.
 
-Source: Casanueva et al. (2017) and its published program. As in that program, the off-policy update
-has no importance weights. With the settings `PAPER`, actions are never sampled from the policy.
+Source: Casanueva et al. (2017) and its published program. As in the published program, the
+off-policy update has no importance weights. With the settings `PAPER`, actions are never sampled
+from the policy.
 """
 
 from __future__ import annotations

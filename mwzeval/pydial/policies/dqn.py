@@ -72,7 +72,7 @@ MODERN = DQNSettings(
 
 
 class Transitions:
-    """A ring buffer of transitions: `columns` of equal length with `number` used rows."""
+    """A ring buffer of transitions: the `columns` have equal length, and `number` rows are used."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity

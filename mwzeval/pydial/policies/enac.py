@@ -192,11 +192,11 @@ def natural_gradient(
 ) -> list[NDArray[np.float64]]:
     """Return pinv(G) R as arrays with the shapes of the layers' weights and biases.
 
-    The row of a dialogue in G is its gradient, followed by a 1 (the column of the baseline, which
-    is not returned). For each linear layer, `inputs` has its inputs, shape (turns, in), and
-    `returned` the gradients at its outputs, shape (turns, out). `lengths` has the number of turns
-    of each dialogue. `values` is R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction
-    `cutoff` of the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
+    Each row of G is the gradient of one dialogue, followed by a 1 for the baseline. The baseline is
+    not returned. For each linear layer, `inputs` has the inputs, shape (turns, in), and `returned`
+    has the gradients at the outputs, shape (turns, out). `lengths` has the number of turns of each
+    dialogue. `values` is R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction `cutoff` of
+    the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
     """
     number = len(lengths)
     starts = np.cumsum([0, *lengths[:-1]])

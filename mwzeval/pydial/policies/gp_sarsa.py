@@ -4,10 +4,10 @@ Source: Casanueva et al. (2017); Gašić and Young, "Gaussian Processes for POMD
 Manager Optimization", 2014; Engel, Algorithms and Representations for Reinforcement Learning, 2005,
 chapter 4. NumPy only.
 
-The process has a sparse dictionary of points and the kernel ⟨b, b'⟩·[a = a']. Points of different
-actions are independent: the inverse of the kernel matrix has a block for each action, and a kernel
-vector is zero outside one block. The covariance matrix is updated once at the end of a dialogue,
-in one product, because it is not read earlier.
+The Gaussian process has a sparse dictionary of points and the kernel ⟨b, b'⟩·[a = a'] of beliefs b
+and actions a. Points of different actions are independent: the inverse of the kernel matrix has a
+block for each action, and a kernel vector is zero outside one block. The covariance matrix is
+updated once at the end of a dialogue, in one product, because it is not read earlier.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class GPSarsa:
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the allowed action with the highest sampled Q.
 
-        `state` has shape (size,), and `mask` has shape (actions,). In `training`, the variance of Q
-        is larger.
+        `state` has shape (size,), and `mask` has shape (actions,). If `training` is true, Q is
+        sampled with a larger variance.
         """
         scale = self.settings.training_scale if training else self.settings.test_scale
         best, highest = -1, -np.inf
@@ -113,7 +113,7 @@ class GPSarsa:
 
 
 class Block:
-    """The points of one action (n, size) and the `inverse` of their kernel matrix (n, n)."""
+    """The points of one action, shape (n, size), and their inverse kernel matrix, shape (n, n)."""
 
     def __init__(self, size: int) -> None:
         self.number = 0
@@ -138,7 +138,7 @@ class Block:
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
         """Add a point.
 
-        `belief` has shape (size,). `place` is the index of the point among the points of all
+        `belief` has shape (size,). `place` is the index of the new point among the points of all
         actions. `coefficients`, shape (n,), are its projection on the points of this action, and
         `novelty` is the distance from the projection.
         """
@@ -197,7 +197,7 @@ class SparseTemporalDifference:
 
     @property
     def covariance(self) -> Vector:
-        """The matrix C̃ of the points, shape (n, n)."""
+        """The matrix C̃ for the n points of all actions, shape (n, n)."""
         return self._covariance[: self.number, : self.number]
 
     @property
@@ -211,7 +211,7 @@ class SparseTemporalDifference:
         return points, owners
 
     def squares(self) -> Vector:
-        """Return the parts of C̃ that predictions need, ordered by action, shape (m,)."""
+        """Return the block of C̃ for each action, flattened and ordered by action, shape (m,)."""
         parts = [self._square(action).ravel() for action in range(self.actions)]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -234,7 +234,7 @@ class SparseTemporalDifference:
         return mean, max(0.0, norm - float(kernel @ (square @ kernel)))
 
     def learn(self, beliefs: list[Vector], actions: list[int], rewards: list[float]) -> None:
-        """Learn from a finished dialogue with one reward for each pair of belief and action."""
+        """Learn from a finished dialogue, for which each pair of belief and action has a reward."""
         if not beliefs:
             return
         # Every pair may become a point, and every step adds a vector to the covariance matrix.

@@ -143,7 +143,7 @@ class HandcraftedPolicy:
     name = "handcrafted"
 
     def act(self, belief: Belief, rng: Rng) -> Act:
-        """Return the system act for a belief; `legacy` comes from the belief's simulation."""
+        """Return the system act for a belief; the simulation of the belief determines `legacy`."""
         self.action(belief, rng)
         return belief.view.next_act
 

@@ -29,7 +29,7 @@ class DivergedError(MwzevalError):
 
 
 class Exchange(NamedTuple):
-    """The state, mask and action of one turn, and the reward of that turn (see `Learner`)."""
+    """One turn of a dialogue: state, mask, action, and the reward of the turn (see `Learner`)."""
 
     state: State
     mask: Mask
@@ -49,11 +49,11 @@ class ActionPolicy(Protocol):
 
 
 class Learner(ActionPolicy, Protocol):
-    """A policy that learns from dialogues.
+    """The interface of policies that learn from dialogues.
 
     Each dialogue starts with `begin`. For each turn, `act` is called, then `record` with the action
     and its reward. The last reward includes the reward for success. Finally, `end` starts learning.
-    In tests, only `act` is called. `view` selects the observed vector.
+    In tests, only `act` is called. `view` selects the vector that the policy observes.
     """
 
     view: ClassVar[View]
@@ -63,15 +63,15 @@ class Learner(ActionPolicy, Protocol):
         ...
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Store a turn: state, shape (size,), mask, action and reward."""
+        """Store the state (shape (size,)), mask, action and reward of a turn."""
         ...
 
     def end(self) -> None:
-        """Learn from the finished dialogue or from stored dialogues."""
+        """Learn from the finished dialogue or from dialogues stored earlier."""
         ...
 
     def weights(self) -> Arrays:
-        """Return the weights that `act` needs."""
+        """Return the learned weights that `act` needs."""
         ...
 
     def load(self, arrays: Arrays) -> None:
@@ -101,14 +101,14 @@ class Exploration:
 
 
 def reaches(lengths: Iterable[int], least: int) -> bool:
-    """Return whether the sum of lengths is at least `least`."""
+    """Return whether the sum of the dialogue lengths is at least `least`."""
     return any(total >= least for total in accumulate(lengths, initial=0))
 
 
 def best_allowed(values: NDArray[Any], mask: Mask) -> int:
     """Return the allowed action with the highest value (the first of several).
 
-    Raises `DivergedError` if this value is not finite.
+    Raises `DivergedError` if the highest value is not finite.
     """
     best = int(np.where(mask, values, -np.inf).argmax())
     if not math.isfinite(values[best]):

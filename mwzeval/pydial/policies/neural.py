@@ -115,9 +115,9 @@ def layers(
     `sizes` are the sizes of the input, the hidden layers and the output; `activation` is the name
     of a PyTorch module. Raises `DependencyError` without PyTorch.
 
-    `generator` draws the weights from a normal distribution truncated at two standard deviations;
-    biases are 0. `deviation` None selects He initialization (He et al., 2015), except for the last
-    layer with `open_end`, which has the deviation SMALL.
+    `generator` draws the weights from a normal distribution that is truncated at two standard
+    deviations; all biases are 0. `deviation` None selects He initialization (He et al., 2015),
+    except for the last layer with `open_end`, which has the deviation SMALL.
 
     Called with a tensor, the layers are PyTorch modules; called with one vector as an array, shape
     (size,), they compute with NumPy, which has less overhead.

@@ -1,7 +1,8 @@
 """The error model, which turns a user act into an N-best list of hypotheses with confidences.
 
 Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
-hypotheses contain acts, slots and values with a similar spelling (by Levenshtein distance).
+hypotheses contain acts, slots and values whose spelling is similar to the true words (by
+Levenshtein distance).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ HYPOTHESES = 6
 
 
 def coded(slot: int, value: int, negated: bool) -> int:
-    """Return the code of an item."""
+    """Return the integer code of an item, which is a slot with a (possibly negated) value."""
     return slot << SLOT_BIT | (NEGATED if negated else 0) | value
 
 
@@ -61,7 +61,7 @@ def slot_of(item: int) -> int:
 
 
 def value_of(item: int) -> int:
-    """Return the value of an item, or `NO_VALUE` if it has none."""
+    """Return the code of an item's value, or `NO_VALUE` if the item has no value."""
     return item & VALUE_BITS
 
 
@@ -102,9 +102,9 @@ class Codes:
         ]
 
     def value_codes(self, slot: int) -> Mapping[str, int]:
-        """Return the codes of the values of a slot, which may be outside the domain."""
+        """Return the codes of a slot's values; the slot may be outside the domain."""
         return self._value[slot] if slot < len(self._value) else _CODES_OF_EACH_SLOT
 
     def known(self, slot: str, text: str) -> int:
-        """Return the code of a value, or -1 if the slot does not have this value."""
+        """Return the code of a slot's value, or -1 if the slot does not have this value."""
         return self._value[self.slot[slot]].get(text, -1)

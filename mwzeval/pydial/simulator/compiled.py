@@ -1,9 +1,9 @@
 """The simulator compiled by numba. Importing this module also imports numba.
 
-Each function of the simulator is compiled from its source on its first call. Functions of
-`twister.py` replace functions of `native.py`. Compiled entry points are cached on disk, next to the
-modules or in the user's cache; if neither is writable, each process compiles them again. A message
-about the long compilation is printed once per process.
+Each function of the simulator is compiled from its source on its first call. In compiled code,
+functions of `twister.py` replace functions of `native.py`. Compiled entry points are cached on
+disk, next to the modules or in the user's cache; if neither is writable, each process compiles them
+again. A message that compilation takes long is printed once per process.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _digest() -> str:
 
 @cache
 def advance_function() -> Callable[..., int]:
-    """Return the compiled function `advance`."""
+    """Return the compiled form of the function `advance`."""
     digest = _digest()
 
     def advance(
@@ -96,8 +96,8 @@ def advance_function() -> Callable[..., int]:
     ) -> int:
         """Process each dialogue as `what` specifies, and write rewards, vectors and masks.
 
-        Returns the index of a dialogue for which no goal was found, or -1. In a finished dialogue,
-        the vector becomes zero and the mask does not change.
+        Returns the index of a dialogue for which no goal was found, or -1 if all goals were found.
+        In a finished dialogue, the vector becomes zero and the mask does not change.
         """
         len(digest)
         t = shared[0]

@@ -26,7 +26,7 @@ SOFTENING = 0.15
 
 
 class Neighbours:
-    """The words that may replace a word, with the probability of each."""
+    """The words with which the channel may confuse a word, and their probabilities."""
 
     __slots__ = ("sums", "words")
 
@@ -88,7 +88,7 @@ LEAST_DEVIATION, LEAST_DEVIATION_OF_REST = 1e-4, 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ErrorParameters:
-    """Parameters of a channel, separately for lists that begin with the true act and other lists.
+    """Parameters of a channel; N-best lists that begin with the true act have separate parameters.
 
     `lengths` are the weights of the list lengths 1, 2, … `positions` are the weights of the ranks
     0, 1, … of the true act in an incorrect list; a rank beyond the end of the list means that the

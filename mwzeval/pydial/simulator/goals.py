@@ -1,4 +1,4 @@
-"""The user's goal, its random generation, and the agenda, a stack of acts.
+"""The user's goal, the random generation of goals, and the agenda, which is a stack of acts.
 
 Source: Casanueva et al. (2017), section 4, and PyDial 1.4's goal generator.
 """
@@ -37,7 +37,7 @@ def push(d: Dialogue, act: int) -> None:
 
 
 def extend(d: Dialogue, item: int) -> None:
-    """Append an item to the top act."""
+    """Append an item to the top act of the agenda."""
     top = d.agenda - 1
     d.agenda_item[d.agenda_end[top]] = item
     d.agenda_end[top] += 1
@@ -192,7 +192,7 @@ def forget(d: Dialogue, slot: int, only_negated: bool) -> None:
 
 
 def use(t: Shared, d: Dialogue, slot: int, value: int) -> None:
-    """Mark a value as used in a constraint."""
+    """Mark a value of a slot as used in a constraint."""
     d.used[t.first[slot] + value] = True
     d.used_slot[slot] = True
 
@@ -215,7 +215,7 @@ def refuse_name(t: Shared, d: Dialogue, name: int) -> None:
 
 
 def set_request(d: Dialogue, slot: int, value: int, only_known: bool) -> None:
-    """Store the answer to a request. Unless `only_known` is true, a missing request is added."""
+    """Store the answer to a request. A missing request is added unless `only_known` is true."""
     for at in range(d.requests):
         if d.request_slot[at] == slot:
             d.request_value[at] = value
@@ -317,7 +317,7 @@ def draw_parameters(t: Shared, d: Dialogue) -> None:
 def draw_goal(t: Shared, d: Dialogue) -> bool:
     """Draw a goal that two or three entities satisfy; return whether one was found.
 
-    Slots and values (including "dontcare") are drawn until two or three entities match, which
+    Slots and values (including "dontcare") are drawn again until two or three entities match, which
     favors slots with few values.
     """
     for _ in range(TRIES):

@@ -1,8 +1,8 @@
 """The records that contain the state of dialogues and their shared data.
 
 In plain Python, records consist of lists; in compiled code, they are structured arrays with the
-same fields. Their `STANDARD` sizes fit all published domains, so the code is compiled only once; a
-larger domain needs larger records and another compilation.
+same fields. The `STANDARD` sizes of the records are sufficient for all published domains, so the
+code is compiled only once. A larger domain needs larger records and another compilation.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _PARAMETERS = len(PROBABILITIES)
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Maximum numbers of slots, of values of all slots together, of entities, of words in a set of
-    entities, of turns, of orders of constraints in a goal, and of values of the slot `near`.
+    """The maximum numbers of slots, of values of all slots together, of entities, of words in a set
+    of entities, of turns, of orders of constraints in a goal, and of values of the slot `near`.
     """
 
     slots: int = 32
@@ -91,7 +91,7 @@ def kind_of(sizes: Sizes) -> str:
 def shared_fields(sizes: Sizes) -> list[Field]:
     """Return the fields of the data that the dialogues of a task share.
 
-    The last fields are temporary memory, which is not used across turns.
+    The last fields are temporary memory that is only used within a turn.
     """
     slots, values, entities, words = sizes.slots, sizes.values, sizes.entities, sizes.words
     acts, kind = len(c.ACTS) + c.FOREIGN_ACTS, kind_of(sizes)
@@ -260,13 +260,13 @@ class _Record:
 
 
 class SharedRecord(_Record):
-    """Shared data for plain Python. `matching` caches the matches of accepted values."""
+    """Shared data for plain Python. `matching` caches the entities that match accepted values."""
 
     __slots__ = (*(name for name, *_ in shared_fields(STANDARD)), "matching")
 
 
 class DialogueRecord(_Record):
-    """A dialogue for plain Python, with its generator `rng` and its user's function `answer`."""
+    """A dialogue in plain Python, with the generator `rng` and the user's function `answer`."""
 
     __slots__ = (*(name for name, *_ in dialogue_fields(STANDARD)), "rng", "answer")
 

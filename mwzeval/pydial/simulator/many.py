@@ -103,7 +103,8 @@ class ManyDialogues:
         *,
         forget: bool = True,
     ) -> None:
-        """Seed the next dialogues in some places. `forget` clears the memory of earlier dialogues.
+        """Seed the next dialogues in some places. If `forget` is true, the memory of earlier
+        dialogues is cleared.
 
         The generators do not advance.
         """
@@ -195,7 +196,7 @@ class CompiledProcess(DecisionProcess):
 
     @property
     def view(self) -> View:
-        """The readable view of the dialogue."""
+        """A readable view of the dialogue, with decoded acts, beliefs and goals."""
         return self._many.view(0)
 
     def sibling(self) -> CompiledProcess:

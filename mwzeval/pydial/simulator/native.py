@@ -1,7 +1,7 @@
 """Functions that differ between plain Python and compiled code: random numbers, sets and sums.
 
-`twister.py` has functions with the same names and results for numba. Sets of entities are lists of
-words; here, a set has only one word, an integer of any length.
+`twister.py` has functions with the same names and results for numba. Compiled code stores a set of
+entities as a list of words; in this module, a set has only one word, an integer of any length.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ u64 = int
 
 
 def let_user_answer(t: Shared, d: Dialogue) -> None:
-    """Let the user process the current system act and choose an act."""
+    """Let the simulated user process the last system act and choose a user act."""
     d.answer(t, d)
 
 
@@ -54,7 +54,7 @@ def gauss(d: Dialogue, mean: float, deviation: float) -> float:
 
 
 def weighted(d: Dialogue, sums: Any, number: int) -> int:
-    """Return a random index; `sums` are the cumulative sums of weights."""
+    """Return a random index, drawn with weights; `sums` are the cumulative sums of the weights."""
     return bisect_right(sums, d.rng.random() * sums[number - 1], 0, number)
 
 
@@ -74,7 +74,7 @@ def narrow(rows: Rows, having: Rows) -> None:
 
 
 def drop(rows: Rows, having: Rows) -> None:
-    """Remove entities from a set that are in another set."""
+    """Remove from the set `rows` the entities that are in the set `having`."""
     rows[0] &= ~having[0]
 
 
@@ -116,7 +116,7 @@ def recall(t: Shared, d: Dialogue) -> bool:
 
 
 def remember(t: Shared, d: Dialogue) -> None:
-    """Cache the current matches for `recall`."""
+    """Cache the matching entities for later calls of `recall`."""
     if len(t.matching) >= KEPT:
         t.matching.clear()
     t.matching[_accepted(d)] = d.rows[0], d.number, d.discriminable, d.matches[:]
@@ -127,7 +127,7 @@ def _accepted(d: Dialogue) -> tuple[tuple[int, int], ...]:
 
 
 def fill(numbers: Any, number: float) -> None:
-    """Set all elements to a number."""
+    """Set all elements of an array to a number."""
     numbers[:] = [number] * len(numbers)
 
 

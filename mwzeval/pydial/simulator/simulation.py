@@ -67,7 +67,7 @@ MakeUser = Callable[[UserState], User]
 class Result(NamedTuple):
     """The result of a system act: its reward and whether and how the dialogue ended.
 
-    `success` and `out_of_time` are False before the end.
+    `success` and `out_of_time` are False before the end of the dialogue.
     """
 
     reward: float
@@ -117,7 +117,7 @@ class Simulation:
         put_user_model(self.t, model, self.legacy)
 
     def sibling(self) -> Simulation:
-        """Return a simulation of other dialogues, which shares the prepared data."""
+        """Return a simulation for other dialogues that shares the prepared data of this simulation."""
         other = copy(self)
         other.t = sibling_of(self.t)
         other._make_room()
@@ -150,7 +150,7 @@ class Simulation:
         return self.view.goal if self._user is None else self._user.goal
 
     def forget(self) -> None:
-        """Start a new run by clearing the memory of earlier dialogues."""
+        """Clear the memory of earlier dialogues, so that a new run can start."""
         self.d.offered_before = self.d.alternative_awaited = False
 
     def draw_user(self, rng: Rng, goal: Goal | None = None) -> Goal:
@@ -170,7 +170,7 @@ class Simulation:
         return self.view.goal
 
     def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
-        """Start a dialogue and let the user act; return the belief after this act.
+        """Start a dialogue with a user act, and return the belief after this act.
 
         `rng` draws the user and all acts. If the generator `talk` is given, it draws the acts, so
         that the same user can act differently. With a `goal`, no goal is drawn.
@@ -203,12 +203,14 @@ class Simulation:
         return self._result(go_on(self.t, self.d))
 
     def take(self, action: int) -> Result:
-        """Carry out a summary action, and continue as in `answer`."""
+        """Carry out a summary action, and process the resulting system act as in `answer`."""
         self._check()
         return self._result(take(self.t, self.d, action))
 
     def act_of(self, action: int) -> Act:
-        """Return the system act of a summary action in the present state; nothing changes."""
+        """Return the system act of a summary action in the present state, without performing the
+        act.
+        """
         self._check()
         say_action(self.t, self.d, action)
         return self.view.next_act

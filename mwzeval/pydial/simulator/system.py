@@ -169,7 +169,7 @@ def _tells_apart(t: Shared, d: Dialogue, accepted: int, found: int) -> bool:
 
 
 def method_of(t: Shared, d: Dialogue) -> int:
-    """Return the user's search method, which is never "none"."""
+    """Return the most probable search method of the user, which is never "none"."""
     none = d.methods[c.NO_METHOD]
     if t.legacy:
         none = 1.0 - summed(d.methods, c.NUMBER_OF_METHODS)
@@ -217,7 +217,7 @@ def write_vector(t: Shared, d: Dialogue, vector: Any) -> None:
 
 
 def write_mask(t: Shared, d: Dialogue, allowed: Any) -> None:
-    """Write for each action whether it is allowed."""
+    """Write the action mask, which states for each summary action whether it is allowed."""
     method = method_of(t, d)
     d.asked = method == c.BY_ALTERNATIVES and not has_thanked(d)
     d.alternative_awaited = d.alternative_awaited or d.asked
@@ -414,7 +414,7 @@ def is_asked(t: Shared, d: Dialogue) -> bool:
 
 
 def say_answer(t: Shared, d: Dialogue, entity: int) -> None:
-    """Inform about the requested slots of an entity or, without requests, about a random slot."""
+    """Inform about an entity's requested slots or, if nothing is requested, about a random slot."""
     asked, number = t.asked, 0
     for index in range(t.requestables):
         slot = t.requestable[index]

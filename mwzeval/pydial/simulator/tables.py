@@ -62,9 +62,9 @@ def orders_of(codes: Codes) -> list[tuple[int, ...]]:
 def shared_record(
     codes: Codes, task: Task, channel: ErrorModel, switches: Switches, *, compiled: bool = False
 ) -> tuple[Shared, Sizes]:
-    """Return the shared data of a task's dialogues, and the sizes of its records.
+    """Return the data shared by all dialogues of a task, and the sizes of the records.
 
-    The record is used in plain Python or, with `compiled`, converted to an array.
+    The record is for plain Python or, if `compiled` is true, is converted to an array.
     """
     sizes = sizes_for(codes, task, compiled=compiled)
     t: Any = SharedRecord(shared_fields(sizes))
@@ -88,7 +88,7 @@ def shared_record(
 
 
 def sample_pool(number: int) -> int:
-    """Return the largest population from which `Random.sample` draws so many items by swapping."""
+    """Return the largest population from which `Random.sample` draws `number` items by swapping."""
     return 21 if number <= 5 else 21 + int(4 ** ceil(log(number * 3, 4)))
 
 
@@ -147,7 +147,7 @@ def _put_slots(t: Shared, codes: Codes, foreign: int) -> None:
 
 
 def python2_hash(text: str) -> int:
-    """Return the hash of a nonempty text in 64-bit Python 2."""
+    """Return the hash that 64-bit Python 2 computes for a nonempty text."""
     hashed = ord(text[0]) << 7
     for character in text:
         hashed = ((1000003 * hashed) & _ALL_BITS) ^ ord(character)
@@ -155,7 +155,7 @@ def python2_hash(text: str) -> int:
 
 
 def in_words(rows: int, words: int) -> list[int]:
-    """Return a bit set, split into words of 64 bits; a single word may have any length."""
+    """Return a bit set as a list of words of 64 bits; a single word may have any length."""
     if words == 1:
         return [rows]
     return [rows >> 64 * word & _ALL_BITS for word in range(words)]

@@ -1,6 +1,7 @@
 """Dialogues of a simulation in the conversation loop that all benchmarks share.
 
-A `Belief` represents a user turn after the channel and the tracker; an `Act` is a system turn.
+A `Belief` represents a user turn, as seen after the channel and the tracker; an `Act` represents a
+system turn.
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ def hold_dialogue(
 ) -> Ending:
     """Run a dialogue of a simulation and return how it ended.
 
-    `note` and `failures` are arguments of `converse`. The result is in the user's `outcome`.
+    `note` and `failures` are passed to `converse`. After the dialogue, its result is in the user's
+    attribute `outcome`.
     """
     task = user.simulation.task
     ending = converse(

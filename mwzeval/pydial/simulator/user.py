@@ -35,7 +35,7 @@ from mwzeval.pydial.simulator.native import choose, happens, which
 
 
 def accepts(constraint: int, said: int) -> bool:
-    """Return whether a constraint accepts a system item about the same slot."""
+    """Return whether a constraint of the user accepts what the system said about the same slot."""
     same = value_of(constraint) == value_of(said)
     if is_negated(constraint):
         return is_negated(said) or not (same or value_of(said) == c.DONTCARE)

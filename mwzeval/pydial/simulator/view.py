@@ -1,4 +1,5 @@
-"""Readable views of dialogues, which decode and encode acts, beliefs and goals on demand.
+"""Readable views of dialogues, which convert codes to acts, beliefs and goals, and convert these to
+codes.
 
 Each word outside the domain gets a temporary code that is valid in one dialogue only.
 """
@@ -31,11 +32,12 @@ class Ranked(NamedTuple):
 
 
 class SlotBelief(NamedTuple):
-    """The distribution of one slot over its values and "dontcare"; `none` is the remainder.
+    """The probability distribution of one slot over its values and "dontcare"; `none` is the
+    remaining probability.
 
     Only values with a positive probability are included. `best` and `second` are the two most
-    probable values ("" if there are fewer). `accepted` is the best value if it exceeds `none` and
-    1 / (number of values - 0.1), otherwise None.
+    probable values ("" if there are fewer). `accepted` is the best value if its probability exceeds
+    `none` and 1 / (number of values - 0.1), otherwise None.
     """
 
     values: Mapping[str, float]
@@ -127,7 +129,7 @@ class View:
             d.system_item[after][at] = self._item_code(item)
 
     def put_user(self, act: Act) -> None:
-        """Set the last user act."""
+        """Replace the last user act of the dialogue."""
         d = self.d
         _grow(len(act.items), d.user_item, *d.hypothesis_item)
         d.user_act, d.user_items = self._act_code(act.name), len(act.items)
@@ -135,7 +137,7 @@ class View:
             d.user_item[at] = self._item_code(user_item(item))
 
     def put_goal(self, goal: Goal) -> None:
-        """Set the goal of the user."""
+        """Replace the goal of the user."""
         d = self.d
         _grow(len(goal.constraints), d.constraint)
         _grow(len(goal.requests), d.request_slot, d.request_value)
@@ -178,7 +180,7 @@ class View:
 
     @property
     def system_act(self) -> Act:
-        """The last system act; the user does not answer an act that ended the dialogue."""
+        """The last system act, which the user does not answer if it ended the dialogue."""
         d = self.d
         return self._system(d.now if not d.ended or d.out_of_time else 1 - d.now)
 
@@ -234,14 +236,15 @@ class View:
                 yield f"  {title:8} {shown}"
 
     def kernel_vector(self, *, choosing: bool) -> NDArray[np.float64]:
-        """Return the vector for GP-SARSA, shape (size,); the kernel uses only inner products.
+        """Return the vector for GP-SARSA, shape (size,); the kernel depends only on inner products
+        of such vectors.
 
         For each informable slot, it contains the probability of no value and the other
         probabilities, sorted. The probabilities of discourse acts (including "bye") and of methods
-        follow. At the end are pairs of p and 1 - p for each requested slot, each match count, an
-        offer, and an offer since nothing was found. In `legacy`, the method "none" has another
-        probability when actions are chosen (`choosing`) than in the vectors for learning, as in the
-        published program.
+        follow. The last components are pairs of p and 1 - p for each requested slot, each number of
+        matching entities, an offer, and an offer since nothing was found. In `legacy`, the method
+        "none" has another probability when actions are chosen (`choosing`) than in the vectors for
+        learning, as in the published program.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []
@@ -275,7 +278,7 @@ def _grow(number: int, *lists: list[int]) -> None:
 
 
 def user_item(item: Item) -> Item:
-    """Return a user item; an item without a slot refers to the type of entity."""
+    """Return an item as in user acts, where an item without a slot refers to the entity type."""
     if item.slot:
         return item
     slot = c.THIS if item.value == "dontcare" else c.TYPE
@@ -299,8 +302,9 @@ class Belief:
     """The current belief, which is decoded on demand and changes with the next turn.
 
     `methods` are the probabilities of `METHODS`; `discourse_acts` and `requested` contain only
-    positive probabilities. `last_offered` is a name or ""; `offered_since_none` has the names
-    offered since the system last found nothing, in order and with repetitions.
+    positive probabilities. `last_offered` is the last offered name, or "" if there is none.
+    `offered_since_none` has the names offered since the system last found nothing, in order and
+    with repetitions.
     """
 
     __slots__ = ("view",)
@@ -363,11 +367,11 @@ class Belief:
 
     @property
     def offered(self) -> bool:
-        """Whether the last system act made an offer."""
+        """Whether the last system act offered an entity."""
         return bool(self.view.d.offered)
 
     def probability(self, slot: str, value: str) -> float:
-        """Return the probability of a value."""
+        """Return the probability of a value of a slot."""
         return self[slot].values.get(value, 0.0)
 
     def top_name(self) -> str | None:
