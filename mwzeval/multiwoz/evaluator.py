@@ -266,7 +266,7 @@ class Evaluator:
         return rewards
 
     def check_weights(self, weights: RewardWeights) -> None:
-        """Raise `UsageError` if a score has a weight but is undefined for this kind of responses."""
+        """Raise `UsageError` if a weighted score is undefined for this kind of responses."""
         if weights.grounded and self.responses != LEXICALIZED:
             raise UsageError(
                 "weights of grounded_success, hallucination and consistency need lexicalized "

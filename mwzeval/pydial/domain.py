@@ -51,7 +51,7 @@ class Ontology:
 
     @cached_property
     def only_requestable(self) -> tuple[str, ...]:
-        """The slots that only the user can request: all requestable slots except constraint slots."""
+        """The slots that only users request: all requestable slots except constraint slots."""
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
 
     @cached_property

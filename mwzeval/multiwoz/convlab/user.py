@@ -95,7 +95,7 @@ class Agenda:
         self.pushed += 1
 
     def remove(self, intent: str, domain: str, slot: str) -> None:
-        """Remove from the agenda the lowest act with this intent, domain and slot, if there is one."""
+        """Remove from the agenda the lowest act with this intent, domain and slot, if any."""
         for index, item in enumerate(self._items):
             if item[:3] == (intent, domain, slot):
                 del self._items[index]

@@ -195,7 +195,7 @@ def agenda_user(
     conditions: Conditions,
     record: Record,
 ) -> AgendaUser | LiveUser:
-    """Return the agenda user of a dialogue; with `values`, return the public user with its errors."""
+    """Return the agenda user of a dialogue or, with `values`, the public user with its errors."""
     draws = Draws(planned.seed, planned.item, planned.trial, "user")
     if values is not None:
         return AgendaUser(planned.goal, values, draws)

@@ -71,7 +71,7 @@ class UserInWords:
 
     @property
     def meant(self) -> list[Act]:
-        """The acts of the user's last message, with values in place of references ("the same day")."""
+        """The acts of the user's last message; references ("the same day") become values."""
         acts = self._said[-1]
         if not any(is_same(act.value) for act in acts):
             return acts

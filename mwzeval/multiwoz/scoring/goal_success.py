@@ -172,7 +172,7 @@ class DialogueOutcome:
         return {WHOLE: self, **self.domains}
 
     def named(self, inform: str, success: str) -> dict[str, dict[str, bool | None]]:
-        """Return the outcomes of each scope for explanations, with the given names of the scores."""
+        """Return the outcomes of each scope for explanations, under the given names."""
         return {name: {inform: r.inform, success: r.success} for name, r in self.scopes.items()}
 
 
@@ -273,7 +273,7 @@ GOAL_SUCCESS = Rates(
 
 
 def goal_row(outcome: DialogueOutcome) -> dict[str, float]:
-    """Return the `GOAL_SUCCESS` counts of a dialogue: presence, Inform and Success of each domain."""
+    """Return the `GOAL_SUCCESS` counts of a dialogue, with Inform and Success by domain."""
     return GOAL_SUCCESS.row(
         {scope: (1, r.inform, bool(r.success)) for scope, r in outcome.scopes.items()}
     )

@@ -30,7 +30,7 @@ def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
 
 
 def way_to_name(tokens: Tokens, first: int) -> str | None:
-    """Return `departure` or `destination` if a venue's name is a place of the journey, else None."""
+    """Return `departure` or `destination` if a venue is a place of the journey, else None."""
     position = first - 2 if tokens.word(first - 1) == "the" else first - 1
     before = tokens.word(position)
     if before in WORDS["away"]:

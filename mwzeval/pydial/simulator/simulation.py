@@ -117,7 +117,7 @@ class Simulation:
         put_user_model(self.t, model, self.legacy)
 
     def sibling(self) -> Simulation:
-        """Return a simulation for other dialogues that shares the prepared data of this simulation."""
+        """Return a simulation for other dialogues that shares the data of this simulation."""
         other = copy(self)
         other.t = sibling_of(self.t)
         other._make_room()
