@@ -2,13 +2,14 @@
 
 Custom code is named `package.module:Name` or `path/to/file.py:Name`. An agent is a function
 `respond(messages)` or `respond(messages, tools)` that returns text, a message or a list of
-messages. An agent can also be a class, of which each dialogue gets a new object. This object is
-called like the function, or has a method `respond(utterance)` that returns text. Functions and
-methods may be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Agents
-and users receive those of the following parameters that they declare: `tools` (the schema; agents
-only), `goal` (users only), `seed` (an integer of 31 bits) and `dialogue` (the name of the
-dialogue). If a tool server runs, an agent may also declare `tools_url`, the address of the server.
-Calls to the server are recorded as if the agent had requested them in a message.
+messages. An agent can also be a class, of which each dialogue gets a new object. An object of this
+class is called like the function, or has a method `respond(utterance)` that returns text. Functions
+and methods may be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`.
+Agents and users receive those of the following parameters that they declare: `tools` (the function
+schema; for agents only), `goal` (for users only), `seed` (an integer of 31 bits) and `dialogue`
+(the name of the dialogue). If a tool server runs, an agent may also declare `tools_url`, the
+address of the server. Calls to the server are recorded as if the agent had requested them in a
+message.
 
 Agents and users receive copies of messages, so they cannot change the record.
 
@@ -94,8 +95,9 @@ def is_own_code(name: str) -> bool:
 def imported(name: str) -> Callable[..., Any]:
     """Import and return the class or function with this name.
 
-    The import searches the current folder, as `python -m` does, or the folder of a file, as `python
-    file.py` does. Raises `UsageError` if the import fails or the object is not callable.
+    A module is searched in the current folder, as `python -m` does; a file can import modules from
+    its own folder, as `python file.py` does. Raises `UsageError` if the import fails or the object
+    is not callable.
     """
     place, _, attribute = name.rpartition(":")
     with _watched(place), failing_as_usage(name, "imported"):
@@ -167,7 +169,7 @@ def failing_as_usage(name: str, done: str) -> Iterator[None]:
 
 
 def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the items of `offered` that a class or function declares as parameters."""
+    """Return the items of `offered` whose names are parameters of a class or function."""
     try:
         parameters = signature(called).parameters
     except (TypeError, ValueError):  # a callable that is not Python code may have no signature
@@ -182,10 +184,10 @@ def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, A
 def check_call(
     name: str, called: Callable[..., Any], positional: int, offered: Iterable[str], expected: str
 ) -> None:
-    """Raise `UsageError` with the text `expected` if `called` does not accept its arguments.
+    """Raise `UsageError` with the text `expected` if `called` does not accept the arguments.
 
-    `positional` is the number of positional arguments. The other arguments are the items of
-    `offered` that `called` declares.
+    `called` must accept this number of `positional` arguments. Its keyword arguments are the items
+    of `offered` that `called` declares as parameters.
     """
     try:
         signed = signature(called)
@@ -219,7 +221,7 @@ def own_agent(
     tool_rounds: int = TOOL_ROUNDS,
     server: AgentServer | None = None,
 ) -> MakeAgent:
-    """Return a factory for a custom agent from `made`, a function or a class.
+    """Return a factory for a custom agent; `made` is the function or class of the agent.
 
     Error messages show `name`. `server` provides the tools for agents that have their own client.
     Raises `UsageError` if the agent cannot be called as described in this module.
@@ -297,7 +299,7 @@ def _event_loop() -> asyncio.AbstractEventLoop:
 
 
 def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
-    """Return a factory for a custom user class; error messages show `name`.
+    """Return a factory for the users of a custom class; error messages show `name`.
 
     Raises `UsageError` if the class cannot be called as described in this module.
     """
@@ -321,11 +323,14 @@ class CheckedUser:
         self._user = user
 
     def begin(self) -> str:
-        """Return the user's first utterance. Raises `NotAUserError` if it is not text."""
+        """Return the user's first utterance.
+
+        Raises `NotAUserError` if the utterance is not text.
+        """
         return _checked_text(self._user.begin())
 
     def answer(self, heard: AgentTurn, /) -> str:
-        """Return the user's next utterance. Raises `NotAUserError` if it is not text."""
+        """Return the user's next utterance. Raises `NotAUserError` if the utterance is not text."""
         return _checked_text(self._user.answer(deepcopy(heard)))
 
     @property
@@ -336,7 +341,7 @@ class CheckedUser:
     def report(self) -> Any:
         """Return the user's final report; None if the user has no method `report`.
 
-        Raises the exceptions of that method, and `AnswerError` if the report is not JSON.
+        Raises `AnswerError` if the report is not JSON, and the exceptions of `report`.
         """
         report = getattr(self._user, "report", None)
         return None if report is None else plain_json(report(), "report")
@@ -371,7 +376,7 @@ class LeftError(KeyboardInterrupt):
 
 
 class Terminal:
-    """An input stream for lines, and an output stream for text."""
+    """A terminal: an input stream that is read by line, and an output stream for text."""
 
     def __init__(self, read: TextIO, show: TextIO) -> None:
         self._read = read
@@ -439,7 +444,7 @@ class HumanUser:
 class HumanAgent:
     """A person who answers a user and can call the functions in `schema`.
 
-    The object is a `respond` function for `ToolSession`.
+    The person is called like a function `respond` of `ToolSession`.
     """
 
     def __init__(self, schema: Sequence[Mapping[str, Any]], terminal: Terminal) -> None:
@@ -495,6 +500,6 @@ def _arguments(line: str) -> dict[str, str]:
 
 
 def human_agent(planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
-    """Return a person as the agent of a dialogue."""
+    """Return an agent whose answers a person at the terminal writes."""
     person = HumanAgent(() if tools is None else tools.schema, Terminal(sys.stdin, sys.stderr))
     return ToolSession(person, tools, record.message, tool_rounds=MANY, tool_errors=MANY)

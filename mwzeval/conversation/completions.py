@@ -91,8 +91,7 @@ class Secrets:
         self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
 
     def hide(self, text: str) -> str:
-        """Return a text without the secrets; hide all of it if a secret is escaped or split in
-        it."""
+        """Return a text without secrets; hide the whole text if a secret is escaped or split."""
         for form in self._forms:
             text = text.replace(form, HIDDEN)
         if self._plain:
@@ -141,7 +140,7 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model behind a server; `arguments` are sent with every request.
+    """A model behind a server; every request to the model has these `arguments`.
 
     An argument with the value None is omitted, even if it has a default (`temperature`, 0). `repr`
     and comparisons ignore the key. Raises `UsageError` for invalid values.
@@ -266,7 +265,7 @@ class FolderCache:
         return found if all(shapes) else None
 
     def put(self, request: str, trial: int, completion: Completion) -> None:
-        """Store a completion. Raises `MwzevalError` if it cannot be written."""
+        """Store a completion. Raises `MwzevalError` if the completion cannot be written."""
         place = self._place(request, trial)
         with named_where_unwritable(place):
             place.parent.mkdir(exist_ok=True)
@@ -289,7 +288,7 @@ class Clock:
         return time.monotonic()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for this time; return whether the clock was stopped."""
+        """Wait for some seconds; return whether the clock was stopped before their end."""
         return self._stopped.wait(seconds)
 
     def stop(self) -> None:
@@ -337,7 +336,7 @@ class Client:
     def of_dialogue(
         self, planned: Planned, side: str, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Callable[[Sequence[Message]], Completion]:
-        """Begin a dialogue; return a function that completes the messages of one side."""
+        """Begin a dialogue, and return the function that requests the completions of a side."""
         seconds = self._dialogue_seconds
         seed = planned.number if side == "agent" else planned.number_of(side)
         return partial(
@@ -359,15 +358,15 @@ class Client:
         deadline: float = math.inf,
         more: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """Return the completion of `messages`, from the cache if it was stored for this trial.
+        """Return the completion of `messages`, from the cache if it has one for this trial.
 
         `tools` is the schema as text (see `tools_text`). `rng` draws the delays before retries,
         `deadline` is a time of the clock, and `more` has arguments for this request only.
 
         Raises `ContextError` or `AnswerError` if the agent caused the error. Raises
-        `InfrastructureError` for other errors, also if the deadline passes while the server fails
-        or is silent. Raises `LimitError` if the deadline has already passed. No error text contains
-        the key.
+        `InfrastructureError` for other errors, and if the deadline passes because the server fails
+        or does not answer. Raises `LimitError` if the deadline has already passed. No error text
+        contains the key.
         """
         arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
         request = request_of(self.endpoint.model, messages, tools, arguments)

@@ -73,7 +73,7 @@ def user_turns_of(
     note: Note | None = None,
     failures: tuple[type[BaseException], ...] = FAILURES,
 ) -> Generator[Any, Any, Ending]:
-    """Yield None when the user has been created, then each user turn; return the ending.
+    """Yield None after the user is created, then each user turn; return how the dialogue ended.
 
     The caller uses `send` for the agent's turns and `throw` for the agent's errors. For parameters,
     see `converse`.
@@ -148,10 +148,11 @@ def converse(
     """Run a dialogue between a user and an agent; return how it has ended.
 
     If a side raises one of the `failures`, the dialogue ends, and the ending reports the error. The
-    agent also receives the user's last message, because it may act on this message, but errors of
-    the agent are then ignored. If the user leaves without a message, no turn is counted. The user's
-    report is written to the `record` at the end, and before each agent turn if another process may
-    kill this process. `note` is called before each call of a side.
+    agent also receives the user's last message, because the agent may act on this message. Errors
+    of the agent after this message are ignored. If the user leaves without a message, no turn is
+    counted. The user's report is written to the `record` at the end, and before each agent turn if
+    another process may kill this process. `note` is called before each call of the user or the
+    agent.
     """
     user = user_turns_of(
         make_user, user_turns=user_turns, record=record, note=note, failures=failures
@@ -193,10 +194,10 @@ def result_of(tools: Tools, name: str, arguments: str) -> Any:
 class ToolSession:
     """An agent that exchanges messages and may call tools, as a `Partner` for a single dialogue.
 
-    `respond` is called, and the tools that it requests are executed, until it returns an answer for
-    the user. `respond` is None if an external harness calls the agent (see `hear` and `take`). Each
-    message is passed to `record` immediately, even if its turn fails later. During its turn, an
-    agent may also call tools directly with `execute`, from any thread.
+    The session calls `respond` and executes the requested function calls until `respond` returns an
+    answer for the user. `respond` is None if an external harness calls the agent (see `hear` and
+    `take`). Each message is passed to `record` immediately, even if its turn fails later. During
+    its turn, an agent may also call tools directly with `execute`, from any thread.
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class ToolSession:
     def answer(self, said: Utterance, /) -> AgentTurn:
         """Return the agent's turn after a message of the user.
 
-        Raises the agent's exceptions, and `AnswerError` under the conditions of `take`.
+        Raises `AnswerError` if an answer is invalid, and the exceptions of the agent.
         """
         assert self._respond is not None
         self.hear(said)
@@ -293,7 +294,10 @@ class ToolSession:
         self.messages[self._begin :] = [{"role": ASSISTANT_ROLE, "content": text}]
 
     def count(self, result: Any) -> None:
-        """Count a call if its result is an error. Raises `AnswerError` after too many errors."""
+        """Count a function call as an error if its result is an error.
+
+        Raises `AnswerError` after too many errors.
+        """
         self._errors += is_error(result)
         if is_error(result) and self._errors > self._tool_errors:
             raise AnswerError(
@@ -348,7 +352,7 @@ class Episode:
     message.
 
     `make_user` and `tools` are for this dialogue only; the limits are those of `mwzeval live`. The
-    dialogue is written to `record`, to which some users also write.
+    dialogue is written to `record`; some users also write to `record`.
     """
 
     def __init__(
@@ -390,7 +394,7 @@ class Episode:
         return deepcopy(self._agent.messages)
 
     def begin(self) -> list[Message]:
-        """Return a list with the user's first message, or an empty list if the user fails.
+        """Return a list with the user's first message; the list is empty if the user fails.
 
         Raises `UsageError` if the dialogue has already begun.
         """
@@ -403,10 +407,11 @@ class Episode:
     def answer(self, answer: Any) -> list[Message]:
         """Process an agent's answer; return the results of its calls or the user's next message.
 
-        `answer` is text, a message, or a list of messages, in which the results of calls follow the
-        message with the calls. Calls without a result are executed, and their results have the
-        agent's call ids. An answer that is invalid or exceeds a limit ends the dialogue. The list
-        is empty if the dialogue is over, or if the agent has to continue.
+        `answer` is text, a message, or a list of messages. In a list, the results of function calls
+        follow the message with the calls. Calls without a result are executed, and their results
+        have the agent's call ids. An answer that is invalid or exceeds a limit ends the dialogue.
+        The returned list is empty if the dialogue is over, or if the agent has to continue its
+        turn.
         """
         self._check_begun()
         if self.is_over:
@@ -443,7 +448,7 @@ class Episode:
         return result
 
     def stop(self, problem: str, end: End = LIMIT) -> None:
-        """End a dialogue that is not over, because the harness has reached a limit or failed."""
+        """End a running dialogue because the harness has reached a limit or failed."""
         if not self.is_over:
             self._check_begun()
             self._go_on(self._user.throw, _StoppedError(end, problem))

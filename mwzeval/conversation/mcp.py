@@ -1,11 +1,11 @@
 """Tools for dialogues over the Model Context Protocol (MCP), on standard streams or over HTTP.
 
-The server offers functions, given in the form of chat completions, as MCP tools. The result of an
-invalid call is marked as an error and describes the problem, so that a model can try again. A
-session is a conversation with its own tools. Over HTTP, a request names its session in the header
-`Mwzeval-Session`, or as `?session=` in the address if a client cannot set headers. Otherwise a
-session is created for the connection. The server stores no state of connections, so the number of
-connections is not limited.
+The server offers functions as MCP tools; the schema of the functions has the form used by chat
+completions. The result of an invalid call is marked as an error and describes the problem, so that
+a model can try again. A session is a conversation with its own tools. Over HTTP, a request names
+its session in the header `Mwzeval-Session`, or as `?session=` in the address if a client cannot set
+headers. If a request names no session, the server creates a session for the connection. The server
+stores no state for a connection, so the number of connections is unlimited.
 
 `mcp` and `uvicorn` are imported when a server is created.
 """
@@ -78,11 +78,11 @@ def made_up_name() -> str:
 
 
 class CallLog:
-    """A log file for calls; a context manager that closes the file.
+    """A context manager that opens a log file for function calls and closes the file at the end.
 
     Each line is passed to the operating system before the result is sent. Several servers can write
     to one file, because each line is appended with a single system call. Raises `UsageError` if the
-    file has other content, and `MwzevalError` if it cannot be written.
+    file has other content, and `MwzevalError` if the file cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -103,7 +103,10 @@ class CallLog:
                 self._append(b"\n")
 
     def add(self, session: str, number: int, name: str, arguments: str, result: Any) -> None:
-        """Append a call; it is passed to the operating system at once. Raises `MwzevalError`."""
+        """Append a function call to the log and pass it to the operating system immediately.
+
+        Raises `MwzevalError`.
+        """
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         call = {"session": session, "call": number, "name": name, "arguments": arguments}
         line = json_line({**call, "result": result, "at": now})
@@ -123,10 +126,11 @@ class CallLog:
 
 
 class Sessions:
-    """The tools of each session, which are created at its first call, and the log of all calls.
+    """The sessions of a server, each with its own tools, and the log of all function calls.
 
-    `make` returns the tools for a session. A session that was removed starts again at its next
-    call. The counts include all calls since the start of the server.
+    `make` returns the tools for a new session, which is created at its first call. A call in a
+    session that was removed starts the session again. The counts include all calls since the start
+    of the server.
     """
 
     def __init__(
@@ -167,8 +171,9 @@ class Sessions:
 class ToolServer:
     """An MCP server for functions, independent of the transport.
 
-    `schema` has the form of `Tools.schema`; `session` is the session on standard streams. If a call
-    raises `MwzevalError`, the server cannot continue: it sets `failure` and calls `stop`.
+    `schema` has the form of `Tools.schema`. `session` is the name of the session on standard input
+    and output. If a call raises `MwzevalError`, the server cannot continue: it sets `failure` and
+    calls `stop`.
     """
 
     def __init__(
@@ -238,8 +243,8 @@ def _json(value: Any) -> str:
 def serve_stdio(server: ToolServer, leave: Callable[[], int]) -> None:
     """Serve on standard input and output until the input ends, for clients that start the server.
 
-    If the server is interrupted or stopped earlier, the process exits with the return value of
-    `leave()`, because the thread that reads the input cannot be interrupted.
+    If the server is interrupted or stopped before the input ends, the process exits with the return
+    value of `leave()`, because the thread that reads the input cannot be interrupted.
     """
     import anyio
     from mcp.server.stdio import stdio_server
@@ -355,7 +360,7 @@ class HttpServer:
         return f"http://{self.address}{PATH}"
 
     def url_of(self, session: str) -> str:
-        """Return the URL of the server with the name of a session."""
+        """Return the URL of the server for the session called `session`."""
         return f"{self.url}?session={quote(session, safe='')}"
 
     def serve(self) -> None:
@@ -366,7 +371,7 @@ class HttpServer:
             self._socket.close()
 
     def start(self) -> None:
-        """Start to serve in a thread."""
+        """Start the server in a thread of its own."""
         self._thread.start()
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """Messages between user, agent and tools. Only this module reads the messages of other programs.
 
-`read_message` reads three forms of calls: OpenAI's chat completions, the older `function_call`, and
-Anthropic's content blocks. `answer_messages` checks an agent's answer, which can be any object, and
-converts it into chat completions.
+`read_message` reads three forms of calls: calls of OpenAI's chat completions, the older
+`function_call`, and content blocks of Anthropic. `answer_messages` checks an agent's answer, which
+can be any object, and converts it into chat completions.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Result(NamedTuple):
 class ChatMessage(NamedTuple):
     """A message of any program.
 
-    `text` is empty if there is only white space or no text. `has_other` is true if the content has
-    blocks of other types. `raw` is the original message.
+    `text` is empty if the message has no text or only white space. `has_other` is true if the
+    content also has blocks that are not text, calls or results. `raw` is the original message.
     """
 
     role: str
@@ -108,7 +108,8 @@ NOWHERE = Place(_Unnoted(), "", 0)
 
 
 def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
-    """Report problems with the role, content and calls; return whether the role is known."""
+    """Report problems with a message's role, content and calls; return whether the role is
+    known."""
     role: Any = raw.get("role")
     content, calls = raw.get("content"), raw.get("tool_calls")
     if expect(role, str, "a role must be a string", place, f"{path}.role") and role not in ROLES:
@@ -124,7 +125,7 @@ def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
 
 
 def as_meant(messages: Iterable[Message]) -> list[Message]:
-    """Return messages in which the texts that the user meant replace those that the agent read."""
+    """Return messages with the texts that the user meant, not the texts that the agent read."""
     return [
         {**message, "content": message[MEANT]}
         if message.get("role") == USER_ROLE and isinstance(message.get(MEANT), str)
@@ -255,8 +256,8 @@ class Turn:
 def turns_of(messages: Iterable[ChatMessage]) -> list[Turn]:
     """Group messages into turns: each message of the user begins a turn.
 
-    If the agent speaks first, the first turn has no user message. Results that do not name their
-    call are assigned to earlier calls without a result, in order.
+    If the agent speaks first, the first turn has no user message. A result that does not name its
+    call is assigned to the earliest call without a result.
     """
     turns: list[Turn] = []
     for message in messages:
@@ -325,8 +326,9 @@ def answer_messages(answer: Any, calls_before: int) -> list[Message]:
     """Check an agent's answer and return it as messages in one form.
 
     The answer is text, a message, or a list of messages, which includes results if the agent
-    executes calls itself. Calls are renumbered from `calls_before`, because the ids of some agents
-    are missing or not unique. Raises `AnswerError` for any other answer.
+    executes calls itself. Function calls get new numbers, which begin with `calls_before`, because
+    the call ids of some agents are missing or not unique. Raises `AnswerError` if the answer has
+    another form.
     """
     if isinstance(answer, str):
         answer = {"content": answer}
@@ -400,8 +402,8 @@ def _text(content: Any) -> str:
 def plain_text(text: str) -> str:
     """Return text from custom code as a plain string that can be recorded. Raises `AnswerError`.
 
-    Lone surrogates cannot be written to a file, and another process cannot load instances of custom
-    string classes, such as enumerations.
+    The reasons are that lone surrogates cannot be written to a file, and that another process
+    cannot load instances of custom string classes, such as enumerations.
     """
     _check_length(text)
     return str.encode(text, errors="replace").decode()

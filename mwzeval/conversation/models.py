@@ -1,8 +1,8 @@
 """Agents and users that are models behind an endpoint with OpenAI's chat completions API.
 
 The system message of a model that plays a user contains the goal. After it, the model sees only the
-utterances, with exchanged roles: `assistant` for its own utterances, `user` for the agent's
-utterances. The model does not see the agent's tool calls and their results.
+utterances, with exchanged roles: the role `assistant` for its own utterances, and the role `user`
+for the agent's utterances. The model does not see the agent's tool calls and their results.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def is_endpoint(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The system message of a model; `name` is the file name without its extension."""
+    """The system message of a model; `name` is the name of its file without the extension."""
 
     name: str
     text: str
 
     @property
     def about(self) -> Mapping[str, str]:
-        """Return the entry in the header of a run: the name, and a checksum of eight digits."""
+        """Return the entry for the header of a run: the name and a checksum of the prompt."""
         return {"name": self.name, "sha": sha256(self.text.encode()).hexdigest()[:8]}
 
     def filled(self, **values: str) -> str:
@@ -125,7 +125,11 @@ class ModelOptions:
         return Endpoint.of_side(self.side, model, self.base_url, self.arguments)
 
     def client(self, name: str) -> Client:
-        """Return a client. Raises `UsageError`, or `MwzevalError` if there can be no cache."""
+        """Return a client.
+
+        Raises `UsageError` if an option is invalid, and `MwzevalError` if the cache cannot be
+        created.
+        """
         endpoint = self.endpoint(name)
         cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
         return Client(
@@ -157,7 +161,7 @@ class ModelOptions:
 def add_model_options(
     parser: _ActionsContainer, side: str = "agent", *, named_by: str | None = None
 ) -> None:
-    """Add the options for the model of a side; the option `named_by` selects this model."""
+    """Add the options for the model of the side `side`, which the option `named_by` selects."""
     option = named_by or f"--{side}"
     add = parser.add_argument_group(
         f"{side}: model behind an endpoint",
@@ -256,9 +260,9 @@ def endpoint_agent(client: Client, prompt: str, tool_rounds: int = TOOL_ROUNDS) 
 class ModelUser:
     """A simulated user for one dialogue; the function `complete` writes its turns.
 
-    Exceptions of `complete` propagate; a turn without text raises `NotAUserError`. Messages that
-    the agent does not see are passed to `unheard`, because the cost of these messages is counted,
-    too.
+    Exceptions of `complete` are not caught; a turn without text raises `NotAUserError`. User
+    messages that the agent does not receive are passed to `unheard`, because their cost is also
+    counted.
     """
 
     def __init__(
@@ -281,7 +285,7 @@ class ModelUser:
         return self._token is not None
 
     def begin(self) -> Message:
-        """Return the user's first message. Raises `NotAUserError` if it is empty."""
+        """Return the user's first message. Raises `NotAUserError` if the message is empty."""
         message = self._turn()
         if message is None:
             raise NotAUserError(f"the user's message only contains {self._token}")
@@ -294,10 +298,11 @@ class ModelUser:
         return self._turn()
 
     def report(self) -> dict[str, Any]:
-        """Return the `token` with which the user ended the dialogue (or None), and its `faults`.
+        """Return the `token` with which the user ended the dialogue (or None), and the user's
+        `faults`.
 
-        `complete` is the user's own opinion and does not affect scores; `faults` are found by
-        rules.
+        `complete` is true if the user considers the goal met, which does not affect scores.
+        `faults` are errors of the user that rules have found.
         """
         return {
             "complete": self._token == DONE,
@@ -347,11 +352,11 @@ class Written(NamedTuple):
 
 
 def written_turn(content: str) -> Written:
-    """Return the turn in a message of a model that plays a user; the text may be empty.
+    """Return the user turn in a message of the user's model; the text of the turn may be empty.
 
     A token that is alone on a line ends the dialogue; elsewhere, the token is ordinary text. Some
     models continue with a reply of the agent; this reply and all text after it are removed.
-    Thoughts that a server leaves in the content are removed, too.
+    Reasoning that a server leaves in the content of a message is also removed.
     """
     content = content.replace("\r\n", "\n").replace("\r", "\n")
     content = _THOUGHT.sub("", content)

@@ -2,10 +2,10 @@
 
 A thread cannot be killed, and an agent that waits or computes outside Python does not receive
 signals; a process can always be killed. Custom code therefore runs in processes that have one
-dialogue at a time. These processes report every change before the next call, so that a killed
-dialogue is still recorded. Threads are used for settings without custom code (`trusts`) that wait
-for a server. Settings that also compute use several processes, as threads do not compute in
-parallel.
+dialogue at a time. Each of these processes reports every change of its dialogue before the next
+call, so that a dialogue is recorded even if its process is killed. Settings that wait for a server
+and have no custom code (`trusts`) use threads. Settings that also compute use several processes, as
+threads do not compute in parallel.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _NEVER = float("inf")
 class RunSetting(Protocol):
     """The participants and goals of a run.
 
-    Each process has its own copy, and loads its own data in `begin`. A setting that uses a server
-    may have `waits` (True) and `stop()`, which ends all waiting. Calls that wait for a server have
-    no turn limit, because they end by themselves; `unhurried` lists the endings that are noted
-    before such calls.
+    Each process has its own copy of the setting; the method `begin` loads the data for this
+    process. A setting that uses a server may have `waits` (True) and `stop()`, which ends all
+    waiting. Calls that wait for a server have no time limit per turn, because these calls end by
+    themselves; `unhurried` lists the endings that are noted before such calls.
     """
 
     @property
@@ -62,7 +62,7 @@ class RunSetting(Protocol):
 
     @property
     def items(self) -> Sequence[tuple[str, Any]]:
-        """Ids and goals, in the order of the file."""
+        """The ids of the goals and the goals, in the order of the file."""
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -70,7 +70,7 @@ class RunSetting(Protocol):
 
     @property
     def trusts(self) -> bool:
-        """Whether the setting has no custom code, so that it needs no separate process."""
+        """Whether the setting has no custom code, so that dialogues need no separate process."""
 
     def begin(self) -> None:
         """Load and check what the dialogues need, once per process. Raises `MwzevalError`."""
@@ -78,7 +78,8 @@ class RunSetting(Protocol):
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Run a dialogue, write it to the record, and return the ending.
 
-        `record.note` is called before each call of user and agent with the expected ending.
+        Before each call of the user or the agent, `record.note` is called with the ending that
+        applies if the call never returns.
         """
 
     def judge(self, trajectory: Trajectory) -> bool | None:
@@ -149,10 +150,10 @@ class Threads:
     """A context manager that runs dialogues in threads, or in the main thread if `count` is 1.
 
     Entering the context raises the exceptions of `RunSetting.begin`. The number of dialogues that
-    are running or not yet returned never exceeds the number of threads. `on_event` receives the
-    changes of dialogues with custom code. `on_end` receives each dialogue of `start` when it has
-    ended, or an exception. On exit, `RunSetting.stop` is called; threads that do not end are
-    abandoned.
+    are running or not yet returned never exceeds the number of threads. `on_event` is called with
+    every change of a dialogue with custom code. `on_end` is called with each dialogue that `start`
+    began when the dialogue has ended, or with an exception. On exit, `RunSetting.stop` is called;
+    threads that do not end are abandoned.
     """
 
     def __init__(
@@ -188,7 +189,10 @@ class Threads:
         self._threads.clear()
 
     def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
-        """Yield dialogues when they end, in any order. Raises the exceptions of the setting."""
+        """Yield dialogues when they end, in any order.
+
+        Raises the exceptions that the setting raises.
+        """
         if self._count == 1:
             yield from map(self._hold, waiting)
             return
@@ -203,7 +207,7 @@ class Threads:
             yield self._next()
 
     def start(self, planned: Planned) -> None:
-        """Run a dialogue in the next free thread, or now in this thread if `count` is 1."""
+        """Run a dialogue in the next free thread, or in this thread if `count` is 1."""
         if self._count == 1:
             self._run(planned)
             return
@@ -256,9 +260,10 @@ class Threads:
 class Processes:
     """A context manager that runs dialogues in processes, and kills the processes on exit.
 
-    `threads` is the total for all processes. With fork, the setting can be any object; otherwise it
-    is pickled. Output of agents goes to standard error. Entering the context waits until one
-    process is ready, and raises the exceptions of `RunSetting.begin` in that process.
+    `threads` is the total number of threads of all processes. With the start method fork, the
+    setting can be any object; with other start methods, the setting is pickled. Output of agents
+    goes to standard error. Entering the context waits until a process is ready, and raises the
+    exceptions of `RunSetting.begin` in this process.
     """
 
     def __init__(
@@ -289,7 +294,8 @@ class Processes:
         """Yield dialogues when they end, in any order.
 
         If a process dies or exceeds a time limit, its dialogue has the ending that was noted.
-        Raises the exceptions of the setting, and `MwzevalError` if a process cannot be restarted.
+        Raises the exceptions that the setting raises. Raises `MwzevalError` if a process cannot be
+        restarted.
         """
         from multiprocessing.connection import wait
 
@@ -372,7 +378,10 @@ class _Worker:
         self._begin_dialogue()
 
     def send(self, planned: Planned | None) -> None:
-        """Send a dialogue, or None after the last dialogue; a dead process is detected later."""
+        """Send a dialogue to the process, or None after the last dialogue.
+
+        A dead process is detected later.
+        """
         with suppress(OSError):
             self.connection.send(planned)
 

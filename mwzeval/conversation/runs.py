@@ -1,7 +1,7 @@
 """Runs: several trials per goal, in parallel, and resumable.
 
-All random choices in a dialogue depend on the seed, the goal and the trial number only. Results
-are therefore the same with parallel processes and after interruptions.
+All random choices in a dialogue depend on the seed, the goal and the trial number only. Therefore,
+parallel processes and interruptions do not change the results of a run.
 """
 
 from __future__ import annotations
@@ -114,16 +114,16 @@ def run(
 
     `output` is a JSON Lines file that is valid at any time; an existing file is resumed. Each goal
     is used in `trials` dialogues; all random choices depend on `seed`. `jobs` is the number of
-    processes. `concurrency` is the number of parallel dialogues in threads, for settings that wait
-    for a server and have no custom code (None: 4 for such settings, otherwise 1). The run stops
-    after many consecutive infrastructure errors.
+    processes. `concurrency` is the number of threads that run dialogues; more than 1 requires a
+    setting without custom code (None: at least 4 if such a setting waits for a server, otherwise
+    1). The run stops after many consecutive infrastructure errors.
 
     Custom agents and users run in separate processes, which are killed if they exceed `limits`.
-    They run in this process if `limits` is unlimited and `jobs` is 1. `progress` shows a progress
-    bar on standard error; None shows it only on a terminal.
+    Custom code runs in this process if `limits` is unlimited and `jobs` is 1. `progress` shows a
+    progress bar on standard error; None shows it only on a terminal.
 
-    Raises `UsageError` if a number is invalid, `output` is the file of another run, or an agent
-    cannot be imported. Raises `MwzevalError` if `output` cannot be written.
+    Raises `UsageError` if a number is invalid, if `output` is the file of another run, or if an
+    agent cannot be imported. Raises `MwzevalError` if `output` cannot be written.
     """
     for name, value in (("trials", trials), ("jobs", jobs)):
         if value < 1:
@@ -214,8 +214,8 @@ def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int
 def run_as_asked(arguments: Namespace, setting: RunSetting, output: str) -> RunSummary:
     """Run the dialogues of a setting with command-line options; return a summary of the endings.
 
-    The options are those of `add_pool_options`, `seed`, `quiet` and, if it exists, `trials`. Raises
-    `UsageError` and `MwzevalError` under the conditions of `run`.
+    `arguments` has the options of `add_pool_options`, `seed`, `quiet` and optionally `trials`.
+    Raises the same `UsageError` and `MwzevalError` as `run`.
     """
     return run(
         setting,

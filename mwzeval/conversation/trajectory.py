@@ -3,8 +3,8 @@
 Trajectories can be scored, explained and compared without the agent. Unknown keys are ignored. A
 file contains no timestamps, and its order is fixed. A run therefore always produces the same bytes,
 regardless of how many dialogues run in parallel. In files of other programs, the header may be
-missing, and a line only needs the dialogue name and its messages or acts. Each problem is reported
-with its location in the file.
+missing, and a line only needs the dialogue name and its messages or acts. Each problem of a
+trajectory file is reported with its location.
 
 A `Record` collects the turns of a running dialogue, and a `TrajectoryLog` collects the dialogues of
 a run.
@@ -118,7 +118,8 @@ class Trajectory:
 
     @cached_property
     def talk(self) -> tuple[ChatMessage, ...]:
-        """The parsed messages, with the texts that the user meant."""
+        """The parsed messages, with the texts that the user meant, not the texts that the agent
+        read."""
         return read_messages(as_meant(self.messages))
 
     @property
@@ -142,7 +143,7 @@ class Trajectory:
         }
 
     def line(self) -> str:
-        """Return the line, including the newline."""
+        """Return the dialogue as a line of a trajectory file, including the newline."""
         return json_line(self.to_json())
 
 
@@ -171,10 +172,10 @@ def is_dialogue(raw: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def trajectory_of(raw: Mapping[str, Any]) -> Trajectory:
-    """Return the dialogue of a line for which `is_dialogue` is true.
+    """Return the dialogue in a line of a trajectory file for which `is_dialogue` is true.
 
-    A line of another program only needs a name and messages or acts. Raises `ValueError` if a value
-    is invalid.
+    If another program wrote the line, only the dialogue name and the messages or acts are required.
+    Raises `ValueError` if a value is invalid.
     """
     for key, is_right, expected in _SHAPES:
         if key in raw and not is_right(raw[key]):
@@ -208,7 +209,7 @@ class LiveFile:
 
 
 def live_text(raw: bytes, name: str) -> str:
-    """Return the text of a file; the last line may end within a character.
+    """Return the text of a trajectory file; the last line may be cut off within a character.
 
     Raises `InputError` if the file is empty or not UTF-8.
     """
@@ -222,7 +223,7 @@ def is_live(raw: bytes) -> bool:
     """Return whether the content of a file, or its first line, has the form of a trajectory file.
 
     The first line must be a header, an act-level dialogue, or a text-level dialogue with a goal or
-    an end, because predictions in the form of messages have neither.
+    an ending. Predictions in the form of messages have neither a goal nor an ending.
     """
     first = raw[:SENSIBLE_LINE].removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
     if f'"{FORMAT}"'.encode() not in first and f'"{DIALOGUE}"'.encode() not in first:
@@ -396,11 +397,14 @@ class Record:
 
     @property
     def is_watched(self) -> bool:
-        """Whether another process receives the changes, and may stop the dialogue at any time."""
+        """Whether another process receives all changes, and may stop the dialogue at any time."""
         return self._on_event is not None
 
     def message(self, message: Message) -> None:
-        """Record a message. Raises `AnswerError` if there are too many messages or characters."""
+        """Record a message.
+
+        Raises `AnswerError` if the dialogue has too many messages or characters.
+        """
         is_talk = _TALK.issuperset(message)
         self._characters += len(message.get("content") or "" if is_talk else json.dumps(message))
         if len(self.messages) >= MOST_MESSAGES or self._characters > MOST_CHARACTERS:
@@ -426,12 +430,12 @@ class Record:
         self._notify("exchange", exchange)
 
     def note(self, ending: Ending) -> None:
-        """Record the ending that applies if the call that begins now never returns."""
+        """Record how the dialogue has ended if the next call never returns."""
         self.ending = ending
         self._notify("note", ending)
 
     def keep(self, more: Mapping[str, Any]) -> None:
-        """Record other keys of the line; a repeated key replaces the previous value."""
+        """Record other keys of the dialogue's line; a new value replaces the previous value."""
         self.more.update(more)
         self._notify("keep", more)
 
@@ -470,12 +474,12 @@ class TrajectoryLog:
     can be resumed, even if it ends within a line; the result equals that of an uninterrupted run.
 
     `header` and `names` are the header and the ordered dialogue names of the run; `ends` maps the
-    names of dialogues in the file to their endings. An existing file is resumed, and must have the
-    same header. Dialogues that ended with an infrastructure error are repeated. Nothing is written
-    before `begin`.
+    names of dialogues in the file to their endings. If the file exists, the run is resumed; the
+    header of the file must be equal to `header`. Dialogues that ended with an infrastructure error
+    are repeated. Nothing is written before `begin`.
 
-    Raises `UsageError` if the file has other content or another run writes it. Raises
-    `MwzevalError` if it cannot be written. Raises `InputError` if it is too large.
+    Raises `UsageError` if the file has other content or another run is writing to the file. Raises
+    `MwzevalError` if the file cannot be written. Raises `InputError` if the file is too large.
     """
 
     def __init__(self, path: str | Path, header: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -510,7 +514,7 @@ class TrajectoryLog:
             self._append(self._first_line)
 
     def add(self, trajectory: Trajectory) -> None:
-        """Append a dialogue; the line is passed to the operating system before this returns."""
+        """Append a dialogue and pass its line to the operating system before returning."""
         # UTF-8 cannot encode lone surrogates; they are written as JSON escapes.
         line = trajectory.line().encode("utf-8", "backslashreplace")
         self._places[trajectory.name] = self._size, len(line)
@@ -653,7 +657,8 @@ class TrajectoryLog:
 
 
 def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield differences as (dotted key, value in `there`, value in `now`); values are JSON text."""
+    """Yield differences as (dotted key, value in `there`, value in `now`), with JSON text as
+    values."""
     if isinstance(there, Mapping) and isinstance(now, Mapping):
         for name in {**there, **now}:
             inner = f"{key}.{name}" if key else str(name)

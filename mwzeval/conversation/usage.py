@@ -1,15 +1,16 @@
 """Token usage and cost of the models in a run, per dialogue: scores, tables and totals.
 
 Assistant messages come from the agent's model, user messages from the user's model. A message with
-`usage`, `{"in", "out", "ms", "cached"?, "retries"?}`, is an answered request. The key names of
-servers are also accepted: `prompt_tokens` and `completion_tokens`, or `input_tokens` and
-`output_tokens`. Tokens that a server does not count are unknown, never 0.
+the key `usage`, whose value is `{"in", "out", "ms", "cached"?, "retries"?}`, counts as an answered
+request. The key names of servers are also accepted: `prompt_tokens` and `completion_tokens`, or
+`input_tokens` and `output_tokens`. Tokens that a server does not count are unknown, never 0.
 
-Prices are US dollars per million tokens: `{"MODEL": {"in": 0.15, "out": 0.6, "cached_in": 0.075}}`.
-Without `cached_in`, tokens from the server's cache have the normal price.
+Prices are US dollars per million tokens: A file of prices contains `{"MODEL": {"in": 0.15, "out":
+0.6, "cached_in": 0.075}}`. Without `cached_in`, tokens from the server's cache have the normal
+price.
 
 Tokens and cost per dialogue are means over the dialogues in which the tokens of all requests are
-known; values per success use the same dialogues. Totals include all requests with known tokens.
+known. Values per success use the same dialogues. Totals include all requests with known tokens.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Usage(NamedTuple):
 
     `tokens_in`, `tokens_out` and `cached` (a part of `tokens_in`) exclude the `uncounted` requests.
     `retries` are repeated requests, which `requests` does not include. `cut_off` is the number of
-    messages that reached the length limit. `turns` has the time of each turn in milliseconds, where
-    it is known.
+    messages that reached the length limit. `turns` has the known durations of turns, in
+    milliseconds.
     """
 
     requests: int = 0
@@ -70,12 +71,12 @@ class Usage(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the tokens of at least one request are known, or there are no requests."""
+        """Whether the tokens of at least one request are known, or the model had no requests."""
         return self.uncounted < self.requests or not self.requests
 
     @staticmethod
     def total(parts: Iterable[Usage]) -> Usage:
-        """Return the sum of all parts."""
+        """Return the sum of several usages."""
         counts: list[Any] = list(zip(Usage(), *parts, strict=True))
         turns = tuple(chain.from_iterable(counts.pop()))
         return Usage._make([*map(sum, counts), turns])
@@ -252,7 +253,7 @@ class Account:
 
     @property
     def label(self) -> str:
-        """The name of the side in the labels of scores."""
+        """The name of the side (agent or user) in the labels of scores."""
         return self.side.capitalize()
 
     @property
@@ -267,7 +268,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounts of all sides with usage; `prices` is the checksum of the prices."""
+    """The token usage of the models on all sides; `prices` is the checksum of the prices."""
 
     sides: tuple[Account, ...] = ()
     prices: str = ""
@@ -280,7 +281,7 @@ class Accounts:
         prices: Prices | None,
         findings: Findings,
     ) -> Accounts:
-        """Return the accounts of dialogues; a missing price is reported once per side."""
+        """Return the token usage in dialogues; a missing price is reported once per side."""
         used = usages_of(dialogues)
         if prices is not None and not used:
             message = "no message reports its number of tokens, so costs cannot be computed"
@@ -293,7 +294,7 @@ class Accounts:
 
     @property
     def is_priced(self) -> bool:
-        """Whether there are several sides, and the cost of every side is known."""
+        """Whether several sides have usage and the price of each side's model is known."""
         return len(self.sides) > 1 and all(account.price is not None for account in self.sides)
 
     @property
@@ -327,7 +328,7 @@ class Accounts:
         return row
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
-        """Yield the scores that are defined for these column sums; lower is always better."""
+        """Yield the measures that are defined for these column sums; lower values are better."""
         for rate in self._rates(sums):
             signature = sign(rate.name)
             if rate.unit == "USD":
@@ -368,9 +369,9 @@ class Accounts:
             yield f"{account.side} used", usage_text(usage, account.usd(usage))
 
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
-        """Return the tables of usage; empty without usage.
+        """Return tables of the token usage, or no tables if there is no usage.
 
-        `scores` are the values of these accounts' measures, and `sums` are the sums of the columns.
+        `scores` are the scores of the measures of usage, and `sums` are the sums of the columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:
@@ -426,10 +427,11 @@ class Accounts:
         return (costs, sheet("", ("", *TIMES), times)) if times else (costs,)
 
     def plain(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any] | None:
-        """Return the same numbers for a JSON report; None without usage.
+        """Return the numbers of the usage tables for a JSON report; None if there is no usage.
 
-        The result maps each side to `model`, totals such as `requests`, and the values `a_dialogue`
-        and `a_success`. Unknown values are None. `usd` is in US dollars.
+        The result maps each side to its `model`, to totals such as `requests`, and to the values
+        per dialogue (`a_dialogue`) and per success (`a_success`). Unknown values are None. `usd` is
+        in US dollars.
         """
         if not self.sides:
             return None

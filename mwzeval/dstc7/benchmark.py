@@ -86,7 +86,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 class SubmissionScorer(FileScorer):
-    """Scores submissions to one track, or to the track in the name of each file."""
+    """Scores submissions to the given track, or to the track that the file name states."""
 
     def __init__(self, arguments: Namespace) -> None:
         self._arguments = arguments
@@ -112,7 +112,7 @@ class SubmissionScorer(FileScorer):
     def validate(self, file: str) -> list[Problem]:
         """Return all problems of a submission and its gold data.
 
-        Raises `UsageError` for a pool without targets.
+        Raises `UsageError` if a candidate pool is given without targets.
         """
         track = track_from(self._track, file)
         return validate(file, self._gold(track), track, self._options)

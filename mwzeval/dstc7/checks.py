@@ -81,7 +81,7 @@ def check_file_name(file: str, track: Track, findings: Findings) -> None:
 def check_examples(
     submission: Submission, targets: Targets, findings: Findings, *, is_sample: bool = False
 ) -> None:
-    """Report the examples that are missing either in the submission or in the targets.
+    """Report the examples that occur only in the submission or only in the targets.
 
     `is_sample` is true if the embedded sample is used because no targets were named.
     """
@@ -126,7 +126,7 @@ def check_ranking(
     options: Options,
     findings: Findings,
 ) -> None:
-    """Report the problems of a ranking; `candidates` is None if they are not known."""
+    """Report the problems of a ranking; `candidates` is None if the candidates are unknown."""
     error, doubt, warning = (
         partial(of, example=example) for of in (findings.error, findings.doubt, findings.warning)
     )

@@ -27,7 +27,7 @@ KEYS = frozenset({ID, MESSAGES, CANDIDATES, ANSWERS, "data-split", "profile", "s
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An utterance as in the file; `extra` has the unknown keys."""
+    """A message in its original form; `extra` has the unknown keys of the message."""
 
     speaker: str
     utterance: str
@@ -49,7 +49,7 @@ class Example:
 
     `candidates` is empty if they are in a pool (subtask 2). `correct` is None if the file does not
     have the answers (test set), and empty if no candidate is correct (subtask 4). `scenario` is the
-    subtask in the file; `profile` is the student's profile (Advising) as in the file.
+    subtask that the file states; `profile` is the unchanged profile of the student (Advising).
     """
 
     example_id: str
@@ -70,8 +70,8 @@ class Example:
 def read_examples(path: str | Path) -> tuple[Example, ...]:
     """Return all examples of a dialogue file (also `.gz`, `.xz`, `.zst`, `-`), in file order.
 
-    This needs about three times as much memory as the size of the file. Raises `InputError` with
-    the first problem of each example.
+    Reading all examples needs about three times as much memory as the size of the file. Raises
+    `InputError` with the first problem of each example.
     """
     findings = Findings(file=str(path))
     examples = tuple(stream_examples(path, findings))
@@ -82,9 +82,9 @@ def read_examples(path: str | Path) -> tuple[Example, ...]:
 def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
     """Yield the examples of a dialogue file; only a few examples are in memory at a time.
 
-    Examples with problems are left out, and the problems are added to `findings`. Without
-    `findings`, the first problem raises `InputError`. Invalid JSON always raises `InputError`, with
-    line and column.
+    Examples with problems are left out, and the problems are added to `findings`. If `findings` is
+    None, the first problem raises `InputError`. Invalid JSON always raises `InputError`, with line
+    and column.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     seen: set[str] = set()
@@ -210,8 +210,8 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
 
     The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header or quotes; further
     tabs are part of the utterance. A line with only one column is an error, and so is a repeated
-    id; a size other than 120,000 is a warning. Problems are added to `findings`; without
-    `findings`, errors raise `InputError`.
+    id; a size other than 120,000 is a warning. Problems of the pool are added to `findings`;
+    without `findings`, errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     pool: dict[str, str] = {}
@@ -246,7 +246,7 @@ def read_targets(
     """Return the targets of a file with lines `example-id<TAB>id[,id...]`.
 
     Further columns are ignored. `NONE`, in upper or lower case, means that no candidate is correct.
-    A repeated id is removed unless `repeats` is set. Problems are added to `findings`; without
+    Repeated ids are removed unless `repeats` is true. Problems are added to `findings`; without
     `findings`, errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
@@ -265,7 +265,7 @@ def read_targets(
 def parse_targets(
     numbered: Iterable[tuple[int, str]], findings: Findings, *, repeats: bool = False
 ) -> Targets:
-    """Return the targets in numbered lines, and add problems to `findings`.
+    """Return the targets in numbered lines of a file, and add the problems to `findings`.
 
     If an example occurs twice, the last line counts.
     """

@@ -1,4 +1,4 @@
-"""Scores submissions: the functions that the command line runs and that scripts import."""
+"""Scores submissions; the command line and scripts use these functions."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def validate(
     track: Track | str | None = None,
     options: Options | None = None,
 ) -> list[Problem]:
-    """Return all problems of a submission and its gold data, errors first, instead of raising.
+    """Return all problems of a submission and its gold data, errors first. No error is raised.
 
     Raises `UsageError` like `evaluate`.
     """
@@ -137,7 +137,7 @@ def plain_metrics(
 
     The keys are `ranking` (`recall` and `set_recall` by cut-off, `mrr`, `map`, `final`),
     `answerable` (the same for examples with a correct candidate; None outside subtask 4), `none`
-    (`precision`, `recall`, `f1`) and `fscore`. A value is None if it was not scored.
+    (`precision`, `recall`, `f1`) and `fscore`. The value of a score that was not computed is None.
     """
     table = evaluated.scored_table.table
     scores = evaluated.scored_table.scores() if scores is None else scores
@@ -169,7 +169,7 @@ def plain_metrics(
 
 
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
-    """Return the mean of the final scores of several submissions, and the tracks that it covers.
+    """Return the mean final score of several submissions, and the tracks of the submissions.
 
     This mean is not official, because it is unknown how the organizers combined subtasks. Raises
     `ValueError` if there are no submissions.

@@ -30,8 +30,9 @@ CHANCE = "random ranking (expected)"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All tables, the sources by their short names, and notes. A table has results on one test set
-    (a `case` for Advising) or on dev. Scores are between 0 and 1.
+    """All published tables, the publications by their short names, and notes. A table has results
+    on dev or on one test set (for Advising, the `case` states which test set). Scores are between 0
+    and 1.
     """
 
     sources: Mapping[str, str]
@@ -42,7 +43,7 @@ class Results:
 def read_results(path: Path | None = None) -> Results:
     """Return the published results in a file (default: the embedded file).
 
-    Raises `DataError` if it cannot be read or does not have the expected form.
+    Raises `DataError` if the file cannot be read or does not have the expected form.
     """
     return read_published(path or embedded("leaderboards", "dstc7.json"), _results)
 
@@ -83,7 +84,7 @@ def _chance(track: str) -> Iterator[LeaderboardRow]:
 def tables_of(
     results: Results, track: Track, split: str | None = None
 ) -> tuple[LeaderboardTable, ...]:
-    """Return the tables of a track: only those of its test set or of a `split`, if given.
+    """Return the published tables of a track, optionally only for a test set or `split`.
 
     Raises `UsageError` if there are no published results.
     """
@@ -102,7 +103,7 @@ def tables_of(
 def published_document(
     results: Results, tables: Sequence[LeaderboardTable], entry: Report | None = None
 ) -> Document:
-    """Return tables as a document; a submission is added to the table of its own split.
+    """Return tables as a document; a submission is shown in the table of its own split.
 
     If the submission's report has an interval, it is shown below the table. Raises `UsageError` if
     the submission's scores are not the official scores (the F-score, or scores with

@@ -35,9 +35,9 @@ SAMPLE_NOTE = "The sample's dialogues are invented: these are not scores on the 
 class Gold:
     """The locations of the gold data: targets, a dialogue file with answers, or both.
 
-    With a dialogue file (and the pool in subtask 2), candidates can be checked and texts can be
-    shown. `is_sample` is true for the embedded sample. Raises `UsageError` if neither file is
-    given.
+    With a dialogue file (and, in subtask 2, the pool), candidates can be checked and explanations
+    show texts. `is_sample` is true for the embedded sample. Raises `UsageError` if both the targets
+    and the dialogue file are missing.
     """
 
     targets: str | Path | None = None
@@ -57,9 +57,9 @@ class Gold:
 class Loaded:
     """A submission and its gold data.
 
-    `examples` has the context and the candidates of each submitted example, and `pool` the
-    candidates of subtask 2, if these files were given. `targets` include repeated ids if scores are
-    computed as in 2018.
+    `examples` has the context and candidates of each submitted example. `pool` has the candidates
+    of subtask 2. These fields are filled only if the files are given. If scores are computed as in
+    2018, `targets` include repeated ids.
     """
 
     track: Track
@@ -73,7 +73,7 @@ class Loaded:
 
     @property
     def checksum(self) -> str:
-        """A checksum of the targets that does not depend on their order: 8 hexadecimal digits."""
+        """A checksum of the targets, independent of their order: 8 hexadecimal digits."""
         lines = sorted(f"{name}\t{','.join(sorted(set(of)))}" for name, of in self.targets.items())
         return sha256("\n".join(lines).encode(errors="backslashreplace")).hexdigest()[:8]
 
@@ -83,7 +83,7 @@ def load(
 ) -> Loaded | None:
     """Return the submission with its gold data, read and checked; None if a file cannot be read.
 
-    All problems are added to `findings`, which also shows whether a problem prevents scoring.
+    All problems are added to `findings`, which then knows whether a problem prevents scoring.
     """
     notes = findings.of_file(str(submission))
     # A file in an archive always has an official name.
@@ -172,9 +172,10 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
 
     For subtask 1 of Ubuntu (subtask 5 uses the same files), the names are
     `ubuntu_test_subtask_1.json` and `ubuntu_responses_subtask_1.tsv` (test split only); for subtask
-    2, `ubuntu_subtask_2_candidates.tsv` is the pool. The names of the test sets of Advising end
-    with `_case1` or `_case2` before the extension. `.gz`, `.xz` or `.zst` may follow. Raises
-    `UsageError` for an unknown split, and `DataError` if there is no such file.
+    2, `ubuntu_subtask_2_candidates.tsv` is the pool. In Advising, the names of test set files end
+    with `_case1` or `_case2` before the extension. A compression suffix (`.gz`, `.xz` or `.zst`)
+    may follow. Raises `UsageError` if the split is unknown, and `DataError` if the folder has no
+    such file.
     """
     if split not in SPLITS:
         raise UsageError(f"a split must be one of {', '.join(SPLITS)}, not {split}")

@@ -2,8 +2,9 @@
 
 With `compat="2018"`, rows contain the values of the organizers' script, including its errors, for
 comparison with old tables. Recall@100 counts a hit at any rank, even after 100. Average precision
-uses the position of an answer in the targets file instead of its position among the answers found,
-so it can exceed 1. Repeated ids in a ranking are not removed, and repeated targets count again.
+is computed from the position of a correct answer in the targets file instead of the answer's
+position among the answers found, so the value can exceed 1. Repeated ids in a ranking are not
+removed, and repeated targets count again.
 
 Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
 Voorhees, TREC-8 (reciprocal rank); IBM/dstc7-noesis, evaluations/metrics.py at aab03b8.
@@ -57,10 +58,10 @@ Columns = dict[str, NDArray[np.float64]]
 def rows(
     submission: Submission, targets: Targets, options: Options, *, has_none: bool = False
 ) -> Table:
-    """Return a row for each target example, submitted or not, in the order of the targets.
+    """Return a row for each example of the targets, whether submitted or not, in target order.
 
-    With `has_none`, there are also columns about NONE, and columns about the answerable examples
-    after NONE is removed from the rankings.
+    With `has_none`, further columns score the answer NONE, and the answerable examples after NONE
+    is removed from the rankings.
     """
     rankings = [submission.get(example, NOTHING) for example in targets]
     correct = [ids if len(ids) == 1 else tuple(dict.fromkeys(ids)) for ids in targets.values()]
@@ -105,7 +106,7 @@ def _first_places(ids: Sequence[str]) -> list[int]:
 def found_positions(ranking: Sequence[str], relevant: Sequence[str]) -> tuple[int, ...]:
     """Return the positions, from 1 and ascending, of the relevant ids that are in the ranking.
 
-    If an id is repeated, its first position counts.
+    If the ranking contains an id several times, only the first position counts.
     """
     # This is about ten times as fast as checking every position, because few ids are relevant.
     return tuple(sorted(ranking.index(item) + 1 for item in relevant if item in ranking))
@@ -114,7 +115,7 @@ def found_positions(ranking: Sequence[str], relevant: Sequence[str]) -> tuple[in
 def ranking_columns(
     ranked: Sequence[Sequence[str]], relevant: Sequence[Sequence[str]], prefix: str = ""
 ) -> Columns:
-    """Return the columns of rankings; `relevant` has the correct ids of each, at least one.
+    """Return the columns of rankings; `relevant` has the correct ids (at least one) per ranking.
 
     The sums of the columns divided by `examples` are means. The columns are `hit@k` (1 if a
     relevant id is among the first k), `set_recall@k` (the share of relevant ids among the first k),
@@ -175,7 +176,7 @@ class Selection(NamedTuple):
 def select(
     ranking: Ranking, correct: Sequence[str], coverage: float
 ) -> tuple[tuple[str, ...], Selection]:
-    """Return the choices that cover the share `coverage` of the probability, and the counts.
+    """Return the most probable choices, which cover the share `coverage`, and the F-score counts.
 
     Only the ten most probable choices are used; if an id is repeated, its first occurrence counts.
     """
@@ -191,9 +192,9 @@ def select(
 def covering(weights: Sequence[float], coverage: float) -> list[int]:
     """Return the indices of the most probable entries that together cover a share of all weight.
 
-    They are the fewest entries that reach `coverage` after sorting by decreasing weight (equal
-    weights stay in order). Entries of weight 0 are never included. The indices are in sorted order;
-    the list is empty if all weights are 0.
+    These are the first entries, sorted by decreasing weight, whose sum reaches `coverage`; entries
+    of equal weight stay in order. Entries with weight 0 are never selected. The returned indices
+    are sorted; the list is empty if all weights are 0.
     """
     try:
         total = fsum(weights)
@@ -212,7 +213,7 @@ def covering(weights: Sequence[float], coverage: float) -> list[int]:
 
 
 def selection_columns(selections: Sequence[Selection]) -> Columns:
-    """Return the counts for micro-averages and the scores of each example for macro-averages."""
+    """Return counts for micro-averages, and the scores of each example for macro-averages."""
     counts = np.array(selections, dtype=np.float64).reshape(-1, len(Selection._fields)).T
     selected, right, correct = counts
     precision, recall = quotient(right, selected), quotient(right, correct)
@@ -230,8 +231,8 @@ def scored_table(
 ) -> ScoredTable:
     """Return the rows with all measures, in the order of a report.
 
-    `checksum` is that of the targets. `several` is true if an example has more than one correct
-    answer; then set recall is also shown.
+    `checksum` is the checksum of the targets. `several` is true if an example has more than one
+    correct answer; then set recall is also shown.
     """
     choices: dict[str, object] = {"corpus": f"{track.name}@{checksum}"}
     if track.case is not None:

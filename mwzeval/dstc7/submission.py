@@ -30,7 +30,7 @@ class Ranking:
     """The ranking of one example, in file order and with repeats.
 
     `ids` are canonical. A missing confidence is None, and a confidence that is not a number is NaN.
-    `has_repeats` is true if an id occurs twice.
+    `has_repeats` is true if the ranking contains an id twice.
     """
 
     ids: tuple[str, ...]
@@ -62,7 +62,7 @@ def write_submission(path: str | Path, rankings: Iterable[tuple[str, Scored]]) -
     """Write a submission from pairs (example id, [(candidate id, confidence), …]), one per line.
 
     Candidates are written in the given order. Numeric ids are written as numbers, as in the files
-    of the track. Raises `ValueError` for a confidence that is not finite.
+    of the track. Raises `ValueError` if a confidence is not finite.
     """
     write_atomically(path, submission_text(rankings))
 
@@ -91,11 +91,12 @@ def _lines(rankings: Iterable[tuple[str, Scored]]) -> Iterator[str]:
 def read_submission(
     path: str | Path, findings: Findings | None = None, track: Track | None = None
 ) -> Submission:
-    """Return the submission in a file: JSON (also compressed, or `-`), or a zip archive.
+    """Return the submission in a file: JSON (possibly compressed), standard input (`-`), or a zip
+    archive.
 
-    `track` selects a file of the archive, in which all files have official names. Problems of
-    examples and entries are added to `findings`; without `findings`, errors raise `InputError`.
-    `InputError` is also raised for a file that cannot be read, is not a JSON array or is too large.
+    In an archive, all files have official names, and `track` selects a file. Problems of examples
+    and entries are added to `findings`; without `findings`, errors raise `InputError`. `InputError`
+    is also raised for a file that cannot be read, is not a JSON array or is too large.
     """
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)
@@ -159,8 +160,8 @@ def _parsed(text: str, name: str) -> Any:
 def check_submission(raw: Any, findings: Findings) -> Submission:
     """Return the typed rankings of a parsed submission, and add problems to `findings`.
 
-    If an example occurs twice, the last occurrence counts. Malformed parts are errors, and are
-    replaced by `MALFORMED` or `UNREADABLE`, which are never scored.
+    If an example occurs twice, the last occurrence counts. Malformed parts of the submission are
+    errors. Such parts are replaced by `MALFORMED` or `UNREADABLE`, which are never scored.
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'

@@ -1,7 +1,8 @@
 """The tracks (dataset and subtask): their names, file names, ids and options.
 
-Ids are compared in a canonical form, independent of their type and case in a file (`example_id`,
-`candidate_id`). This module imports quickly, because the command line imports it at startup.
+Ids are compared in a canonical form, which does not depend on their type and case in a file
+(`example_id`, `candidate_id`). This module imports quickly, because the command line imports it at
+startup.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How submissions are checked and scored.
+    """The options for checking and scoring submissions.
 
     `metric` is `ranking` (the official scores) or `fscore` (F1 of the choices that cover the share
     `coverage` of the probability, as in the task description). With `strict`, problems that usually
@@ -66,8 +67,8 @@ def candidate_id(raw: Any) -> str | None:
     """Return the canonical form of a candidate's id; None if it is not a valid id.
 
     The canonical form is the decimal string of an integer (Advising), or the stripped text in upper
-    case. Ubuntu's ids have 12 characters: A–Z and 0–9, or in later editions, lower-case hexadecimal
-    digits.
+    case. Ubuntu's ids have 12 characters: the characters A–Z and 0–9 or, in later editions,
+    lower-case hexadecimal digits.
     """
     if type(raw) is str:
         return raw.strip().upper() or None
@@ -149,7 +150,7 @@ class Track:
 
     @property
     def has_none(self) -> bool:
-        """Whether NONE may be the answer."""
+        """Whether NONE may be the correct answer in this track."""
         return self.subtask == 4
 
     @property
@@ -159,7 +160,8 @@ class Track:
 
     @property
     def scenarios(self) -> tuple[int, ...]:
-        """The subtasks that its dialogue files may name: subtask 5 uses the files of subtask 1."""
+        """The subtasks that the track's dialogue files may name: subtask 5 uses those of subtask
+        1."""
         return (1, 5) if self.subtask in (1, 5) else (self.subtask,)
 
 
@@ -196,7 +198,8 @@ def track_of_file(file: str) -> Track | None:
 def track_from(name: str | None, file: str, *, is_output: bool = False) -> Track:
     """Return the track called `name`; without a name, the track in the submission's file name.
 
-    Raises `UsageError` if neither is a track, and `InputError` if an input file does not exist.
+    Raises `UsageError` if neither the name nor the file name states a track. Raises `InputError` if
+    an input file does not exist.
     """
     named = track_of_file(file)
     if name is not None:

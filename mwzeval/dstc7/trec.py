@@ -26,7 +26,7 @@ TAG = "mwzeval"
 
 
 def to_run(submission: Submission, options: Options | None = None, tag: str = TAG) -> str:
-    """Return a submission as a run, without repeats, in the order that `options` select.
+    """Return a submission as a TREC run, without repeats, in the order that `options` select.
 
     Raises `UsageError` for a tag or id that contains a blank, because blanks separate columns.
     """
@@ -56,7 +56,7 @@ def to_qrels(targets: Targets) -> str:
 
 
 def read_run(path: str | Path) -> list[Ranked]:
-    """Return a run as rankings for `write_submission`; the confidences are the scores.
+    """Return a TREC run as rankings for `write_submission`; the confidences are the scores.
 
     Candidates are sorted by decreasing score; candidates with equal scores are in file order. Like
     the tools, this ignores the rank column. Raises `InputError` with all problems.
@@ -79,8 +79,8 @@ def read_run(path: str | Path) -> list[Ranked]:
 def read_qrels(path: str | Path) -> Targets:
     """Return qrels as targets: the candidates with a relevance above 0.
 
-    Raises `InputError` with all problems, including examples without a relevant candidate. In the
-    qrels of such an example, NONE must be a relevant document.
+    Raises `InputError` with all problems, such as an example without a relevant candidate. If no
+    candidate is correct, the qrels must list NONE as a relevant document.
     """
     findings = Findings(file=str(path))
     correct: dict[str, dict[str, None]] = {}

@@ -1,8 +1,9 @@
 """A dual encoder: the score is the dot product of a context vector and a candidate vector.
 
 In training, the answers of the other examples in a batch are the wrong candidates. A vector has a
-sparse part for exact matches (a learned weight of every word) and a dense part for similar words (a
-weighted sum of learned word vectors). Training starts from TF-IDF weights.
+sparse part and a dense part. The sparse part finds exact matches, with a learned weight for every
+word. The dense part finds similar words; it is a weighted sum of learned word vectors. Training
+starts from TF-IDF weights.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Settings(TrainingSettings):
 
 
 class Vocabulary:
-    """Assigns numbers to words: first to known words, then `buckets` numbers to all others."""
+    """Assigns numbers to words: first to known words; all other words share `buckets` numbers."""
 
     def __init__(self, words: Sequence[str], buckets: int) -> None:
         self.words = tuple(words)
@@ -106,7 +107,7 @@ class Vocabulary:
         return len(self.words) + self.buckets
 
     def number(self, word: str) -> int:
-        """Return the number of a known or unknown word."""
+        """Return the number of a word; an unknown word shares its number with other words."""
         number = self._numbers.get(word)
         if number is None:
             # Python's own hash differs between runs.
@@ -114,7 +115,7 @@ class Vocabulary:
         return number
 
     def numbers_of(self, text: str) -> list[int]:
-        """Return the numbers of the words of a text."""
+        """Return the word numbers of a text."""
         return [self.number(word) for word in words_of(text)]
 
 
@@ -129,8 +130,8 @@ def learned_vocabulary(counts: Mapping[str, int], settings: Settings) -> Vocabul
 class Bags:
     """The words of n texts, concatenated.
 
-    `words` and `ages` are as long as all texts together; text i is the range from `starts[i]` to
-    `starts[i + 1]`. The age of a word is the number of messages after its own message.
+    `words` and `ages` have one entry per word of all texts; text i has the entries from `starts[i]`
+    to `starts[i + 1]`. The age of a word is the number of messages after its own message.
     """
 
     words: NDArray[np.int32]
@@ -141,7 +142,7 @@ class Bags:
         return len(self.starts) - 1
 
     def take(self, texts: Integers) -> Bags:
-        """Return the texts with these indices, in this order."""
+        """Return the texts with the given indices, in the order of the indices."""
         sizes = np.diff(self.starts)[texts]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[texts] - starts[:-1], sizes)
@@ -149,7 +150,7 @@ class Bags:
 
 
 def context_bags(contexts: Iterable[Sequence[Sequence[int]]], settings: Settings) -> Bags:
-    """Return the last words of each context; a context has one list of numbers per message."""
+    """Return the last words of each context, which is a list of word numbers per message."""
     words, ages, starts = array("i"), array("i"), array("q", [0])
     for messages in contexts:
         room = settings.context_words
@@ -201,7 +202,7 @@ def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:
 
 
 def first_weights(settings: Settings, rarity: NDArray[np.float64]) -> Weights:
-    """Return the weights before training: TF-IDF weights and random word vectors.
+    """Return the weights before training: TF-IDF weights of words, and random word vectors.
 
     `rarity` is the inverse document frequency of each word, between 0 and 1.
     """
@@ -237,13 +238,13 @@ class DualEncoder(nn.Module):
 
     @property
     def network(self) -> DualEncoder:
-        """The module itself, for the interface of models that contain a module."""
+        """This module, as required for models that contain a PyTorch module."""
         return self
 
     def forward(
         self, contexts: Bags, candidates: Bags, dropping: Generator | None = None
     ) -> Tensor:
-        """Return the scores, contexts × candidates; `dropping` leaves words out at random.
+        """Return the matrix of scores (contexts × candidates); `dropping` omits random words.
 
         Without dropout, the scores equal the dot products of `encode` except for rounding.
         """
@@ -265,7 +266,7 @@ class DualEncoder(nn.Module):
 
     @torch.inference_mode()
     def encode(self, bags: Bags, which: int) -> Vectors:
-        """Return the vectors of contexts (`which` = 0, scaled) or candidates."""
+        """Return vectors of contexts (`which` = 0, scaled) or of candidates (`which` = 1)."""
         from scipy import sparse
 
         dense = self._dense(bags, which)
@@ -345,7 +346,7 @@ class DualEncoder(nn.Module):
     def load(cls, path: str | Path) -> DualEncoder:
         """Return the model in a file, or in a folder that `train` wrote.
 
-        Raises `InputError` if it is damaged, not a model of this kind or not in safetensors format.
+        Raises `InputError` if the file is damaged, not a dual encoder or not in safetensors format.
         """
 
         def made(about: Any, arrays: Arrays) -> DualEncoder:
@@ -378,8 +379,8 @@ class TrainingData:
     """Pairs of a context and a correct answer.
 
     `rarity` is BM25's inverse document frequency of each word, divided by that of an unseen word.
-    `example[i]` is equal for pairs of the same example, and `same[i]` is equal for answers with the
-    same words.
+    `example[i]` is equal for pairs of the same example. `same[i]` is equal for pairs whose answers
+    have the same words.
     """
 
     vocabulary: Vocabulary
@@ -393,7 +394,8 @@ class TrainingData:
         return len(self.contexts)
 
     def twins(self, pairs: Integers) -> NDArray[np.bool_]:
-        """Return, pairs × pairs, whether the answer of one pair fits the context of the other."""
+        """Return a pairs × pairs matrix: whether an answer also fits the context of another
+        pair."""
         example, same = self.example[pairs], self.same[pairs]
         twins: NDArray[np.bool_] = (same[:, None] == same) | (example[:, None] == example)
         np.fill_diagonal(twins, False)
@@ -463,8 +465,9 @@ def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
 def dev_lists(queries: Iterable[Query], settings: Settings) -> list[Query]:
     """Return the first dev examples that have a correct answer, each with a list of candidates.
 
-    If the file has no lists (subtask 2), the wrong candidates are answers of other examples, drawn
-    with the seed in `settings`. Raises `InputError` if there is no example to score.
+    If the dialogue file has no candidate lists (subtask 2), the wrong candidates are correct
+    answers of other examples, drawn with the seed in `settings`. Raises `InputError` if there is no
+    example to score.
     """
     chosen = list(islice((query for query in queries if query.answers), settings.dev_examples))
     if not chosen:
@@ -496,9 +499,9 @@ def train_dual_encoder(
     """Train a model in a folder; return the best model and the learning curve.
 
     The model with the highest final score on the dev lists is written. Training stops after
-    `patience` evaluations without a better score. Each evaluation writes a checkpoint: if training
-    was interrupted, the same call resumes it, and the result is identical. `watch` is called with
-    each new point of the curve.
+    `patience` evaluations without a better score. Each evaluation writes a checkpoint. A repeated
+    call resumes an interrupted training, with an identical result. `watch` is called with each new
+    point of the curve.
 
     Raises `InputError` if there are no training examples or the checkpoint is damaged. Raises
     `UsageError` if the folder contains other files.
@@ -512,7 +515,8 @@ def train_dual_encoder(
 def dev_scores(queries: Sequence[Query], scores: Sequence[Scores]) -> dict[str, float]:
     """Return Recall@1, Recall@10 and MRR, between 0 and 1, given the scores of lists.
 
-    Among equal scores, the correct answer is last, so constant scores have no advantage.
+    If scores are equal, the correct answer is ranked last, so that constant scores are not
+    rewarded.
     """
     ranks = np.full(len(queries), np.inf)
     for index, (query, row) in enumerate(zip(queries, scores, strict=True)):

@@ -22,9 +22,11 @@ MOST_WORDS = 40
 
 
 def read_knowledge(path: str | Path, track: Track) -> Knowledge:
-    """Return the knowledge for subtask 5: Ubuntu's man pages (a folder or JSON Lines) or courses.
+    """Return the knowledge for subtask 5: Ubuntu's man pages (in a folder or JSON Lines) or
+    Advising's courses.
 
-    Raises `UsageError` for other subtasks, and `InputError` or `DataError` for unreadable files.
+    Raises `UsageError` if the track is not subtask 5, and `InputError` or `DataError` if the files
+    cannot be read.
     """
     if track.subtask != 5:
         raise UsageError(f"{track.name} has no external knowledge: only subtask 5 has it")
@@ -52,13 +54,13 @@ _COMMAND = re.compile(r"\w(?:[\w.+-]*[\w+])?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManPages:
-    """The beginnings of man pages, by their names in lower case."""
+    """The beginnings of man pages; the keys are the names of the pages in lower case."""
 
     beginnings: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, pages: Iterable[ManPage]) -> ManPages:
-        """Return the pages, shortened to the length that is used."""
+        """Return the man pages, each shortened to the part that is used."""
         beginnings: dict[str, list[str]] = defaultdict(list)
         for page in pages:
             beginnings[page.name.lower()].append(_beginning(page.text))
@@ -76,8 +78,8 @@ def read_man_pages(path: str | Path) -> tuple[ManPage, ...]:
 
     In a folder, `ls.1.txt`, `ls.1` and `ls.txt` are pages of `ls`. A line of a JSON Lines file is
     an object with `name`, `text` and optionally `section`. Pages are sorted by name and section.
-    The format of the organizers' own files is unknown. Raises `InputError` with all problems, and
-    `DataError` for a folder without pages.
+    The format of the organizers' own files is unknown. Raises `InputError` with all problems of the
+    pages, and `DataError` if a folder contains no pages.
     """
     place = Path(path)
     pages = _of_folder(place) if place.is_dir() else _of_lines(place)
@@ -137,8 +139,8 @@ _COURSE = re.compile(r"\b([a-z]{2,8})[ -]?([0-9]{3})\b|\b([0-9]{3})\b", re.IGNOR
 class Courses:
     """Looks up descriptions of the courses that a text names.
 
-    `descriptions` maps codes in lower case (eecs281) to texts; `codes` maps each number (281) that
-    only one course has to its code.
+    `descriptions` maps lower-case course codes (eecs281) to texts. `codes` maps a course number
+    (281) to a course code if only one course has this number.
     """
 
     descriptions: Mapping[str, str]
@@ -173,9 +175,9 @@ class Courses:
 
 
 def read_courses(path: str | Path) -> Mapping[str, Course]:
-    """Return offering → course for a course file, in file order.
+    """Return a mapping from course offering to course, in the order of the course file.
 
-    Raises `InputError` if it is not a JSON object of objects.
+    Raises `InputError` if the file is not a JSON object of objects.
     """
     name = str(path)
     raw = parse_json(read_text(path), name)

@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Knowledge(Protocol):
-    """External knowledge that can be added to a text."""
+    """External knowledge: descriptions that can be added to a text."""
 
     def about(self, text: str) -> str:
         """Return descriptions of the entities that a text names, "" if there are none."""
@@ -36,9 +36,10 @@ class Knowledge(Protocol):
 class Query:
     """The input of a baseline: the messages of an example, oldest first, and its candidates.
 
-    `candidates` are the texts of `candidate_ids` (canonical, without repeats), in file order; both
-    are empty if all examples share a pool. `answers` are the texts of the correct candidates, and
-    `correct` has their ids: NONE if no candidate is correct, empty if the file has no answers.
+    `candidates` has the texts of `candidate_ids` (canonical, without repeats), in file order;
+    `candidates` and `candidate_ids` are empty if all examples share a pool. `answers` are the texts
+    of the correct candidates, and `correct` has their ids: only NONE if no candidate is correct,
+    and no ids if the file has no answers.
     """
 
     example: str
@@ -91,7 +92,7 @@ def with_knowledge(text: str, knowledge: Knowledge | None) -> str:
 
 
 def all_candidates(queries: Sequence[Query]) -> list[str]:
-    """Return the candidates of all queries, concatenated."""
+    """Return the candidates of all queries in one list."""
     return [text for query in queries for text in query.candidates]
 
 
@@ -138,8 +139,8 @@ def list_scores(contexts: Vectors, candidates: Vectors, sizes: Sequence[int]) ->
 def pool_best(contexts: Vectors, pool: Vectors, most: int) -> list[tuple[Indices, Scores]]:
     """Return, for each context, the `most` candidates of a pool with the largest dot products.
 
-    The result has the pool rows of these candidates and their scores, best first; ties are in pool
-    order.
+    The result has the rows of these candidates in the pool and their scores, best first. Candidates
+    with equal scores are in pool order.
     """
     found = []
     for start in range(0, len(contexts), BLOCK):
@@ -159,9 +160,9 @@ def order(scores: Scores) -> Indices:
 
 
 def best(scores: Scores, most: int) -> tuple[Indices, Scores]:
-    """Return the indices of the `most` highest scores in that order, and these scores.
+    """Return the indices of the `most` highest scores, highest first, and these scores.
 
-    The result equals the beginning of `order`, but not all scores are sorted.
+    The result equals the first entries of `order` but is computed without sorting all scores.
     """
     if most >= len(scores):
         places = order(scores)

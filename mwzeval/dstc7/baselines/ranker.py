@@ -1,8 +1,9 @@
 """Baselines that rank the candidates of dialogue files and write submissions.
 
 Candidates of an example or of a pool are ranked by the dot product of a context vector and a
-candidate vector. This module has the baselines without training: TF-IDF, BM25 and a random order.
-In subtask 4, NONE has the same score in every list; the score is tuned on lists with answers.
+candidate vector. This module has the baselines without training: TF-IDF, BM25 and a random order of
+the candidates. In subtask 4, the candidate NONE has the same score in every list. This score is
+tuned on lists with known answers.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ B = 0.75
 
 
 def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:
-    """Return vectors of contexts and candidates whose dot product is BM25.
+    """Return vectors of contexts and candidates whose dot product is the BM25 score.
 
     Document frequencies and the mean length are computed over all candidates. A word counts as
     often as it occurs in the context. The variant is Lucene's, as in bm25s (Lù 2024). Raises
@@ -76,7 +77,7 @@ def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Ve
 
 
 def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:
-    """Return vectors of length 1 whose dot product is the cosine of context and candidate.
+    """Return unit vectors of contexts and candidates, whose dot product is their cosine.
 
     Weights are count × (1 + ln((1 + n) / (1 + df))) over the n candidates, scikit-learn's default.
     Words that occur in no candidate are ignored. Raises `DependencyError` without scikit-learn.
@@ -94,7 +95,7 @@ def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[V
 
 
 def at_random(example: str, ids: Sequence[str], seed: int, most: int | None = None) -> Ranked:
-    """Return candidates in random order, at most `most`, with scores that fall from 1 to above 0.
+    """Return at most `most` candidates in random order, with decreasing scores from 1 to above 0.
 
     The order depends only on `seed` and the id of the example.
     """
@@ -108,7 +109,7 @@ def at_random(example: str, ids: Sequence[str], seed: int, most: int | None = No
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The score of NONE, and the final score (0 to 1) on the examples with which it was tuned."""
+    """The score of NONE, and the final score (0 to 1) that it gives on the tuning examples."""
 
     score: float
     final_score: float
@@ -117,9 +118,10 @@ class Threshold:
 def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Threshold:
     """Return the score of NONE with the highest final score on these examples.
 
-    `correct` has the correct ids of each ranking, or only NONE. If several scores are best, the
-    result is the middle of the lowest range of such scores. The result is exact: the final score
-    changes only at the scores of candidates, and all of these scores are tried.
+    `correct` has the ids of the correct candidates for each ranking; NONE if no candidate is
+    correct. If several scores are best, the result is the middle of the lowest range of such
+    scores. The result is exact: the final score changes only at the scores of candidates, and all
+    of these scores are tried.
     """
     base = 0.0
     places: list[NDArray[np.float64]] = []
@@ -181,8 +183,9 @@ def _between(places: Sequence[float], winner: int) -> float:
 def as_choices(ranking: Ranked, *, are_logarithms: bool) -> Ranked:
     """Return the ten best candidates of a ranking with probabilities that add up to 1.
 
-    If the scores are logarithms of odds (dual encoder), the probabilities are their softmax.
-    Otherwise they are proportional to positive scores, or equal if no score is positive.
+    If the scores are logarithms of odds (dual encoder), the probabilities are their softmax. For
+    other scores, the probabilities are proportional to the positive scores; without positive
+    scores, all probabilities are equal.
     """
     choices = ranking.entries[:CHOICES]
     scores = [score for _, score in choices]
@@ -205,8 +208,8 @@ class Baseline:
 
     `model` is the folder or file of a trained dual encoder, and is only required for this baseline.
     Only `random` uses `seed`. With `last_message`, a context is only its last message. `knowledge`
-    is used for contexts and candidates (subtask 5). Raises `UsageError` if the name is unknown, or
-    if a model is missing or not applicable.
+    adds descriptions to contexts and candidates (subtask 5). Raises `UsageError` if the name is
+    unknown, if a required model is missing, or if a baseline without model gets a model.
     """
 
     name: str
@@ -223,7 +226,10 @@ class Baseline:
             raise UsageError(f"{self.name} {what} a trained model")
 
     def queries(self, dialogues: str | Path) -> Iterator[Query]:
-        """Yield this baseline's inputs for a dialogue file. Raises `InputError`."""
+        """Yield the inputs of this baseline for the examples of a dialogue file.
+
+        Raises `InputError`.
+        """
         for example in stream_examples(dialogues):
             yield query_of(example, last_message=self.last_message, knowledge=self.knowledge)
 
@@ -291,9 +297,10 @@ def predict(
     """Rank the candidates of a dialogue file and write the submission.
 
     Subtask 2 requires the `pool`. In subtask 4, NONE is added to every list with the same score:
-    `none_score`, or the score that is best on `dev` (a dialogue file with answers). Without either
-    option, NONE is not added. The random baseline gives NONE a random rank. Confidences are the
-    baseline's scores. With `choices`, the ten best candidates get probabilities, for the F-score.
+    `none_score` if given, otherwise the best score on `dev`, a dialogue file with answers. Without
+    `none_score` and `dev`, NONE is not added to the lists. The random baseline gives NONE a random
+    rank. Confidences are the baseline's scores. With `choices`, only the ten best candidates are
+    written, with probabilities as required by the F-score.
 
     Raises `UsageError` if options cannot be combined, `InputError` if a file is invalid, and
     `DependencyError` if a library of an extra is not installed.
@@ -353,9 +360,10 @@ def train(
 ) -> Sequence[Point]:
     """Train a dual encoder on dialogue files with answers and return its learning curve.
 
-    The best model (`model.safetensors`) and a checkpoint are in `folder`; the same call resumes an
-    interrupted training. Examples are streamed. Raises the errors of `train_dual_encoder`,
-    `InputError` for invalid files, and `DependencyError` without PyTorch.
+    The best model (`model.safetensors`) and a checkpoint are written to `folder`. A repeated call
+    resumes an interrupted training. Examples are streamed. Raises the errors of
+    `train_dual_encoder`. Raises `InputError` if a file is invalid, and `DependencyError` if PyTorch
+    is not installed.
     """
     required("torch", "neural")
     from mwzeval.dstc7.baselines.dual_encoder import train_dual_encoder
