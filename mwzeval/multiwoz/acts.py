@@ -154,7 +154,7 @@ def user_act(act: Act) -> Act | None:
 
 
 def checked_acts(said: Iterable[Any] | None) -> list[Act]:
-    """Return the acts in an agent's answer. The answer None means no acts.
+    """Return the acts in an agent's answer. If the answer is None, there are no acts.
 
     Raises `AnswerError` unless every act consists of four texts: intent, domain, slot, value.
     """
@@ -182,7 +182,8 @@ def checked_acts(said: Iterable[Any] | None) -> list[Act]:
 class Draws:
     """The random choices of one side, `user` or `system`, of a dialogue.
 
-    They depend only on seed, goal and trial, not on other dialogues that run at the same time.
+    The choices depend only on seed, goal and trial, and not on other dialogues that run at the same
+    time.
     """
 
     def __init__(self, seed: int, goal_id: str, trial: int, side: str) -> None:

@@ -51,7 +51,7 @@ has. A state has only the first of several values, and it omits some values that
 class AnnotatedTurn(NamedTuple):
     """The annotation of a system turn, with the preceding user utterance and belief state.
 
-    The fields are columns of `GoldDialogue`.
+    The fields of a turn are the columns of `GoldDialogue`.
     """
 
     references: str
@@ -65,8 +65,8 @@ class AnnotatedTurn(NamedTuple):
 class GoldDialogue:
     """Gold data of one dialogue; all fields except `goal` have one item per system turn.
 
-    `booked` are the domains that the turn books. `references` are the delexicalized responses with
-    natural spacing (and sacreBLEU's tokenization); `system_utterances` are the original responses.
+    `booked` are the domains that the turn books. `references` are the delexicalized responses, with
+    natural spacing and sacreBLEU's tokenization; `system_utterances` are the original responses.
     `user_utterances` has the user utterance before each system turn. `states` are the annotated
     states (not normalized) after the user utterances; `alternatives` are annotated values that the
     states do not have.
@@ -82,7 +82,7 @@ class GoldDialogue:
     system_utterances: tuple[str, ...]
 
     def slot_values(self) -> Iterator[Alternatives]:
-        """Yield all acceptable values of each slot, as annotated (not normalized), turn by turn."""
+        """Yield, for each turn, the acceptable values of each slot, which are not normalized."""
         for state, alternatives in zip(self.states, self.alternatives, strict=True):
             values: dict[str, dict[str, Sequence[str]]] = {
                 domain: {slot: (value,) for slot, value in slots.items()}
@@ -156,7 +156,10 @@ VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose v
 def annotations_of_version_22(
     dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any], place: str
 ) -> Iterator[tuple[str, list[AnnotatedTurn]]]:
-    """Yield the annotations by dialogue id. Raises a `DataError` that names the file `place`."""
+    """Yield the annotations by dialogue id.
+
+    Raises `DataError`, with the file name `place`, if the annotation is invalid.
+    """
     acts_by_id = {dialogue_id(name): turns for name, turns in acts.items()}
     for number, dialogue in enumerate(dialogues):
         with expecting(VERSION_22, f"{place}: dialogue {number} (from 0)"):

@@ -1,6 +1,6 @@
 """An agent answers the user turns of the corpus, and its answers become predictions.
 
-The recorded user of the corpus does not react to the agent. The agent therefore gets one of two
+The recorded user of the corpus does not react to the agent. Therefore, the agent gets one of two
 contexts. In the context `gold`, the agent sees the previous turns of the corpus, to which the next
 user utterance replies. In the context `own`, the agent sees its own earlier answers and calls, as
 in a live dialogue. In both contexts, the calls of a turn are executed on the database.

@@ -40,9 +40,9 @@ def gold_predictions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return gold responses and states as raw predictions, which are scored like those of a system.
 
-    Responses have placeholders in the usual spelling; with `in_words`, they are the original text.
-    The predictions have no active domains. If `of` has a system's predictions, only these dialogues
-    are returned, each with as many turns as in `of`. Raises `KeyError` for an unknown dialogue.
+    Responses contain placeholders in the usual spelling or, with `in_words`, the original text. The
+    predictions have no active domains. If `of` has a system's predictions, only these dialogues are
+    returned, each with as many turns as in `of`. Raises `KeyError` for an unknown dialogue.
     """
 
     def turns_of(dialogue: GoldDialogue) -> list[dict[str, Any]]:

@@ -83,7 +83,7 @@ class Seen(dict[str, int]):
                 yield f"{dialogue}#{place - 1}" if place else dialogue
 
     def rollouts(self, dialogue: str) -> int:
-        """Return the number of rollouts of a dialogue; an id without a number counts as one."""
+        """Return the number of rollouts of a dialogue; an id without a number is one rollout."""
         return self.get(dialogue, 0).bit_count()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -130,7 +130,7 @@ SAMPLE_PREFIX = "smp"
 
 
 def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = None) -> DataRoot:
-    """Return the data root of a corpus. Raises `UsageError` or `DataError` if there is none."""
+    """Return the data root of a corpus. Raises `UsageError` or `DataError` if no root exists."""
     if corpus not in CORPORA:
         raise UsageError(unknown("corpus", corpus, CORPORA))
     if corpus == SAMPLE:
@@ -175,7 +175,7 @@ def database_files(root: DataRoot) -> dict[str, Path]:
 
 
 def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of all databases by domain. Police and hospital are optional.
+    """Return the rows of all databases by domain. The files of police and hospital are optional.
 
     Raises `DataError` if a file is missing or damaged.
     """

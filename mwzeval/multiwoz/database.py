@@ -76,10 +76,10 @@ class FuzzyIndex:
     def reaching(self, asked: str, threshold: int) -> list[str]:
         """Return the texts whose `partial_ratio` to `asked` is at least `threshold`, in order.
 
-        An upper bound of the ratio excludes most texts. The ratio is at most 2·m / (s + w), where m
-        characters match in order between the shorter text (length s) and a window of the longer
-        text (length w ≥ m). The bound is 2·c / (s + c), where c ≥ m is the number of characters
-        that the two texts share in any order.
+        An upper bound of the ratio excludes most texts. If m characters match in order between the
+        shorter text (length s) and a window of the longer text (length w ≥ m), the ratio is at most
+        2·m / (s + w). The bound is 2·c / (s + c), where c ≥ m is the number of characters that the
+        two texts share in any order.
         """
         if not self._texts:
             return []
@@ -163,7 +163,7 @@ class _Column:
 
 
 class Database:
-    """All venues; queries use the normalized spelling of one rule set."""
+    """The venues of all domains; queries use the normalized spelling of one rule set."""
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
@@ -196,7 +196,8 @@ class Database:
         """Return the ids of the venues that satisfy all constraints, in table order.
 
         A constraint is ignored if the domain's table has no such column or if the value of the
-        constraint means "anything". A domain without a table has no venues. Answers are cached.
+        constraint means "anything". A domain without a table has no venues. Results of queries are
+        cached.
         """
         key = (domain, *constraints.items())
         ids = self._answers.get(key)
@@ -263,7 +264,9 @@ class VenueFacts:
             self._names[domain, venue] = str(row["name"])
 
     def has(self, domain: str, venue: str, slot: str, value: Value) -> bool:
-        """Return whether a venue has a comparable value, or this price for several tickets."""
+        """Return whether a venue has an equal or comparable value, or this price for several
+        tickets.
+        """
         return _has(slot, value, self._values.get((domain, venue), {}).get(slot, ()))
 
     def exists(self, domain: str, slot: str, value: Value) -> bool:
@@ -292,7 +295,7 @@ class VenueFacts:
         return (domain, slot) in self._all
 
     def knows(self, domain: str, venue: str, slot: str) -> bool:
-        """Return whether a venue has a value in a slot."""
+        """Return whether the database has a value for this slot of a venue."""
         return slot in self._values.get((domain, venue), ())
 
     def values(self, domain: str, venue: str, slot: str) -> tuple[str, ...]:

@@ -98,9 +98,9 @@ class Evaluator:
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be reused and shared between threads, and can be pickled.
 
-    Raises `UsageError` if a metric, corpus, fold or rule set is unknown or `confidence` is invalid,
-    `DataError` if gold data are missing, and `InputError` with every problem if predictions cannot
-    be scored.
+    Raises `UsageError` if a metric, corpus, fold or rule set is unknown or `confidence` is invalid.
+    Raises `DataError` if gold data are missing, and `InputError` with every problem if predictions
+    cannot be scored.
 
     >>> evaluator = Evaluator(success=True, corpus="sample")
     >>> state = {"hotel": {"area": "south", "type": "hotel", "pricerange": "expensive"}}
@@ -321,7 +321,7 @@ class Evaluator:
         return IncrementalEvaluator(self, declared)
 
     def part(self, predictions: Any, findings: Findings) -> ScoredPredictions | None:
-        """Run the checks that apply to a part of an input; return None if the part is empty."""
+        """Check a part of an input, and return it ready for scoring, or None if it is empty."""
         raw = adapt(predictions, self.input_format, findings, self.tools)
         if raw is None and findings.errors:
             return None
@@ -379,13 +379,12 @@ class IncrementalEvaluator:
     of this evaluator. A dialogue must not occur in two parts of the input. Pickles do not contain
     gold data.
 
-    The source of states and domains, and the kind of responses, depend on all turns of an input.
-    Therefore, rows are summed for every combination that is still possible: predicted or gold
-    states (a later turn may have no state), predicted or estimated domains, and (unless `responses`
-    is set) lexicalized or delexicalized responses. If all turns have states and domains, scoring
-    takes up to eight times as long. With declarations (see `Evaluator.incremental`), only the
-    declared combinations are scored. The argument `sources` selects a single combination for any
-    input.
+    Which states, active domains and kind of responses are scored depends on all turns of an input.
+    Therefore, rows are summed for every combination of sources that is still possible: predicted or
+    gold states, predicted or estimated domains, and (unless `responses` is set) lexicalized or
+    delexicalized responses. If all turns have states and domains, scoring takes up to eight times
+    as long. With declarations (see `Evaluator.incremental`), only the declared combinations are
+    scored. The argument `sources` selects a single combination of sources for any input.
     """
 
     def __init__(

@@ -130,7 +130,8 @@ class Standings:
 def standings(
     leaderboard: Leaderboard, entry: Report | None = None, table: str | None = None
 ) -> Standings:
-    """Return all tables or one table. Tables with the system's source of states contain the system.
+    """Return all tables or one table. The user's system is inserted into the tables with the same
+    source of states.
 
     Raises `UsageError` if the table is unknown, if no system can be inserted into it, or if the
     system is not comparable with any table.
@@ -273,10 +274,11 @@ def combined(inform: float, success: float, bleu: float) -> Decimal:
 
 
 def own_row(entry: Report, conditions: Mapping[str, str]) -> tuple[LeaderboardRow, dict[str, str]]:
-    """Return a scored system's leaderboard row, and the choices in the signatures of its scores.
+    """Return a system's row of a leaderboard table, and the choices in the signatures of its
+    scores.
 
-    `conditions` are the conditions of the published scores, as keys of signatures. Rates without
-    an interval get a Wilson interval. Raises `UsageError` if a required score is missing or was
+    `conditions` are the conditions of the published scores, as keys of signatures. A rate without
+    an interval gets a Wilson interval. Raises `UsageError` if a required score is missing or was
     computed under other conditions.
     """
     scores = {score.name: score for score in entry.scores if score.scope == WHOLE}
@@ -321,10 +323,10 @@ def with_similar(table: LeaderboardTable, own: LeaderboardRow, units: int) -> Le
 def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) -> frozenset[str]:
     """Return the published scores from which the system's scores do not differ significantly.
 
-    Both scores have sampling error. The interval of the difference is combined from their intervals
-    (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). A published rate
-    gets a Wilson interval. The interval of a published BLEU or combined score is not known; it is
-    assumed to be as wide as that of the user's system.
+    The scores of both systems have sampling error. The interval of the difference is combined from
+    their intervals (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). A
+    published rate gets a Wilson interval. The interval of a published BLEU or combined score is not
+    known; it is assumed to be as wide as that of the user's system.
 
     The two systems were scored on the same dialogues, but the published result of each dialogue is
     not known, so the samples are treated as independent. This is conservative. A dialogue that is

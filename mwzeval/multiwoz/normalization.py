@@ -172,7 +172,8 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
 
 
 def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
-    """Return the active domain of each turn of a dialogue. Turns at the beginning may have none.
+    """Return the active domain of each turn of a dialogue. Before the first change of the state, a
+    turn may have no active domain.
 
     A domain stays active until the slots of another domain change. Source: the public MultiWOZ
     evaluator, including its behavior if several domains change at once.

@@ -7,8 +7,8 @@ differences in spaces around punctuation. Source: the Python port of the Moses s
 `sacremoses`, with default options for English. The library takes 0.4 seconds to import and a
 millisecond for a few texts. On nearly all texts, only four of its hundred rules have an effect.
 Punctuation is separated from words, except commas and full stops within words. Then closing
-punctuation is joined to the preceding word, and opening punctuation to the following word. This
-module applies these rules where they suffice, and calls the library for all other texts.
+punctuation is attached to the preceding word, and opening punctuation is attached to the following
+word. This module applies these rules where they suffice, and calls the library for all other texts.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _OTHER_SPELLING = re.compile(r"\[(\w+(?:[-.:]\w+)+)\]")
 class Placeholders(NamedTuple):
     """The placeholders of a response.
 
-    `text` is the response in lower case with canonical placeholders and without the endings of old
-    delexicalizers; `names` are its placeholders. `known` and `unknown` are the known and unknown
-    names outside Markdown links. A known name with another separator (`[hotel-name]`) is `unknown`
-    and does not change in `text`.
+    `text` is the response in lower case with canonical placeholders and without the suffixes of old
+    delexicalizers; `names` are the names of its placeholders. `known` and `unknown` are the known
+    and unknown names outside Markdown links. A known name with another separator (`[hotel-name]`)
+    is `unknown` and does not change in `text`.
     """
 
     text: str

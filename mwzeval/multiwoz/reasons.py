@@ -43,7 +43,10 @@ def reason(
     slot: str | None = None,
     column: Literal["sentence", "live", "acts"] = "sentence",
 ) -> Reason:
-    """Return why an outcome of a domain failed. `words` fill the placeholders of the sentence."""
+    """Return the reason why a domain failed by the given outcome.
+
+    `words` replace the placeholders in the sentence of the reason.
+    """
     found = kinds()[kind]
     sentence: str = getattr(found, column)
     text = sentence.format(domain=domain, turn=turn, slot=slot, **words)

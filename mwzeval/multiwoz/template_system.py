@@ -111,7 +111,7 @@ def known_of(row: Mapping[str, Any]) -> dict[str, str]:
 def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
     """Return the values in the first rows of `db/police_db.json` and `db/hospital_db.json`.
 
-    A service without a file has no values. Raises `DataError` if a file is damaged.
+    A service whose file is missing has no values. Raises `DataError` if a file is damaged.
     """
     tables = read_tables(root)
     return {domain: known_of(tables[domain][0]) if domain in tables else {} for domain in SERVICES}

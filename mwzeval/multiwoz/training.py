@@ -23,7 +23,10 @@ IGNORED_LABEL = -100
 
 
 def response_only(text: str) -> TurnDict:
-    """Return a turn whose response is the whole text. Without a state, the gold state is used."""
+    """Convert a generated text to a turn whose response is the whole text.
+
+    The turn has no state, so the gold state is used for scoring.
+    """
     return {"response": text.strip()}
 
 
@@ -137,7 +140,8 @@ def generated_ids(
     `predictions` are ids (examples × length) or logits (examples × length × vocabulary), as an
     array or as the first item of a tuple. For logits, the most likely tokens are returned at
     positions whose label is not -100, or at all positions without `labels`; with `shift_labels`,
-    each position predicts the next label. Raises `UsageError` for other shapes.
+    each position predicts the next label. Raises `UsageError` if the predictions have another
+    shape.
     """
     if isinstance(predictions, tuple | list) and predictions and np.ndim(predictions[0]) > 1:
         predictions = predictions[0]  # logits or ids; hidden states and other items are ignored
@@ -188,10 +192,10 @@ def reward_function(
 ) -> Callable[..., list[float]]:
     """Return a reward function with TRL's signature: `f(prompts, completions, **columns)`.
 
-    The training data set needs the columns `dialogue_id` and `previous_turns`. The latter has the
-    system turns before the completion, each in the form of predictions. A completion is text, or a
-    list of messages, whose last message is used. The reward is the value of the dialogue including
-    this turn, or, with `credit_only`, the credit of this turn (see
+    The training data set needs the columns `dialogue_id` and `previous_turns`. `previous_turns` has
+    the system turns before the completion, each in the form of predictions. A completion is text,
+    or a list of messages, whose last message is used. The reward is the value of the dialogue
+    including this turn, or, with `credit_only`, the credit of this turn (see
     `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored, because tables such
     as those of `datasets` add missing keys to every turn. Raises `UsageError` for weights that the
     evaluator does not support (see `Evaluator.reward`). The returned function raises `UsageError`
@@ -234,7 +238,7 @@ def _without_nulls(value: Any) -> Any:
 def completion_text(completion: Any) -> str:
     """Return the text of a completion: the completion itself, or the content of its last message.
 
-    Raises `UsageError` for other types.
+    Raises `UsageError` if the completion has another type.
     """
     text = completion
     if isinstance(completion, Sequence) and not isinstance(completion, str) and completion:

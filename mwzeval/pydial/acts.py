@@ -62,7 +62,7 @@ _ITEM = re.compile(
 
 
 def act(name: str, items: Iterable[tuple[str, str]] = ()) -> Act:
-    """Return an act with pairs of slot and value."""
+    """Return a dialogue act with the given name and the given pairs of slot and value."""
     return Act(name, tuple(Item(slot, value) for slot, value in items))
 
 

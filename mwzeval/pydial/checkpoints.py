@@ -71,7 +71,7 @@ def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[O
 
 
 def load_weights(path: str | Path, policy: Learner, weights: Arrays) -> None:
-    """Load the weights of a file into a policy. Raises `InputError` if they do not fit."""
+    """Load the weights of a file into a policy. Raises `InputError` if the weights do not fit."""
     try:
         policy.load(weights)
     except (LookupError, TypeError, ValueError) as error:

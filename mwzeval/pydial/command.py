@@ -42,7 +42,7 @@ FORMER = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions of this command."""
+    """Add the subcommands of `mwzeval pydial`, such as `run`, to the parser."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in ACTIONS.items():
         command = import_module(f"mwzeval.pydial.commands.{name}")
@@ -54,7 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run an action; return the exit code. Raises `UsageError` for a former name."""
+    """Run a subcommand of `mwzeval pydial`; return the exit code.
+
+    Raises `UsageError` for a former name.
+    """
     if arguments.action in FORMER:
         raise UsageError(f"`pydial {arguments.action}` is {FORMER[arguments.action]}")
     code: int = arguments.run_action(arguments)

@@ -91,7 +91,7 @@ def read_curves(
     with all tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval
     over seeds. If there are too few seeds, the band is the range from the lowest to the highest
     seed, with a warning. Warnings are added to `findings`. Raises `InputError` with all errors in
-    the files, and `UsageError` without panels.
+    the files, and `UsageError` if there is nothing to plot.
     """
     findings = Findings() if findings is None else findings
     settings = replace(run_settings(Path(output)), tests=None)
@@ -173,12 +173,12 @@ def plot_curves(
 ) -> bytes:
     """Return an image with a panel per task (or mean) and, in it, a curve and band per policy.
 
-    Points are the tests, with intervals like those of the band. A dashed line is the handcrafted
-    policy. For the other arguments, see `read_curves`. The legend explains all marks. `format_name`
-    is png, svg or pdf; the default for `window` gives about ten points. Warnings are added to
-    `findings`. Raises `UsageError` if the format is unknown, the interquartile mean is of single
-    tasks or the folder has no tests, `InputError` with all errors in the files, and
-    `DependencyError` without matplotlib.
+    Points show test results, with intervals of the same kind as the band. A dashed line shows the
+    handcrafted policy. The other arguments are those of `read_curves`. The legend explains all
+    marks. `format_name` is png, svg or pdf; the default for `window` gives about ten points.
+    Warnings are added to `findings`. Raises `UsageError` if the format is unknown, the
+    interquartile mean is of single tasks or the folder has no tests, `InputError` with all errors
+    in the files, and `DependencyError` without matplotlib.
     """
     check_format(format_name)
     if aggregate == "iqm" and panels == "tasks":
@@ -192,7 +192,7 @@ def plot_curves(
     learning = [name for name, preset in PRESETS.items() if preset.learns]
 
     def tested(tasks: Sequence[str], policy: str, at: int) -> tuple[float, ...] | None:
-        """Return the aggregate of the tests and the ends of its interval, or None without tests."""
+        """Return the aggregated test result and its interval, or None if there are no tests."""
         scores = results.scores(tasks, policy, at, figure)
         if not scores:
             return None
@@ -286,10 +286,10 @@ def plot_retests(
 ) -> bytes:
     """Return an image with a line per policy over error rates, from the records of a document.
 
-    There is a panel for each task and user. Bands are 95 % t intervals over seeds. A dotted line
-    marks the error rate with which the policies were trained. `figure` is the plotted score,
-    `format_name` png, svg or pdf. Raises `UsageError` if the format is unknown or data are missing,
-    and `DependencyError` without matplotlib.
+    The image has a panel for each task and user model. Bands are 95 % t intervals over seeds. A
+    dotted line marks the error rate with which the policies were trained. `figure` is the plotted
+    score, `format_name` png, svg or pdf. Raises `UsageError` if the format is unknown or data are
+    missing, and `DependencyError` without matplotlib.
     """
     check_format(format_name)
     kept = [

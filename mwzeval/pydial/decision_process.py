@@ -56,10 +56,10 @@ class DecisionProcess:
 
     Masks depend on a state: the user waits for an alternative from the request until the next
     offer. The state is reset at the start of each dialogue unless `keep_alternatives` is true, as
-    in the published neural policies. With `looks_again`, as in the published DQN program, masks are
-    computed again when a turn is recorded, so a new request for an alternative sets the state
-    again. With `goodbye` "user", "bye" is masked even in environments without other masks. "repeat"
-    and "restart" are always masked.
+    in the published neural policies. If `looks_again` is true, masks are computed again when a turn
+    is recorded, as in the published DQN program; a new request for an alternative then sets the
+    state again. With `goodbye` "user", "bye" is masked even in environments without other masks.
+    "repeat" and "restart" are always masked.
 
     `actions` are the names of the summary actions; `names` are the names of the vector components.
     With `kernel`, observations are vectors for GP-SARSA (`kernel_vector`).

@@ -56,7 +56,7 @@ class Ontology:
 
     @cached_property
     def asked_by_user(self) -> frozenset[str]:
-        """`only_requestable` as a set."""
+        """The slots in `only_requestable`, as a set."""
         return frozenset(self.only_requestable)
 
     @cached_property
@@ -225,7 +225,7 @@ class EntityTable:
         return self  # the table is immutable
 
     def having(self, slot: str, value: str) -> int:
-        """Return the bit set of the rows with this value, ignoring case."""
+        """Return the bit set of the table rows that have a value in a slot, ignoring case."""
         return self._with.get(slot, {}).get(value.lower(), 0)
 
     def number_of(self, name: str) -> int:
@@ -254,7 +254,7 @@ def read_rows(file: Path, domain: str) -> list[Any]:
     """Return the rows of a file in their order, without checks.
 
     An SQLite file has a single table or a table with the domain's name; rows are sorted by rowid.
-    Any other file is a JSON list of objects. Raises `InputError`.
+    Any file that is not an SQLite file is a JSON list of objects. Raises `InputError`.
     """
     rows = _sqlite_rows(file, domain) if file.suffix in SQLITE else read_json(file)
     if not isinstance(rows, list):
@@ -294,11 +294,11 @@ def checked_rows(
 ) -> list[Mapping[str, str]]:
     """Return the valid rows of an entity table, and add all problems to `findings`.
 
-    These are errors: no rows, rows that are not objects with string values, missing slots, reserved
-    words as names, and empty values of slots with listed values (in other slots, an empty value
-    means an unknown fact). These are warnings: duplicate names, and values that the ontology does
-    not list. If `ontology` is None because it is invalid, only the requestable slots are checked.
-    Values of slots with listed values are converted to lower case, like the values in the ontology.
+    Errors are: no rows, rows that are not objects with string values, missing slots, reserved words
+    as names, and empty values of slots with listed values. In other slots, an empty value means an
+    unknown fact. These are warnings: duplicate names, and values that the ontology does not list.
+    If `ontology` is None because it is invalid, only the requestable slots are checked. Values of
+    slots with listed values are converted to lower case, like the values in the ontology.
     """
     valued = ontology.informable if ontology is not None else ()
     good: list[Mapping[str, str]] = []
@@ -399,7 +399,10 @@ class OwnFiles(NamedTuple):
 
     @classmethod
     def given(cls, ontology: str | Path | None, entities: str | Path | None) -> OwnFiles | None:
-        """Return the two files, or None without files. Raises `UsageError` for a single file."""
+        """Return the ontology file and the entity file, or None if neither is given.
+
+        Raises `UsageError` if only one of the two files is given.
+        """
         if ontology is None and entities is None:
             return None
         if ontology is None or entities is None:

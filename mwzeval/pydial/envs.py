@@ -56,7 +56,7 @@ def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | Non
 
 
 def as_numpy(info: Info) -> Info:
-    """Return the info of a turn with all keys and with NumPy types.
+    """Return the information about a turn with all keys, and with NumPy types as values.
 
     TorchRL accepts only NumPy types, which it converts to tensors. Before the end of a dialogue,
     keys about the end have the value False.
@@ -264,7 +264,7 @@ def environment_class() -> Any:
 
 
 def restored(make_class: Callable[[], Any], attributes: dict[str, Any]) -> Any:
-    """Return an unpickled or copied environment; `make_class` returns its class."""
+    """Return the environment that was pickled or copied, whose class `make_class` returns."""
     kind = make_class()
     environment = kind.__new__(kind)
     environment.__dict__.update(attributes)

@@ -57,7 +57,7 @@ SETTINGS = "run.json"
 
 @dataclass(frozen=True, slots=True)
 class TestLocation:
-    """The parts of a test's path; `dialogues` is the number of training dialogues before it."""
+    """The parts of the path of a test; `dialogues` is the number of training dialogues."""
 
     task: str
     policy: str
@@ -75,8 +75,8 @@ def location_of(file: Path) -> TestLocation | None:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings of a run: the number of dialogues per test, whether the run is legacy, and who
-    ends dialogues in environments without masks.
+    """The settings of a run: the number of dialogues per test, whether the run uses `legacy`, and
+    who ends dialogues in environments without masks.
     """
 
     tests: int | None = None
@@ -85,7 +85,10 @@ class RunSettings:
 
 
 def run_settings(run: Path) -> RunSettings:
-    """Return the settings in a run folder, which are empty without a file. Raises `InputError`."""
+    """Return the settings in a run folder; they are empty if the folder has no settings file.
+
+    Raises `InputError`.
+    """
     file = run / SETTINGS
     plain = read_json(file) if file.is_file() else {}
     if not isinstance(plain, Mapping):
@@ -117,7 +120,7 @@ class Selection:
 
 
 def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
-    """Return the file itself, or the tests of one policy in a run folder.
+    """Return the given file itself or, for a run folder, the test files of one policy.
 
     Without `chosen.dialogues`, the tests after the most training dialogues are selected. Raises
     `UsageError` if the folder has no tests, or if it has tests of several policies.
@@ -218,8 +221,8 @@ def check_records(
 ) -> tuple[tuple[Record, ...], str]:
     """Return the episodes in texts, sorted by seed, task and number, and a checksum of the texts.
 
-    `path` names the whole input. Raises `InputError` for invalid JSON Lines. Problems other than
-    invalid JSON Lines are added to `findings`.
+    `path` is the name of the whole input. Raises `InputError` for invalid JSON Lines. Problems
+    other than invalid JSON Lines are added to `findings`.
     """
     records: list[Record] = []
     digest = sha256()
@@ -584,7 +587,7 @@ def _is_constraint(value: Any) -> bool:
 
 
 def write_episodes(path: Path, episodes: Iterable[Episode], about: Mapping[str, Any]) -> None:
-    """Write the file of `episodes_text`. Raises `MwzevalError` on failure."""
+    """Write the content of `episodes_text` to a file. Raises `MwzevalError` on failure."""
     write_atomically(path, episodes_text(episodes, about))
 
 
@@ -592,7 +595,7 @@ def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
     """Return the content of an episode file: a header, and a line for each dialogue.
 
     A line has the utterances of the dialogue if they were recorded. The header has the number of
-    dialogues and `about`, their common properties such as task and seed.
+    dialogues and the properties `about` that all dialogues share, such as task and seed.
     """
     lines = [
         json.dumps(

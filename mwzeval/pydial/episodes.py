@@ -36,10 +36,11 @@ LARGEST_SEED = 10**18 - 1
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finished dialogue: number `index` of a task with a seed.
+    """A finished dialogue, identified by a task, a seed and the number `index`.
 
-    `trial` is the number of the dialogue if the same user has several dialogues, otherwise None.
-    `talk` contains the `goal` and the `turns` in the format of files, if they were recorded.
+    `trial` is the number of the dialogue if the same user has several dialogues, otherwise None. If
+    the dialogue was recorded, `talk` contains its `goal` and `turns` in the format of episode
+    files.
     """
 
     task: str
@@ -63,7 +64,7 @@ class Episode:
 
     @property
     def unit(self) -> str:
-        """The name of the episode's row in tables of scores."""
+        """The name of the row that contains the episode's scores."""
         return trial_name(self.item, self.trial)
 
 
@@ -88,7 +89,7 @@ class ActPolicy(Protocol):
 
 
 def rng_of(seed: int, index: int) -> Rng:
-    """Return the separate random generator of a dialogue outside of runs."""
+    """Return the random generator for a dialogue that does not belong to a run."""
     return rng_from(np.random.default_rng((seed, index)))
 
 
@@ -129,8 +130,9 @@ class TaskRunner:
     """Plays a task with policies that observe the belief in the form named by `view`.
 
     With `goodbye` "user", policies cannot end dialogues in environments without masks.
-    `looks_again` is for legacy DQN (see `DecisionProcess`). With `compiled`, numba compiles the
-    simulation for the view "neural"; the parts of a compiled simulation cannot be replaced.
+    `looks_again` is an option for the legacy DQN policy (see `DecisionProcess`). With `compiled`,
+    numba compiles the simulation for the view "neural"; the parts of a compiled simulation cannot
+    be replaced.
     """
 
     def __init__(

@@ -126,7 +126,7 @@ class Job:
         return self.folder(output) / f"test-{dialogues:06d}.jsonl"
 
     def model_file(self, output: str | Path, dialogues: int) -> Path:
-        """Return the model file for a number of training dialogues."""
+        """Return the file of the policy's weights after a number of training dialogues."""
         return self.folder(output) / f"model-{dialogues:06d}.safetensors"
 
     @property
@@ -189,7 +189,7 @@ def _receiver(job: Job) -> Learner:
 
 
 def runner_of(job: Job) -> TaskRunner:
-    """Return the runner of a job's dialogues. The seed determines the confusion table.
+    """Return the runner of a job's dialogues. The seed of the job determines the confusion table.
 
     Raises `UsageError` if a name is unknown, `DataError` or `InputError` if the files of the domain
     are missing or invalid, and `DependencyError` if the job is compiled but numba is not installed.
@@ -243,7 +243,8 @@ def files_of(
     """Train and test the policy of a job; return the contents of its files by name.
 
     The files are models, tests, training dialogues, metrics (means of `log_every` dialogues) and
-    CPU seconds. Raises `InputError` if training diverges, and the errors of `runner_of`.
+    CPU seconds. Raises `InputError` if the policy's training diverges, and the errors of
+    `runner_of`.
     """
     with single_threaded(job.preset):
         runner = runner_of(job)

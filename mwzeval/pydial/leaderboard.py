@@ -28,7 +28,8 @@ from mwzeval.scores.sheets import Document
 
 @dataclass(frozen=True, slots=True)
 class PublishedResults:
-    """Results of the paper: `after` maps training dialogues, task and policy to success and reward.
+    """Results of the paper: `after` maps a number of training dialogues, a task and a policy to
+    success and reward.
 
     Success is in percent. `cross` maps a policy, its training task and a test task to a reward.
     """

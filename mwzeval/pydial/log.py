@@ -1,9 +1,9 @@
 """A CSV log of training metrics: means over training dialogues, losses, and means over tests.
 
 A log has a row for each value and may contain several runs. The step is the number of training
-dialogues. Names are `train/success`, `train/reward`, `train/exchanges`, `train/LOSS` and `test/…`;
-success is in percent, as in tables. Rows that exist are not added again, so that training that
-continues is logged only once.
+dialogues. Metrics have the names `train/success`, `train/reward`, `train/exchanges`, `train/LOSS`
+and `test/…`; success is in percent, as in tables. Rows that exist in the file are not added again,
+so continued training is logged only once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def log_text(rows: Iterable[Row]) -> str:
 
 
 def read_rows(raw: bytes, file: str | Path, advice: str = "") -> list[Row]:
-    """Return the rows of a log file. Raises `InputError`, with `advice`, for other content."""
+    """Return the rows of a log file. Raises `InputError`, with `advice`, if the file is no log."""
     try:
         text = raw.decode("utf-8")
         found = [tuple(row) for row in csv.reader(StringIO(text, newline=""), strict=True) if row]
@@ -60,7 +60,7 @@ class LogFile:
     """A log file, which is created if it does not exist.
 
     Raises `UsageError` if the name does not end in ".csv", `InputError` if the file has other
-    content, and `MwzevalError` if it cannot be written.
+    content, and `MwzevalError` if the file cannot be written.
     """
 
     def __init__(self, file: str | Path) -> None:
@@ -86,7 +86,7 @@ class LogFile:
             raise MwzevalError(f"cannot write {place}: {error.strerror}") from None
 
     def check_new(self, *runs: str) -> None:
-        """Raise `InputError` if the file already has rows of these runs, which will now start."""
+        """Raise `InputError` if the file already has rows of these runs, which have not started."""
         known = {row[0] for row in self._written}
         for run in runs:
             if run in known:
@@ -96,7 +96,7 @@ class LogFile:
                 raise InputError([Problem("other-run", message, file=str(self._path))])
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Append the rows that the file does not contain.
+        """Append those of the rows that the file does not contain yet.
 
         After a failure, such as a full disk, a message is printed and writing ends.
         """
@@ -115,10 +115,11 @@ class LogFile:
 class TrainingLog:
     """Logs training metrics in a CSV file or, without a `file`, only in the attribute `rows`.
 
-    After every `every` dialogues, the means over these dialogues and the means of the given losses
-    are written. The step is the number of dialogues. `name` is the name of the run. Training that
-    continues after `dialogues` dialogues of an earlier process appends to the rows of the same run.
-    If writing fails later, a message is printed on standard error and writing ends.
+    After every `every` training dialogues, the means of their results and the means of the given
+    losses are written. The step of a row is the number of training dialogues. `name` is the name of
+    the run. Training that continues after `dialogues` dialogues of an earlier process appends to
+    the rows of the same run. If writing fails later, a message is printed on standard error and
+    writing ends.
 
     Raises `UsageError` if a number is invalid, `InputError` if the file has other content, and the
     errors of `LogFile`. Also raises `InputError` if a new training finds rows of the same run in
@@ -165,7 +166,7 @@ class TrainingLog:
     def test(self, episodes: Iterable[Episode]) -> None:
         """Write the means of test dialogues at the current number of training dialogues.
 
-        Raises `UsageError` without dialogues.
+        Raises `UsageError` if `episodes` is empty.
         """
         outcomes = [episode.outcome for episode in episodes]
         if not outcomes:

@@ -39,10 +39,10 @@ BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
 class PolicyAdapter:
-    """A policy in a simulation. `preset` describes a learned policy; for other policies, `preset`
-    is None.
+    """A policy that can act in a simulation. `preset` describes a learned policy; for other
+    policies, `preset` is None.
 
-    `act` is the method of `ActPolicy`.
+    `act` is the method of the policy, as in `ActPolicy`.
     """
 
     def __init__(
@@ -175,8 +175,8 @@ def play_with_human(
     The input of the person is read from `said`, line by line. At the end of the input, or with
     Ctrl-C, the person leaves the dialogue. The understood acts and, with `beliefs`, the N-best list
     and the belief are written to `shown`. After invalid input, an explanation is written, and the
-    input is requested again. The goal is the initial goal of the simulated user with the same
-    number. `about` describes the policy and is stored in the trajectory.
+    input is requested again. The goal of the person is the initial goal of the simulated user with
+    the same number. `about` describes the policy and is stored in the trajectory.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology

@@ -73,7 +73,11 @@ class PyDial(Benchmark):
         return EpisodesScorer.of(arguments)
 
     def live(self, arguments: Namespace) -> RunSetting:
-        """Return the settings of act-level runs. Raises `UsageError`, `DataError`, `InputError`."""
+        """Return the settings of act-level runs.
+
+        Raises `UsageError` if an option is invalid, and `DataError` or `InputError` if a file is
+        missing or damaged.
+        """
         from mwzeval.pydial.benchmark import live_setting
 
         if arguments.verb == "play":

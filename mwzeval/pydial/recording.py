@@ -2,9 +2,9 @@
 JSON files.
 
 A dialogue depends only on its number and the seed of the data set. The random choices of the user
-and the channel come from one generator, whose seed is recorded. The policy has another generator.
-Therefore, an environment that is reset with the recorded seed and receives the same actions
-reproduces the observations.
+and the channel come from one generator, whose seed is recorded. The policy has a separate random
+generator. Therefore, an environment that is reset with the recorded seed and receives the same
+actions reproduces the observations.
 
 Source: Minari 0.5, "Dataset Standards". Data sets are written with Minari (extra `offline`).
 """
@@ -53,7 +53,7 @@ class HandcraftedActions(HandcraftedPolicy):
     """
 
     def choose(self, belief: Belief, mask: Mask, rng: Rng) -> int:
-        """Return the index of an action that `mask`, shape (actions,), allows."""
+        """Return the index of an action that is allowed by `mask`, shape (actions,)."""
         action = self.action(belief, Rng(0))  # random choices within the act are not used
         if action >= 0 and mask[action]:
             return action
@@ -157,7 +157,7 @@ def recordings(behaviour: Behaviour, seed: int, dialogues: int) -> Iterator[Reco
 
 
 def user_seed(seed: int, index: int) -> int:
-    """Return the seed of the user and the channel in a dialogue; it is below 2**63."""
+    """Return the seed of user and channel in a dialogue; seeds are below 2**63."""
     words = np.random.SeedSequence((seed, USERS, index)).generate_state(1, np.uint64)
     return int(words[0] >> np.uint64(1))
 
@@ -183,7 +183,7 @@ def dataset_name(task: str) -> str:
 
 
 def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues: int) -> Path:
-    """Record dialogues, and return their folder below `output`.
+    """Record the dialogues of a policy, and return the folder of the data set below `output`.
 
     With `MINARI_DATASETS_PATH=OUTPUT`, `minari.load_dataset("BEHAVIOUR/TASK-v0")` loads them. The
     data set is written completely or not at all. Raises `UsageError` if it exists,

@@ -1,8 +1,9 @@
 """The ids of the environments and their registration with Gymnasium.
 
 Since version 1.0, Gymnasium does not load plug-ins through entry points. Instead, packages register
-their environments on import. `import mwzeval` registers them if Gymnasium has been imported before.
-It does not import Gymnasium itself, because this takes longer than the rest of the import.
+their environments on import. `import mwzeval` registers the environments if Gymnasium has been
+imported before. It does not import Gymnasium itself, because this takes longer than the rest of the
+import.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def environment_ids() -> dict[str, tuple[str, bool]]:
 
 
 def register_with_gymnasium() -> None:
-    """Import Gymnasium and register all environments. Further calls have no effect."""
+    """Import Gymnasium and register all environments. Only the first call has an effect."""
     import gymnasium
 
     if not hasattr(gymnasium, "make_vec"):  # this version is too old for these environments

@@ -61,7 +61,7 @@ class PolicyTests:
     reward: Mapping[int, float]
 
     def of(self, figure: Figure) -> Mapping[int, float]:
-        """Return the result of each seed."""
+        """Return the success rate or the mean reward of each seed."""
         return self.success if figure == "success" else self.reward
 
 
@@ -69,7 +69,7 @@ class PolicyTests:
 class Results:
     """All test results, by task, policy and number of training dialogues.
 
-    `settings` are the settings of the run in `folder`; `times` has the available CPU seconds of
+    `settings` are the settings of the run in `folder`; `times` contains the known CPU seconds of
     each seed, by task and policy.
     """
 
@@ -85,7 +85,7 @@ class Results:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The policies with a test, in the order of the tables."""
+        """The policies that have test results, in the order of the tables."""
         there = {key[1] for key in self.tests}
         return tuple(name for name in PRESETS if name in there)
 
@@ -106,7 +106,7 @@ class Results:
     def values(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
     ) -> dict[int, float]:
-        """Return the mean over tasks of each seed that has results in all tasks (see `scores`)."""
+        """Return the mean over tasks for each seed with results in all tasks (see `scores`)."""
         scores = self.scores(tasks, policy, dialogues, figure)
         return {seed: float(np.mean(row)) for seed, row in scores.items()}
 
@@ -147,7 +147,7 @@ def read_results(
     *,
     seeds: int | Container[int] | None = None,
 ) -> Results:
-    """Return the tests of a run. `seeds` is the number of first seeds, or a list of seeds.
+    """Return the test results of a run. `seeds` is the number of first seeds, or a list of seeds.
 
     Raises `UsageError` if there are no tests, and `InputError` with all errors in the tests.
     Warnings are added to `findings`.

@@ -97,8 +97,8 @@ def retest(
     `jobs` are the jobs of the run; jobs without a checkpoint are skipped. Policies are tested in
     the tasks `tested_in` of the same domain, with each error rate in `errors` (from 0 to 1) and
     each user model in `users`. Users are names in `USERS` or `own`; with `live`, also agenda,
-    openai:MODEL, package.module:Name or file.py:Name. The defaults are the task, error rate and
-    users of training. Without any condition, policies that were trained in environment 1, 3 or 6
+    openai:MODEL, package.module:Name or file.py:Name. By default, task, error rate and users are
+    those of training. Without any condition, policies that were trained in environment 1, 3 or 6
     are tested in the other two of these environments.
 
     Raises `UsageError` if a condition is unknown or there is nothing to test, `InputError` if files
@@ -178,10 +178,10 @@ def _conditions(
 def played_in(
     job: Job, tested: str, output: str | Path, tests: int, users: Users
 ) -> tuple[Episode, ...]:
-    """Return the test dialogues of a job's policy, after its last checkpoint, in a task.
+    """Play test dialogues of a task with a job's policy after its last checkpoint.
 
-    These are the first dialogues of the tests of that task; `tests` is their number. Tests of the
-    run and files that exist are read; other tests are played. Raises the errors of `retest`.
+    These are the first dialogues of the tests of that task; `tests` is their number. Test results
+    that exist in the run or in files are read instead of played. Raises the errors of `retest`.
     """
     at = job.tested_at[-1]
     place = job.test_file(output, at)
@@ -246,7 +246,7 @@ def plan_of_run(output: str | Path) -> dict[str, Any]:
     """Return the policies of a run in the form of arguments for `run.planned`.
 
     The result has the trained policies, and the policies without training that were tested. Raises
-    `UsageError` if there are none, and `InputError` for damaged settings.
+    `UsageError` if the run has no policies, and `InputError` if its settings are damaged.
     """
     folder = Path(output)
     if not folder.is_dir():

@@ -96,10 +96,11 @@ def measures(
 ) -> Iterator[Measure]:
     """Yield success rate (percent), mean reward and mean number of turns, also of each task.
 
-    `sums` are the sums of the columns of `table_of`. `block` is the number of consecutive episodes
-    that are resampled together. These episodes have the same seed, so they share a confusion table
-    and, with learned policies, the training. The interval of the success rate then also comes from
-    resampled seeds. With a `block` of 1, the interval assumes that episodes are independent.
+    `sums` has the sums of the columns that `table_of` creates. `block` is the number of consecutive
+    episodes that are resampled together. These episodes have the same seed, so they share a
+    confusion table and, with learned policies, the training. The interval of the success rate then
+    also comes from resampled seeds. With a `block` of 1, the interval assumes that episodes are
+    independent.
     """
     for scopes in ((), *((task,) for task in tasks)):
         for rate in RATES:

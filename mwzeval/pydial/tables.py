@@ -189,7 +189,7 @@ def _published(tasks: Sequence[str], policy: str, dialogues: int, figure: str) -
 
 
 def improvements_of(results: Results, dialogues: int, figure: Figure) -> tuple[Improvement, ...]:
-    """Return the probabilities of improvement for all ordered pairs of policies with all tasks."""
+    """Return the probability of improvement of each ordered pair of policies with all tasks."""
     _, tasks = results.groups()[-1]
     tables = {
         policy: np.array(list(scores.values()))
@@ -405,11 +405,11 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
 def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None) -> Document:
     """Return tables of several runs: their means over all tasks, and the tasks of every policy.
 
-    Each column is a run; its heading has the settings that differ. Policies of different runs are
-    not ranked against each other, because different environments have different tasks. The marks in
-    a column come from the table of that run. Means over tasks are omitted if one of the tasks is
-    missing in the run. Raises `UsageError` if a run has no tests after a number of training
-    dialogues.
+    Each column is a run, and the heading of the column has the settings in which the runs differ.
+    Policies of different runs are not ranked against each other, because different environments
+    have different tasks. The marks in a column come from the table of that run. Means over tasks
+    are omitted if one of the tasks is missing in the run. Raises `UsageError` if a run has no tests
+    after a number of training dialogues.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))

@@ -117,8 +117,8 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
     """Return whether the user or the policy ends dialogues in environments without masks; None
     selects the default.
 
-    The default is the policy in `legacy`, as in the program of 2018, and otherwise the user. Raises
-    `UsageError` for any other value, and if `legacy` is not a bool.
+    The default is the policy if `legacy` is true, as in the program of 2018, and otherwise the
+    user. Raises `UsageError` for any other value, and if `legacy` is not a bool.
     """
     if not isinstance(legacy, bool):
         raise UsageError(f"legacy must be True or False, not {shorten(repr(legacy))}")
@@ -205,7 +205,7 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return unique task names in the order of the paper, followed by tasks in custom domains.
 
-    Tasks with changed errors or users follow the task that they vary.
+    A task with changed errors or users comes after the published task that it varies.
     """
     order = {name: number for number, name in enumerate(TASKS)}
 

@@ -115,7 +115,7 @@ class AskedUser(User):
         self._left = limit
 
     def answer(self, system: Act) -> Act:
-        """Return the answer. After the last turn, the person or model is no longer asked."""
+        """Return the answer. After the last turn, no further act is requested."""
         update_goal(self.goal, system)
         if not self._left:
             return NULL
@@ -178,8 +178,8 @@ NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 def typed_act(text: str, ontology: Ontology) -> Act:
     """Return the act that a person typed as an act, an act name without brackets, "yes" or "no".
 
-    `inform(dontcare)` refers to the slot of the last system act. If users of this domain cannot use
-    the act, raises a `UsageError` that lists the allowed input.
+    `inform(dontcare)` refers to the slot of the last system act. Raises a `UsageError` that lists
+    the allowed input if users of this domain cannot use the act.
     """
     word = text.strip().lower()
     if word in WORDS:
@@ -297,9 +297,10 @@ EXAMPLE = "inform(area=north)"
 def own_users(name: str) -> Make:
     """Return the function that creates users from `package.module:Name` or `file.py:Name`.
 
-    Raises `UsageError` if the object cannot be called like a user. The function raises the errors
-    of the user's constructor. The returned function raises `InfrastructureError` instead of
-    `InputError` (a missing or damaged file), so that the dialogue is not scored.
+    Raises `UsageError` if the object cannot be called in the way that users are called. The
+    function raises the errors of the user's constructor. The returned function raises
+    `InfrastructureError` instead of `InputError` (a missing or damaged file), so that the dialogue
+    is not scored.
     """
     made = imported(name)
     is_class = isclass(made)
@@ -322,8 +323,9 @@ def own_users(name: str) -> Make:
 class OwnUser(User):
     """A custom user in one dialogue, whose acts are checked.
 
-    Values from the system are stored in the goal of the dialogue and in `told`, the user's copy. If
-    the user's `goal` is another object, that object determines the success of the dialogue.
+    Values from the system are stored in the goal of the dialogue and in the user's copy of the
+    goal, `told`. If the user's `goal` is another object, that object determines the success of the
+    dialogue.
     """
 
     __slots__ = ("_told", "_user")
@@ -389,7 +391,10 @@ _AN_ACT = re.compile(r"[A-Za-z]+ ?\((?:[^()\"]|\"[^\"]*\")*\)")
 
 
 class ModelUsers:
-    """Users that a language model plays. Raises `UsageError` and `MwzevalError`."""
+    """Users whose acts are written by a language model.
+
+    Raises `UsageError` if an option is invalid, and `MwzevalError` if the prompt is invalid.
+    """
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         self._name = name
@@ -458,7 +463,7 @@ def asked_model(
 
 
 def act_in(text: str, ontology: Ontology) -> Act:
-    """Return the first act in a text, or `null()` without an act or if users cannot use the act."""
+    """Return the first act in a text, or `null()` if there is no act that users can use."""
     found = _AN_ACT.search(text)
     if found is None:
         return NULL
@@ -485,9 +490,9 @@ KNOWN = f"{AGENDA}, openai:MODEL, package.module:Name or file.py:Name"
 class RunUsers:
     """The users of all dialogues of a run, selected by name.
 
-    `options` configure a model. `trusts` is True unless the users are custom code. `waits` is True
-    if a server is asked. Raises `UsageError` for an unknown name, and `MwzevalError` for an invalid
-    prompt.
+    `options` configure a model. `trusts` is False if the users are custom code, and otherwise True.
+    `waits` is True if a server is asked. Raises `UsageError` for an unknown name, and
+    `MwzevalError` for an invalid prompt.
     """
 
     def __init__(self, name: str, options: ModelOptions) -> None:
@@ -515,9 +520,10 @@ class RunUsers:
             self._make = own_users(self._name)
 
     def check(self, state: UserState, task: Task, planned: Planned) -> None:
-        """Create a custom user without starting a dialogue. Raises `UsageError` if this fails.
+        """Create a custom user without starting a dialogue. Raises `UsageError` if the user cannot
+        be created.
 
-        The check finds errors that affect all dialogues, such as a missing file of learned weights.
+        This check finds errors that would affect all dialogues, such as a missing file of weights.
         """
         make = None if self.trusts else self.maker(task, planned, Record())
         if make is not None:

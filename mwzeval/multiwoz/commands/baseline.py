@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the system and write its predictions; return the exit code.
 
-    Raises `UsageError` for an output that is neither .json nor .jsonl.
+    Raises `UsageError` if the name of the output file ends in neither .json nor .jsonl.
     """
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.choices import FOLDS, RULES, corpus_named, known_name

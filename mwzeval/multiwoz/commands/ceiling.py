@@ -1,7 +1,7 @@
 """Score the gold data as predictions: the ceiling of a system's scores.
 
-Without a file, the gold data of the whole fold are scored. With a system's file, the system's
-scores are printed next to those of the gold data of the same dialogues.
+Without a file of a system, the gold data of the whole fold are scored. With a system's file, the
+system's scores are printed next to those of the gold data of the same dialogues.
 """
 
 from __future__ import annotations

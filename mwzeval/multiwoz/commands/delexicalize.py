@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write delexicalized predictions and print counts; return 0.
 
-    With `--strict`, raises `InputError` for warnings.
+    With `--strict`, raises `InputError` if there are warnings.
     """
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator

@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table for each rule; return 0. Raises `UsageError` for a file without states."""
+    """Print the state errors in a table for each tracking rule; return 0.
+
+    Raises `UsageError` for a file without states.
+    """
     from mwzeval.scores.sheets import printed
 
     arguments.dst_rule = arguments.dst_rule or ["exact"]

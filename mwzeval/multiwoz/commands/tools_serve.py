@@ -1,8 +1,8 @@
 """Serve the functions of MultiWOZ over the Model Context Protocol (MCP).
 
-By default a client starts the server and uses its standard input and output; with --http, many
-clients and sessions are possible. A session is one conversation. The name of a session determines
-its booking references and its tool faults. See docs/agents.md.
+By default, an MCP client starts the server and uses its standard input and output. With --http,
+several clients and sessions can use one server. A session is one conversation. The name of a
+session determines its booking references and its tool faults. See docs/agents.md.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ gives. Success also depends on the user's final goal. Source: Zhu et al., "ConvL
 (odd) Superfluous slots are listed under act names but compared with goal names, so most of them
 never count. Only the first booking of a domain is scored, and only its venue, not its day, people,
 time or route. A dialogue without any scored request or booking cannot succeed. The corrected rules
-fix these errors. They also accept a value of any form if the database contains it.
+fix these errors. The corrected rules also accept a value of any form if the database contains it.
 """
 
 from __future__ import annotations
@@ -239,9 +239,9 @@ class CorrectedEvaluator(PublicEvaluator):
     """Judges one dialogue like `PublicEvaluator`, but by corrected rules.
 
     Distinct values of slots that were not requested are superfluous. The last booking of a domain
-    is scored, with all slots of `info` and `book`. It is judged by the values in the system's
-    confirmation. A value that is missing there is replaced by the user's value at that time. A
-    domain of the goal without requests and bookings cannot fail.
+    is scored, with all slots of `info` and `book`. The booking is judged by the values in the
+    system's confirmation. A value that is missing there is replaced by the user's value at that
+    time. A domain of the goal without requests and bookings cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -264,7 +264,7 @@ class CorrectedEvaluator(PublicEvaluator):
         super().system(acts)
 
     def user(self, acts: Sequence[Act]) -> None:
-        """Process a user turn."""
+        """Process the acts of a user turn."""
         super().user(acts)
         self._user_bookings.hear(acts)
 

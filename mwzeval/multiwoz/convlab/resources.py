@@ -145,10 +145,10 @@ def _resemble(constraint: str, value: str) -> bool:
 def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
     """Return the function with which the agenda user interprets values in system acts.
 
-    The user compares values with its goal as texts. Before the comparison, a value is replaced by
-    the first listed value of the slot that contains the value or is contained in it. For example,
-    `4 stars` becomes `4`, and `""` becomes the first listed value. `lists` is the content of
-    `value_set.json`, which has values by domain and slot.
+    The user compares the texts of values with its goal. Before the comparison, a value is replaced
+    by the first listed value of the slot that contains the value or is contained in it. For
+    example, `4 stars` becomes `4`, and `""` becomes the first listed value. `lists` is the content
+    of `value_set.json`, which has values by domain and slot.
     """
     listed = {
         (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})

@@ -74,8 +74,8 @@ class ActSystem(Protocol):
 class RuleSystem:
     """The rule tracker and the rule policy, for a single dialogue.
 
-    The belief state maps domain and slot to a value, which is "" if the user gave no value. Its
-    part `semi` is for the search, and its part `book` is for the booking.
+    The belief state maps domain and slot to a value, which is "" if the user gave no value. The
+    part `semi` of the state is for the search, and the part `book` is for the booking.
 
     (odd) "same area as the hotel" is treated as an ordinary value, which no record has.
     """
@@ -108,7 +108,7 @@ class RuleSystem:
                 self.book[domain][slot] = value
 
     def respond(self, user_acts: Iterable[Act]) -> list[Act]:
-        """Return the answer to user acts that are already in the belief state."""
+        """Return the system's answer to user acts that have been added to the belief state."""
         slots_of: dict[tuple[str, str], list[str]] = {}
         for intent, domain, slot, _ in user_acts:
             slots_of.setdefault((domain, intent), []).append(slot)

@@ -143,7 +143,8 @@ class _GivesUpError(Exception):
 class AgendaUser:
     """A user with a goal, for a single dialogue.
 
-    `goal` is copied, and answers are written to the copy. `understand` spells values as in goals.
+    `goal` is copied, and answers are written to the copy. The function `understand` converts values
+    to the spelling of goals.
     """
 
     def __init__(self, goal: Goal, understand: Spelling, draws: Draws) -> None:

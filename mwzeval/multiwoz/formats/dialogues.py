@@ -53,8 +53,8 @@ def dialogues_of(
 ) -> Iterator[tuple[str, list[Pair]]]:
     """Yield the ids and turns of a list of dialogues; add problems to `findings`.
 
-    The id is the first value of `name_keys` that looks like a MultiWOZ file name (`MUL0001.json`),
-    else the value of the last key.
+    The id of a dialogue is the first value of `name_keys` that looks like a MultiWOZ file name
+    (`MUL0001.json`), or else the value of the last key.
     """
     if not expect(raw, LIST, "expected a list of dialogues", Place(findings)):
         return

@@ -26,8 +26,8 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 class Parameter:
     """An argument of a function; `data/functions.tsv` explains the fields.
 
-    `values` has the allowed values of the argument; it is empty if any value is allowed. With
-    `is_number`, integers are accepted and converted to text.
+    `values` has the allowed values of the argument; it is empty if any value is allowed. If
+    `is_number` is true, integers are also accepted, and are converted to text.
     """
 
     name: str
@@ -125,7 +125,8 @@ TOOL_KEYS = ("function", "slots")
 
 
 def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
-    """Return the tools in a JSON file or its parsed content, or the schema's tools for None.
+    """Return the tools in a JSON file or in its parsed content; None selects the tools of the
+    schema.
 
     Raises `InputError` with all problems.
     """

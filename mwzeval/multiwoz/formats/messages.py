@@ -99,7 +99,7 @@ class Conversation:
         return self.end()
 
     def end(self) -> list[tuple[int, dict[str, Any]]]:
-        """End the dialogue; return the (position, turn) pairs of all added messages."""
+        """End the dialogue, and return (position, turn) pairs of all its turns."""
         self._close()
         if not self._turns:
             message = "the dialogue has no user message"
@@ -235,7 +235,7 @@ class Conversation:
 
 
 def decoded_arguments(call: ToolCall, place: Place) -> Any:
-    """Return the arguments of a call (parsed if JSON text), or None if they are no object."""
+    """Return the decoded arguments of a call, or None if the arguments are not an object."""
     raw, path = call.arguments, call.arguments_path
     if isinstance(raw, str):
         try:

@@ -1,7 +1,8 @@
 """Live dialogues in other evaluation and training frameworks.
 
 Each framework has a module, and only that module imports the framework. The framework stores each
-dialogue as a trajectory line under `KEY`, and the options of `Episodes` with each goal.
+dialogue as a line of a trajectory file under `KEY`, and stores the options of `Episodes` with each
+goal.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _loaded(options: str) -> Episodes:
 
 
 def keep_dialogue(episode: Episode, keep: Callable[[str, Any], object]) -> None:
-    """Store a dialogue that is over.
+    """Store a finished dialogue.
 
     Raises `InfrastructureError` if the user could not be reached, so that the agent is not scored.
     """

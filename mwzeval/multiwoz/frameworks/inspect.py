@@ -1,8 +1,8 @@
 """Live dialogues in inspect_ai: the task `mwzeval/multiwoz`, and its parts for custom tasks.
 
 A custom task takes its goals from `multiwoz_dataset`. In the solver `multiwoz_user`, a simulated
-user talks to the model or to an agent that calls `multiwoz_tools`. The scorer is `task_success`.
-`write_run` converts a log into a file for `mwzeval`. See docs/agents.md.
+user talks to the model or to an agent that calls `multiwoz_tools`. The function `task_success`
+creates the scorer. `write_run` converts a log into a file for `mwzeval`. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def multiwoz(
 def multiwoz_tools(stress: str = "") -> list[Tool]:
     """Return the functions `find_*` and `book_*` for an agent in `multiwoz_user`.
 
-    Their descriptions depend on the conditions `stress` of the dialogue. Calls outside of
-    such a dialogue raise `UsageError`.
+    The descriptions of the functions depend on the stress conditions (`stress`) of the dialogue.
+    Calls outside of such a dialogue raise `UsageError`.
     """
 
     def tool(name: str, description: str, parameters: Mapping[str, Any]) -> Tool:
@@ -230,10 +230,10 @@ def _usages() -> dict[str, dict[str, int]]:
 def task_success() -> Scorer:
     """Return the scorer, which gives `success`, `inform` and `booking` as 1 or 0.
 
-    `booking` is NaN if the goal has no booking. The explanation has the failure reasons. The
-    metadata have `end`, `turns`, the success of each domain, and the user's report: whether the
-    user's goal is `complete` and the number of the user's mistakes (`user_faults`). The scores of
-    the trials of a goal are averaged first, so standard errors are over goals.
+    `booking` is NaN if the goal has no booking. The explanation of a score contains the failure
+    reasons. The metadata have `end`, `turns`, the success of each domain, and the user's report:
+    whether the user's goal is `complete` and the number of the user's mistakes (`user_faults`). The
+    scores of the trials of a goal are averaged first, so standard errors are over goals.
     """
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -1,7 +1,7 @@
 """Live dialogues as an environment of verifiers, for `vf-eval mwzeval-multiwoz` and training.
 
-`load_environment` creates the environment from options. verifiers finds the three classes in the
-module `mwzeval_multiwoz`, which has the name of the environment. See docs/agents.md.
+`load_environment` creates the environment from options. The framework verifiers finds the three
+classes in the module `mwzeval_multiwoz`, which has the name of the environment. See docs/agents.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class MultiwozState(vf.State):
 
 
 class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
-    """A user with a goal; the reward is task success."""
+    """A task is a user with a goal, and the reward of the agent is task success."""
 
     @vf.reward
     async def task_success(self, trace: vf.Trace) -> float:
@@ -77,7 +77,7 @@ class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
 
     @vf.metric
     async def dialogue(self, trace: vf.Trace) -> dict[str, float]:
-        """Return `inform`, `booking` (if the goal has a booking), `user_turns`, …"""
+        """Return metrics: `inform`, `booking` (if the goal has a booking), `user_turns`, …"""
         outcome = await self._outcome(trace)
         values = {
             "inform": outcome.inform,
@@ -116,7 +116,7 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
 class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
     """A loop of model calls in this process, which starts no programs and executes no code.
 
-    Every request is intercepted by verifiers, as required for harnesses.
+    The framework verifiers intercepts every model request, as it requires of harnesses.
     """
 
     APPENDS_SYSTEM_PROMPT = True

@@ -1,4 +1,4 @@
-"""Goals of live dialogues: how to read them, and how to find their open parts.
+"""Goals of live dialogues, and functions that read goals and find their unfinished parts.
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for) and `book` (slot → value). If the user should first ask for something
@@ -44,7 +44,7 @@ Record = Mapping[str, Any]
 
 
 class Records(Protocol):
-    """A database that answers queries."""
+    """The interface of databases that find the records for constraints."""
 
     def query(self, domain: str, constraints: Iterable[tuple[str, str]], /) -> Sequence[Record]:
         """Return the records of a domain that satisfy all constraints."""
@@ -128,7 +128,7 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
 
 
 def given_goal(raw: Any) -> Goal:
-    """Return a goal that another program has written, with `fail_book` if it is given.
+    """Convert a goal written by another program; `fail_book` is kept if the goal has it.
 
     Without a given order, the domains are in the order of the object. Raises `ValueError` with an
     explanation if the data are not a goal.
@@ -260,7 +260,7 @@ def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
 
 
 def give_up_first_wish(goal: DomainGoal, part: str) -> Slots | None:
-    """Replace the first wish (`fail_…`) of a part by the part; return the first wish or None."""
+    """Replace a part's first wish (`fail_…`) by the second; return the first wish or None."""
     failed: Slots | None = goal.pop(f"fail_{part}", None)
     if failed is not None:
         goal[f"fail_{part}_fail"] = failed

@@ -215,9 +215,9 @@ def _draw(weights: Mapping[str, float], rng: Random) -> str:
 class GoalModel:
     """Draws goals that the database can satisfy.
 
-    `plain` is the published model as JSON. `domain_orderings` maps domains joined by `|` to a
-    probability; `slot_combinations`, `slot_probability`, `value_distribution` and
-    `book_probability` have values for each domain.
+    `plain` is the content of the published model in JSON form. `domain_orderings` maps domains
+    joined by `|` to a probability; `slot_combinations`, `slot_probability`, `value_distribution`
+    and `book_probability` have values for each domain.
     """
 
     def __init__(self, plain: Mapping[str, Any], database: Records) -> None:
@@ -419,8 +419,8 @@ def _plain(value: object) -> Any:
 def estimated_model(goals: Iterable[Goal]) -> dict[str, Any]:
     """Estimate a goal model, in the form that `GoalModel` reads, from the frequencies in goals.
 
-    Unlike in the published model, the booking probability of a domain refers to the goals with this
-    domain. Values that occur in no goal are never drawn.
+    In the estimated model, the booking probability of a domain is relative to the goals with this
+    domain, unlike in the published model. Values that occur in no goal are never drawn.
     """
     goals = list(goals)
     parts: dict[str, list[DomainGoal]] = {}

@@ -54,7 +54,7 @@ class BookingOutcome:
 
     @property
     def right(self) -> bool:
-        """Whether the venue and all slots agree with the goal."""
+        """Whether the venue and all slots of the booking agree with the goal."""
         return self.made and not self.misses
 
 
@@ -90,7 +90,8 @@ def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict
     """Return the bookings of a dialogue from its final (normalized) state.
 
     A domain is booked if its state has any booking slot. The booked venue is the venue that the
-    state names or, without a name, any venue that satisfies the state, as for Inform.
+    state names. If the state names no venue, any venue that satisfies the state is accepted, as for
+    Inform.
     """
     booked = {}
     for domain in BOOKED_BY:

@@ -124,13 +124,13 @@ class Claim(explanation.Claim):
     `text` is the part of the response in `turn` from character `start` to `end`. `domain`, `slot`
     and `value` are the interpretation of the text; `value` is in the database's spelling, or None
     if the database does not have it. `venues` is the number of venues that the claim is about, and
-    `venue` has the names of the first of them; `venue` is empty if the claim is a venue's name or
-    the venue is unknown.
+    `venue` has the names of the first of these venues. `venue` is empty if the claim is a venue's
+    name or the venue is unknown.
 
-    `verdict` is the worst verdict of the sources in `held_against` (`database`, `log`). `right` has
-    the correct values of the claimed slot. Three results are None without evidence: whether the
-    database has the value (`known`), whether a venue of the claim has it (`agrees`), and whether
-    tools returned it (`log_agrees`).
+    `held_against` lists the sources (`database`, `log`) with which the claim was compared, and
+    `verdict` is the worst of their verdicts. `right` has the correct values of the claimed slot.
+    Three results are None without evidence: whether the database has the value (`known`), whether a
+    venue of the claim has it (`agrees`), and whether tools returned it (`log_agrees`).
     """
 
     turn: int
@@ -209,7 +209,7 @@ class Grounded:
 
 
 class Grounding:
-    """Judges the mentions of dialogues. Its caches do not affect results."""
+    """Judges the mentions of dialogues. The caches of the object do not affect results."""
 
     def __init__(self, database: Database, facts: VenueFacts) -> None:
         self.database = database
@@ -458,10 +458,10 @@ def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:
 def with_named_venues(
     domain_goals: Mapping[str, DomainGoal], goals: Mapping[str, Goal], facts: VenueFacts
 ) -> dict[str, DomainGoal]:
-    """Return a goal in which a named venue is the venue with exactly this name.
+    """Return a goal in which a venue name only matches the venue with exactly this name.
 
-    Otherwise, a venue such as "the junction" could not be found, because the rules replace its
-    name.
+    Without this change, a venue such as "the junction" would not be found, because the
+    normalization rules replace its name.
     """
     complete = dict(domain_goals)
     for domain, goal in goals.items():

@@ -2,7 +2,7 @@
 
 Four kinds of claims are compared: values of a venue that a tool returned, booking references,
 statements that a booking was made, and numbers of venues. Definitions are in `docs/metrics.md`.
-Dialogues without results are not judged.
+Dialogues whose log has no results are not judged.
 
 Logs store results as JSON or as text, which may be truncated. If a result is truncated, only its
 complete parts are read. A truncated list gives no evidence about numbers or missing values.
@@ -51,7 +51,8 @@ Record = Mapping[str, str]
 class Returned:
     """The result of a call.
 
-    `count` is the number of venues, or None if unknown. `is_whole` is False for a truncated result.
+    `count` is the number of venues, or None if unknown. `is_whole` is False if the result is
+    truncated.
     """
 
     call: FunctionCall

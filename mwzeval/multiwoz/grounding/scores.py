@@ -1,4 +1,4 @@
-"""The grounded scores of dialogues: rows, rates, names, and failure reasons.
+"""The grounded scores of dialogues: rows of counts, rates, names of scores, and failure reasons.
 
 The judgments are made in `claims.py`, `log.py` and `bookings.py`; `docs/metrics.md` defines them
 with examples, and docs/explaining.md lists the failure reasons.
@@ -156,7 +156,7 @@ def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[int, bool, bool, bool]
 
 
 def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float]:
-    """Return the numbers of a goal's bookings and of its `right` bookings, by domain."""
+    """Return the numbers of bookings and of `right` bookings in a goal, by domain."""
     if not right:
         return {}
     counted = {scope: (1, of_scope) for scope, of_scope in right.items()}

@@ -69,7 +69,8 @@ class Statements:
     def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
         """Return the names to which a value is assigned, or none if this is unclear.
 
-        `names` are in the order of the text; only the nearest names are considered.
+        `names` are in the order of the text, and only the names nearest to the value are
+        considered.
         """
         named = [self._placed(name) for name in _near(value, names)]
         return tuple(placed.mention for placed in self._names(self._placed(value), named))
@@ -166,7 +167,7 @@ class Statements:
         )
 
     def tickets(self, price: Mention) -> tuple[int, ...]:
-        """Return the numbers of tickets to which a price may refer, or none if unknown.
+        """Return the numbers of tickets to which a price may refer, or () if they are unknown.
 
         For rooms, only prices of one night are recognized.
         """
@@ -300,8 +301,8 @@ MOST_CONSTRAINTS = 7
 class Count(NamedTuple):
     """A number of venues and its position in a displayed text.
 
-    `noun` is the counted noun. `of_own` is true if the speaker "has" these venues, because they may
-    then be only a selection. `rest` is the rest of the sentence.
+    `noun` is the noun that is counted. `of_own` is true if the speaker "has" these venues, because
+    they may then be only a selection. `rest` is the rest of the sentence.
     """
 
     start: int
@@ -328,7 +329,7 @@ def counts_in(text: str) -> Iterator[Count]:
 
 
 def domains_of(noun: str, among: Iterable[str]) -> list[str]:
-    """Return the domains of a noun: all of `among` for "options", none for unknown nouns."""
+    """Return the domains of a noun: all domains in `among` for "options", none if it is unknown."""
     named = [domain for domain in among if domain in NAMED_BY]
     if PATTERNS["any noun"].fullmatch(noun):
         return named
@@ -338,7 +339,8 @@ def domains_of(noun: str, among: Iterable[str]) -> list[str]:
 def compare_counts(
     response: str, mentions: Sequence[Mention], state: State, database: Database
 ) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
-    """Yield the counts of a response, whether they are right, and the numbers in the database.
+    """Yield the numbers of venues that a response states, whether they are right, and the numbers
+    in the database.
 
     A count is right if it equals the number of results for the constraints in the turn's state,
     with or without the values in the response. The number for a subset of these constraints is also

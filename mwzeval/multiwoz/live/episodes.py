@@ -1,8 +1,8 @@
 """The settings of live MultiWOZ dialogues, and `Episodes` for custom harnesses.
 
-A setting runs the dialogues of a run at text level or act level. With `Episodes`, a harness calls
-the agent itself and gets users, functions and judgments from this module. The modules in
-`mwzeval.multiwoz.frameworks` are such harnesses.
+A setting contains the functions that run the dialogues at text level or act level. With `Episodes`,
+a harness calls the agent itself and gets users, functions and judgments from this module. The
+modules in `mwzeval.multiwoz.frameworks` are examples of harnesses.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ A_SYSTEM = "a system that uses acts must be a class whose objects have answer(ac
 
 
 def setting_of(arguments: Namespace) -> RunSetting:
-    """Return the setting of a run.
+    """Return the setting of a live run from the command-line arguments.
 
     Raises `UsageError` if an option is invalid, and `DataError` if data are missing.
     """
@@ -91,7 +91,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
 
 
 def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], MakeAgent]:
-    """Return a function that starts the agent in a process and adds all resources to a stack.
+    """Return a function that starts the agent in a process and registers all resources for cleanup.
 
     The agent's name must have been accepted by `LiveOptions.check_names`. Raises `DataError` if
     files are missing, and `DependencyError` if tools cannot be served. The returned function raises
@@ -391,9 +391,9 @@ class Episodes:
     The arguments are options of `mwzeval live`, with the names of `LiveOptions`: `goals` and
     `corpus` select the goals, `data` is the folder with the corpus files (not needed for the corpus
     `sample`), `user_turns` and `tool_rounds` are limits, and `seed` determines all random choices.
-    The options `user`, `fail_book` and `stress` describe the user and the conditions. Loading takes
-    about one second. Raises `UsageError` if a name is unknown, and `DataError` if files are
-    missing.
+    The options `user`, `fail_book` and `stress` describe the user and the conditions. Loading the
+    data takes about one second. Raises `UsageError` if a name is unknown, and `DataError` if files
+    are missing.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")

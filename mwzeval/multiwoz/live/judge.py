@@ -1,16 +1,15 @@
 """The judge of live dialogues, which decides for each domain whether the user's goal was met.
 
-A judgment only needs the goal and the messages of a dialogue. For each domain, the judge
-determines in this order:
+A judgment only needs the goal and the messages of a dialogue. The judge determines the following
+for each domain, in this order:
 
 * the chosen venue: the venue that the user picked from a list or asked about, or that the agent
   named last. If the user picked no venue from a list, the first venue of the list is assumed,
   because users often only say "yes". A taxi is judged by the arguments of its call. Without calls,
   it is judged by the places and times that are mentioned where the dialogue is about the taxi
-  (`inform`);
-* the answers: they must be values of the chosen venue, service or booking. If the agent gives right
-  and wrong values for a slot, the last value counts, because the user relies on this value
-  (`success`);
+  (`inform`); * the answers to requests, which must be values of the chosen venue, service or
+  booking. If the agent gives right and wrong values for a slot, the last value counts, because the
+  user relies on this value (`success`);
 * the last booking and its reference (`booking`).
 
 `docs/live_reference.md` has the definitions; `docs/metrics.md` defines the grounded scores.
@@ -119,7 +118,7 @@ class DomainJudgement:
 
     @property
     def done(self) -> bool:
-        """Whether all outcomes that apply were reached."""
+        """Whether all applicable outcomes of the domain were reached."""
         return self.inform and False not in (self.success, self.booking, self.reference)
 
 
@@ -521,11 +520,11 @@ class Choice(NamedTuple):
 
 
 class VenueChoice:
-    """Follows which venue of a domain the user and the agent choose, turn by turn.
+    """Tracks, turn by turn, which venue of a domain the user and the agent choose.
 
-    `options` are the remaining candidates after `turn`, of which the first is assumed to be chosen;
-    there are none before a venue is named. `is_picked` is true if the user named the venue, and
-    `is_confirmed` is true if the agent has mentioned the venue.
+    `options` are the venues that remain candidates after `turn`, and the first of them is assumed
+    to be chosen. Before a venue is named, `options` is empty. `is_picked` is true if the user named
+    the venue, and `is_confirmed` is true if the agent has mentioned the venue.
     """
 
     def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
@@ -535,7 +534,7 @@ class VenueChoice:
         self._set(0, ())
 
     def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:
-        """Return the final choice, or None. `booked` maps turns to booked venues."""
+        """Return the final choice, or None. `booked` maps a turn index to the booked venue."""
         for turn, exchange in enumerate(exchanges):
             if exchange.user_mentions or len(self.options) > 1:
                 self._after_user(turn, exchange)
@@ -713,8 +712,8 @@ def spoken_answer(
 ) -> Answer:
     """Return the first right answer in the turns or, if there is none, the last wrong answer.
 
-    If there are no `right` values and `is_open` is true, any mention is accepted. `domains` are the
-    domains whose mentions count; None selects all domains.
+    If `right` is empty and `is_open` is true, any mention counts as a right answer. `domains` are
+    the domains whose mentions count; None selects all domains.
     """
     answer = Answer(slot, False, right=right)
     for turn, exchange in enumerate(exchanges):
@@ -766,9 +765,10 @@ def inform_counts(
     """Return the numbers of slots: requested and informed, only informed, only requested.
 
     `answers` maps the domains of the goal to answers. A slot without an answer was not informed.
-    Only right values count as answers; a slot with a wrong value counts as only informed. A slot is
-    informed if a claim about a venue, or any mention about a ride or a service, has this slot.
-    Slots of the goal's constraints and requested slots without a known true value are not counted.
+    Only right values count as answers to requests; a requested slot with a wrong value counts as
+    only informed. A slot is informed if a claim about a venue, or any mention about a ride or a
+    service, has this slot. Slots of the goal's constraints and requested slots without a known true
+    value are not counted.
     """
     found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
     for domain, given in answers.items():

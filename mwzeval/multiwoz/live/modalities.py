@@ -1,7 +1,7 @@
 """The two modalities of live dialogues, with their table rows, scores and explanations.
 
-Text-level dialogues are judged by utterances and bookings, act-level dialogues by their acts. Each
-dialogue has one row of counts. The definitions are in `docs/live_reference.md`.
+Text-level dialogues are judged by utterances and bookings; act-level dialogues are judged by their
+acts. Each dialogue has one row of counts. The definitions are in `docs/live_reference.md`.
 """
 
 from __future__ import annotations
@@ -161,7 +161,8 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
     """Return the modality that judges utterances and bookings.
 
     If a user, such as the user of another program, does not report its mistakes, invented values
-    and repeated messages are detected. `reader` is called when it is first needed.
+    and repeated messages are detected. The function `reader` is called when a parser is first
+    needed.
     """
     judged: dict[str, Judgement] = {}
     found_faults: dict[str, Sequence[Any]] = {}

@@ -70,12 +70,12 @@ USER_PROMPT = embedded("live", "prompts", "user-1.txt")
 class LiveOptions:
     """The options of `mwzeval live`, with the same names.
 
-    `strict_user` selects the public simulator with its errors. With `fail_book`, bookings fail if
-    the goal requires it. `model` and `user_model` are the settings for models behind an endpoint.
-    `goal_model` is the file of the model from which goals are sampled. With `compat`, acts are
-    judged as in the public evaluator. `serve_tools` is the address at which tools are served to
-    agents with their own client. If the agent has no name, an external harness calls it. `stress`
-    selects the stress conditions.
+    `strict_user` selects the public simulator with its errors. If `fail_book` is true, a booking
+    fails when the goal requires a failed booking. `model` and `user_model` are the settings for
+    models behind an endpoint. `goal_model` is the file of the model from which goals are sampled.
+    With `compat`, acts are judged as in the public evaluator. `serve_tools` is the address at which
+    tools are served to agents with their own client. If the agent has no name, an external harness
+    calls it. `stress` selects the stress conditions.
 
     Raises `UsageError` for numbers that are too low, and for conditions that do not apply.
     """
@@ -131,7 +131,7 @@ class LiveOptions:
     def most_tool_rounds(self) -> int:
         """The maximum number of rounds of tool calls in a turn.
 
-        With tool faults, the default is higher, because the agent has to call again.
+        If there are tool faults, the default is higher, because the agent has to repeat calls.
         """
         if self.tool_rounds is not None:
             return self.tool_rounds

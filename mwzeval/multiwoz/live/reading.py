@@ -3,14 +3,14 @@
 Only the text counts: the user does not know values that only a tool returned, such as a reference
 that the agent does not mention. Calls in a turn help to interpret its text: they show the domain,
 the booking to which a reference belongs, and whether an apology means that nothing was found.
-Values are found as for the grounded scores. They are spelled as in the database, or as in the
+Values are found as for the grounded scores. Values are spelled as in the database, or as in the
 user's goal if the two spellings have the same meaning.
 
 If the text names several venues or trains of one domain, the user is offered a choice (Select)
-among those that satisfy the user's constraints according to the text. A single venue is an offer
-(Recommend). A statement about only some of several venues is ignored. A booking counts as made if
-the text confirms it or has a reference. The day, people, time and nights of the booking are parsed,
-so that the user can correct them.
+among those that satisfy the user's constraints according to the text. If the text names a single
+venue, it is an offer of this venue (Recommend). A statement about some but not all of several
+venues is ignored. A booking counts as made if the text confirms it or has a reference. The day,
+people, time and nights of the booking are parsed, so that the user can correct them.
 """
 
 from __future__ import annotations
@@ -270,8 +270,9 @@ class Sentence:
 
     `topics` are the domains of the goal that the words name. The flags state that no result was
     found (`nothing`), that a booking was made (`booked`) or failed (`unbooked`), or that a venue or
-    booking is `unavailable`. `domains` are the domains of the values. `given` maps act slots to all
-    values, asserted or not. `details` are slots and values of bookings.
+    booking is `unavailable`. `domains` are the domains of the values. `given` maps the slots of
+    acts to all values in the sentence, asserted or not. `details` are the slots and values of
+    bookings in the sentence.
     """
 
     def __init__(self, start: int, low: str, domains: Sequence[str]) -> None:
@@ -370,7 +371,7 @@ def _asked_slot(domain: str, slot: str) -> tuple[str, str] | None:
 
 
 class Value(NamedTuple):
-    """An asserted value in the form of acts, with its sentence and mention."""
+    """A value that a sentence asserts, with its mention; slots are named as in acts."""
 
     sentence: Sentence
     domain: str

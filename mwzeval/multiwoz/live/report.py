@@ -96,7 +96,7 @@ class LiveScorer:
     """Scores files of live dialogues and reads each database only once.
 
     The first fields have the same meaning as in `Evaluator`. Dialogues with messages are judged by
-    their text; dialogues that only have acts are judged by corrected rules or, with `compat`
+    their text. Dialogues that only have acts are judged by corrected rules or, with `compat`
     (`convlab2`), by the rules of ConvLab-2's evaluator. `refusal` is the reason why the
     command-line options do not allow scoring, or None if scoring is allowed. `prices` are token
     prices of models. `exclude_user_faults` adds the outcomes of dialogues in which the user made no
@@ -136,7 +136,10 @@ class LiveScorer:
             return self._scored(run, names, shown, findings)
 
     def validate(self, text: str, file: str | None) -> list[Problem]:
-        """Return all problems of a file. Raises `DataError`."""
+        """Return all problems of a file.
+
+        Raises `DataError` if the goals of the corpus are needed but missing.
+        """
         findings = Findings(file)
         self._checked(text, findings)
         return findings.problems
@@ -306,7 +309,7 @@ def _corpus_of(file: LiveFile) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredRun:
-    """A run with its modality and its results (`scored_table`).
+    """A live run with its modality and its scores (`scored_table`).
 
     Dialogues with an infrastructure error are counted and shown but not scored.
     """
@@ -341,7 +344,7 @@ class ScoredRun:
         )
 
     def units(self) -> Sequence[str]:
-        """Return the names of all dialogues, including those that are not scored."""
+        """Return the names of all dialogues, including dialogues that are not scored."""
         return tuple(self.run.dialogues)
 
     def explain(self, unit: str) -> Explanation:

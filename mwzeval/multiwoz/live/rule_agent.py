@@ -1,9 +1,9 @@
 """The built-in agent `rule`, which searches, recommends, answers and books by rules.
 
-Like any agent, it receives messages, and returns a message with tool calls or text. Only the
-vocabulary (the existing values) comes directly from the database. The agent asks for the slots that
-it needs to search and to book, recommends one venue, answers questions about this venue, and books
-it. If a constraint changes, the agent searches again.
+Like any agent, it receives messages, and returns a message with tool calls or text. The agent reads
+only the vocabulary, that is, the existing values, directly from the database. The agent asks for
+the slots that it needs to search and to book, recommends one venue, answers questions about this
+venue, and books it. If a constraint changes, the agent searches again.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Response:
             self.add(text, informs("Inform", domain, record, slots))
 
     def ask(self, domain: str, slots: Sequence[str]) -> None:
-        """Ask for slots of states, with one sentence for each slot."""
+        """Ask the user for slots, with one sentence for each slot."""
         for slot in slots:
             timed = slot in ("leaveat", "arriveby")
             about = "booking" if slot != plain(slot) and domain != "train" else domain
@@ -144,8 +144,8 @@ class CallingAgent:
     """An agent for one dialogue, which is called with all messages so far.
 
     `answer` yields the calls of a turn, receives their results, and adds sentences to the response.
-    A message also has the `acts` of its sentences, as lists, for comparison with the user's
-    interpretation.
+    For comparison with the user's interpretation, a message also contains the `acts` of its
+    sentences.
     """
 
     def __init__(self, answer: Callable[[str, Response], Calling], seed: int, item: str) -> None:

@@ -89,7 +89,7 @@ class DatabaseTools:
         self._department_index = FuzzyIndex(departments)
 
     def of_dialogue(self, seed: int, dialogue: str, goal: Goal | None = None) -> Tools:
-        """Return the tools of a dialogue. Bookings in `fail_book` of the goal are refused."""
+        """Return the tools for one dialogue. Bookings in `fail_book` of the goal are refused."""
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
@@ -132,9 +132,11 @@ class DatabaseTools:
         return [number for number in numbers if self._departments[number] in meant]
 
     def venue(self, domain: str, called: str) -> Mapping[str, Any]:
-        """Return the fields of the venue to be booked. Raises `CallError` if there is none.
+        """Return the database fields of the venue that is to be booked. Raises `CallError` if there
+        is none.
 
-        If several trains have this id, the result has only the fields in which they agree.
+        If several trains have the same id, the result has only the fields in which these trains
+        agree.
         """
         if domain == "train":
             numbers: Sequence[str] = self._trains.get(called.upper(), ())

@@ -1,7 +1,7 @@
 """Transcripts: a live dialogue prepared for the judge, with mentions, calls, bookings and wishes.
 
-Messages and calls that cannot be interpreted (an unknown function, arguments that are not JSON) are
-ignored here. The checks of the file report them.
+Messages and calls that cannot be interpreted are ignored here, for example calls of unknown
+functions. The checks of the file report such messages and calls.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number
 class Exchange(SystemTurn):
     """A user message, and all actions of the agent until the next user message.
 
-    `domains` are the domains of this turn, with the most certain domain first. The belief state is
-    derived from all calls so far or, if the agent calls no functions, from the user's messages. A
-    booking whose turn is unknown is assigned to every turn.
+    `domains` are the domains of this turn, beginning with the most certain domain. The belief state
+    is derived from all calls so far or, if the agent calls no functions, from the user's messages.
+    A booking whose turn is unknown is assigned to every turn.
     """
 
     user: str = ""
@@ -84,7 +84,7 @@ def read_transcript(
     domains: Sequence[str] = (),
     tools: Tools = OUR_TOOLS,
 ) -> Transcript:
-    """Return the transcript of these messages, which can have any content.
+    """Return the transcript of a dialogue; malformed messages do not cause an error.
 
     An agent with its own tools reports `bookings`. `domains` are the domains of the goal. If there
     is only one domain, every turn is about it.

@@ -87,7 +87,7 @@ class Span(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """A constraint of the user. Slots are named as in states (`bookday` belongs to a booking)."""
+    """A constraint stated by the user. Slots are named as in states (`bookday` for a booking)."""
 
     domain: str
     slot: str

@@ -2,17 +2,17 @@
 
 The user follows these rules, each of which has a test:
 
-* It states its constraints in messages of one to three constraints, then asks, then books. It
-  states all constraints, including the day of a train, before it asks anything.
+* It states its constraints in messages of one to three constraints, then asks, then books. The user
+  states all constraints, including the day of a train, before any question.
 * It remembers every answer until the system names another venue.
 * It compares values after normalization; names, types and times are compared as in the scores. * It
   corrects a value that contradicts the goal, or a booking with a wrong or missing detail, only
   once. After the correction, the user accepts the value or gives up the booking.
 * "The same day as the hotel" is used only for a value stated earlier. The user states the value
-  itself if the system asks for the slot or finds nothing.
-* If nothing is found or the booking fails, the user turns to its second wish in the goal. If the
-  goal has no second wish, the user repeats all constraints once, and then gives up the domain. The
-  user then continues with the other domains, because success is also counted by domain.
+  itself if the system asks for the slot or finds nothing. * If nothing is found or the booking
+  fails, the user states the second wish in its goal. If the goal has no second wish, the user
+  repeats all constraints once, and then gives up the domain. The user then continues with the other
+  domains, because success is also counted by domain.
 * It gives up a domain if the user or the system has said the same thing three times without
   progress.
 * It thanks the system when it says goodbye.
@@ -101,13 +101,14 @@ Reply = tuple[str, str]
 class Manner:
     """How a user distributes constraints, questions and bookings over messages.
 
-    `most` is the number of constraints and questions in a message; 0 means that the number is drawn
-    for each message. A user that `waits` opens with the domain alone, answers questions, and states
-    a constraint only if it was not asked anything. A user that `hurries` also books and asks in the
-    message with its constraints. In the `joined` domains, this message opens the next domain
-    instead. The user gives up a domain after `patience` consecutive turns without anything new,
-    unless `patience` is 0. If `returns` is true, the user names the domain when it returns to an
-    earlier domain. `same` is the probability of "the same day" for an earlier value.
+    `most` is the maximum number of constraints and questions in a message; if it is 0, the number
+    is drawn for each message. A user that `waits` opens with the domain alone, answers questions,
+    and states a constraint only if it was not asked anything. A user that `hurries` also books and
+    asks in the message with its constraints. In the `joined` domains, the message with the
+    constraints opens the next domain instead. The user gives up a domain after `patience`
+    consecutive turns without anything new, unless `patience` is 0. If `returns` is true, the user
+    names the domain when it returns to an earlier domain. `same` is the probability of "the same
+    day" for an earlier value.
     """
 
     most: int = 0
@@ -211,8 +212,8 @@ class LiveUser:
     def wish_otherwise(self, domain: str, part: str, marker: Act) -> None:
         """Turn to the second wish for a part (`info` or `book`), announced by the marker.
 
-        The user forgets the booking and, if it wants another venue, the answers about the present
-        venue.
+        The user forgets the booking. If the user wants another venue, it also forgets the answers
+        about the present venue.
         """
         active = self._domains[domain]
         give_up_first_wish(active.goal, part)

@@ -1,4 +1,4 @@
-"""Templates that express acts of users and agents, and goals, as text with literal values.
+"""Templates that express dialogue acts and goals as text with literal values.
 
 `wordings.tsv` has wordings for acts. A sentence may express several acts, and a random generator
 chooses between wordings. A key consists of a kind such as `after` (after the noun), a domain or
@@ -102,7 +102,7 @@ def finished(sentence: str) -> str:
 
 
 def begun_small(sentence: str) -> str:
-    """Return a sentence with a lower-case first letter, except for "I", to follow a comma."""
+    """Return a sentence with a lower-case first letter (except in "I"), as needed after a comma."""
     first = sentence.split(maxsplit=1)[0]
     if first == "I" or first.startswith("I'"):
         return sentence
@@ -161,7 +161,7 @@ def shown_value(slot: str, value: str) -> str:
 
 
 def is_same(value: str) -> bool:
-    """Return whether a value refers to the same value in another domain."""
+    """Return whether a value is a reference to the value of another domain."""
     return _SAME.match(value.lower()) is not None
 
 

@@ -1,4 +1,5 @@
-"""The counts of an input, computed in one pass. The counts of parts can be added.
+"""The counts of an input, computed in one pass. The counts of parts can be added to obtain the
+counts of the whole input.
 
 All decisions and reports about a whole input are derived from these counts.
 
@@ -8,8 +9,8 @@ and rarely mix the two forms. Only known placeholders are counted, because brack
 for example in Markdown.
 
 A file may be well formed despite an error, for example if its states are shifted by one turn. Such
-an error is not visible in a single turn, but is visible in counts over many dialogues. A sample of
-dialogues is therefore compared with the gold annotation. The sample consists of the dialogues whose
+an error is not visible in a single turn, but is visible in counts over many dialogues. Therefore, a
+sample of dialogues is compared with the gold annotation. The sample consists of the dialogues whose
 ids have the smallest checksums, so it does not depend on how the input is divided into parts.
 """
 
@@ -99,7 +100,7 @@ class Wording(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one dialogue, and the position in the file of the first turn with each key."""
+    """The counts of one dialogue, and the file position of the first turn with each count."""
 
     counts: Counter[Key] = field(default_factory=Counter)
     turns: dict[Key, int] = field(default_factory=dict)
@@ -119,8 +120,8 @@ class Census:
     dialogues with bookings. `references` counts the turns in each reference set; `answers` counts
     turns by their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the
     goal, and `early` counts the requested slots that were answered before the request.
-    `unknown_placeholders` counts names. `seen` are the dialogue ids, and `sample` has the counts of
-    the sampled dialogues.
+    `unknown_placeholders` counts the occurrences of each unknown name. `seen` contains the dialogue
+    ids, and `sample` contains the counts of the sampled dialogues.
     """
 
     turns: int = 0
@@ -197,7 +198,10 @@ class Census:
                     self.early += any(slot in names for names in answered[:turn])
 
     def merge(self, later: Census) -> None:
-        """Add the counts of a later part. The new sample is selected from the two samples."""
+        """Add the counts of a later part of the input.
+
+        The sample of the whole input is selected from the samples of both parts.
+        """
         known = self.unknown_placeholders
         for item in fields(self):
             own, other = getattr(self, item.name), getattr(later, item.name)
@@ -275,7 +279,7 @@ class Shape(NamedTuple):
 
 @cache
 def shapes() -> tuple[Shape, ...]:
-    """Return the shapes of responses and values that indicate errors."""
+    """Return the forms of responses and values that indicate errors in predictions."""
     return tuple(Shape(*row) for row in table_rows(embedded("shapes.tsv"), 4))
 
 

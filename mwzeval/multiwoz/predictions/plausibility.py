@@ -194,7 +194,7 @@ def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
 
 
 def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
-    """Return a warning for each turn whose response contradicts `lexicalized`."""
+    """Return a warning for each turn whose response is not of the kind stated by `lexicalized`."""
     problems = []
     for name, turns in dialogues.items():
         for index, turn in enumerate(turns):
@@ -219,7 +219,7 @@ def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings)
 
 
 def answers_alike(census: Census) -> bool:
-    """Return whether too many placeholders are equal, or too many answers too early."""
+    """Return whether too many turns have the same placeholders, or too many answers are early."""
     return (
         census.turns >= FEWEST_TURNS and most_frequent(census)[0] > MOST_ALIKE * census.turns
     ) or (census.requests >= FEWEST_REQUESTS and census.early > MOST_EARLY * census.requests)
@@ -246,7 +246,7 @@ class Sign(NamedTuple):
 
 @cache
 def signs() -> tuple[Sign, ...]:
-    """Return the signs of errors, in the order of the checks."""
+    """Return the signs of errors in predictions, in the order of the checks."""
     return tuple(
         Sign(stage, sign, cases, float(share), int(fewest), *more)
         for stage, sign, cases, share, fewest, *more in table_rows(embedded("signs.tsv"), 8)
@@ -409,7 +409,7 @@ def check_references(
 ) -> None:
     """Warn about reference sets with missing turns or with dialogues without placeholders.
 
-    Also warn if the default set of the corpus is missing.
+    Also warn if the corpus' default reference set is missing.
     """
     if sets and default not in sets:
         findings.warning(

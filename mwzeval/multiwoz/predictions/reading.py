@@ -68,7 +68,10 @@ Predictions: TypeAlias = (
 
 
 class Booking(NamedTuple):
-    """A booking that the system makes in a turn. `slots` are `name` or `trainid`, `day`, …"""
+    """A booking that the system makes in a turn.
+
+    `slots` are slots such as `day`, `name` or `trainid`.
+    """
 
     domain: str
     slots: Mapping[str, str]
@@ -77,7 +80,7 @@ class Booking(NamedTuple):
 class FunctionCall(NamedTuple):
     """A function call of the system and its result, which is text, JSON data, or None.
 
-    `slots` maps slot names of the result to mwzeval's names, if they differ.
+    `slots` maps the slot names in the result to mwzeval's names, if the names differ.
     """
 
     function: str
@@ -87,7 +90,7 @@ class FunctionCall(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A system turn. Fields that the prediction does not have are None."""
+    """A system turn. A field that is missing in the prediction is None."""
 
     response: str | None
     state: State | None
@@ -194,7 +197,7 @@ def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, 
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
-    """Return the typed dialogues of raw predictions. Add problems to `findings`."""
+    """Return the typed dialogues of raw predictions. Problems are added to `findings`."""
     if not isinstance(raw, Mapping):
         remedy = ""
         if isinstance(raw, LIST) and raw and isinstance(raw[0], Mapping):
@@ -410,8 +413,9 @@ def visible(value: str) -> str:
 def parse_unfilled(values: str | Iterable[str]) -> tuple[str, ...]:
     """Return the values that mean "not filled", without duplicates, in lower case and sorted.
 
-    `values` is an iterable or a text with commas. The empty text means the empty value, and so do
-    two quotation marks. Raises `UsageError` if a value cannot be part of a signature.
+    `values` is an iterable of values or a text with commas between values. The empty text means the
+    empty value, and so do two quotation marks. Raises `UsageError` if a value cannot be part of a
+    signature.
     """
     listed = values.split(",") if isinstance(values, str) else values
     spelled = {"" if value.strip() == EMPTY else bare(value) for value in listed}

@@ -45,7 +45,7 @@ REMEMBERED = 2**14
 def tokenize(text: str) -> str:
     """Return the tokens of sacreBLEU in a segment, separated by single spaces.
 
-    Results are cached: half of the responses of a typical file are repeats.
+    Results are cached, because half of the responses in a typical file are repetitions.
     """
     text = text.rstrip()
     if _NOT_PLAIN.search(text):
@@ -68,7 +68,7 @@ def _library_tokenizer() -> Any:
 
 
 class Bleu:
-    """BLEU against the reference set `name`; `references` maps units to results of `tokenize`."""
+    """BLEU against the reference set `name`; `references` maps ids to tokenized segments."""
 
     def __init__(self, name: str, references: Mapping[str, Sequence[str]]) -> None:
         self.name = name
@@ -103,7 +103,7 @@ class Bleu:
         return partial(_of_columns, self.columns)
 
     def measures(self, signature: Signature) -> Iterator[Measure]:
-        """Yield the only score, `bleu.NAME`."""
+        """Yield the BLEU score, which has the name `bleu.NAME`."""
         yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of, unit="points")
 
 

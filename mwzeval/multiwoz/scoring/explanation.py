@@ -1,4 +1,4 @@
-"""Explain why Inform or Success failed by the fewest repairs with which a domain passes.
+"""Explain why Inform or Success failed by the smallest set of repairs with which the domain passes.
 
 For each possible failure, a pure function repairs the scorer's input. The scorer is run on repaired
 input to determine which repairs are needed. If a domain can be repaired in any of several turns,
@@ -138,10 +138,11 @@ class Scenario:
 class Failure:
     """A reason why a domain failed, and its repair.
 
-    With the repairs of all failures, the domain passes. If the repair of any failure is omitted,
-    the domain fails. `slot` is the slot of the failure, if any; `words` fill the placeholders of
-    its sentence. `then` is the user's wish at that turn if the state agrees with the annotation but
-    not with the goal. `then` is empty if the annotation does not explain the state.
+    If all failures of a domain are repaired, the domain passes. If the repair of any failure is
+    omitted, the domain fails. `slot` is the slot of the failure, if any; `words` replace the
+    placeholders in the sentence of its reason. `then` is the user's wish at that turn, if the state
+    agrees with the annotation of the turn but not with the goal. `then` is empty if the annotation
+    does not explain the state.
     """
 
     kind: str
@@ -177,7 +178,7 @@ def failures(case: Scenario) -> list[Failure]:
 
 
 def repaired(case: Scenario, found: Iterable[Failure]) -> Scenario:
-    """Return the scorer's input with the repairs of some failures."""
+    """Return the input of the scorer after the repair of the given failures."""
     return reduce(lambda so_far, failure: failure.repair(so_far), found, case)
 
 

@@ -73,7 +73,7 @@ def _needs_offer(domain: str, goal: Goal) -> NeedsOffer:
 
 
 class NormalizedTurn(NamedTuple):
-    """A turn ready for scoring; `response` has canonical placeholders and its original spacing."""
+    """A turn ready for scoring; `response` has canonical placeholders and original spacing."""
 
     response: str
     state: State
@@ -115,8 +115,8 @@ def dialogue_acts(
 class Placeholders(NamedTuple):
     """The placeholders in a canonical response that matter for Inform and Success.
 
-    `provided` are the slots that count if the venue has been booked; `before_booking` are the slots
-    that also count without a booking.
+    `provided` are the slots that count after the venue has been booked, and `before_booking` are
+    the slots that also count without a booking.
     """
 
     anything: bool
@@ -177,7 +177,7 @@ class DialogueOutcome:
 
 
 class Progress:
-    """The venues offered last and the slots provided so far, by domain of a goal."""
+    """The venues of the last offer and the slots provided so far, for each domain of a goal."""
 
     __slots__ = ("goal", "offered", "provided")
 

@@ -1,4 +1,5 @@
-"""Slots that a system informs superfluously, and precision, recall and F1 of informed slots.
+"""Precision, recall and F1 of informed slots, and slots that the system informs although they were
+not requested.
 
 The same rules apply to act-level and text-level dialogues. Source: the published evaluator of
 ConvLab-2.
@@ -36,7 +37,7 @@ INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "re
 
 
 def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
-    """Return the values of `INFORM_COLUMNS` for one dialogue."""
+    """Return the values of the columns `INFORM_COLUMNS` for one dialogue."""
     informed, asked = found + superfluous, found + missing
     numbers: dict[str, float] = {"found": found, "told": informed, "asked": asked}
     if not asked:

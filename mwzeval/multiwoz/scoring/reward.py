@@ -1,10 +1,10 @@
 """A reward for reinforcement learning from Inform, Success and the contribution of each turn.
 
-A goal is a list of *needs*: one for each requested slot, and one for each domain whose offer can be
-wrong. The *progress* of a dialogue is the proportion of needs that are met. Progress is 1 if and
-only if the dialogue succeeds. A turn's *credit* is the change of progress in this turn. This is the
-potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted), which does not change
-the optimal policy.
+A goal is a list of *needs*. There is one need for each requested slot, and one need for each domain
+whose offer can be wrong. The *progress* of a dialogue is the proportion of needs that are met.
+Progress is 1 if and only if the dialogue succeeds. A turn's *credit* is the change of progress in
+this turn. This is the potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted),
+which does not change the optimal policy.
 
 The content of responses can also have weights: Grounded Success (correct mentions satisfy the
 goal), hallucination (the proportion of mentions that are not in the database), and consistency (the
@@ -32,10 +32,11 @@ from mwzeval.multiwoz.scoring.goal_success import (
 class RewardWeights:
     """The weights of Inform and Success (each is 0 or 1) and of the sum of credits in a reward.
 
-    For lexicalized responses, there are also weights of Grounded Success (0 or 1), hallucination
-    and consistency (proportions); the weight of hallucination should be negative. With the default
-    weights, the value is (Inform + Success) / 2, which is also the first summand of Combined (100
-    times the mean over a fold). Raises `UsageError` for a weight that is not a finite number.
+    For lexicalized responses, Grounded Success (0 or 1), hallucination and consistency
+    (proportions) also have weights; the weight of hallucination should be negative. With the
+    default weights, the value is (Inform + Success) / 2, which is also the first summand of
+    Combined (100 times the mean over a fold). Raises `UsageError` for a weight that is not a finite
+    number.
     """
 
     inform: float = 0.5
@@ -90,7 +91,7 @@ class MentionCounts(NamedTuple):
 
     @classmethod
     def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
-        """Count mentions, given as (is in the database, agrees with the offer or None)."""
+        """Count mentions by pairs: is the value in the database, and does the offer agree?"""
         known, agrees = [known for known, _ in judged], [agrees for _, agrees in judged]
         belonging = len(agrees) - agrees.count(None)
         return cls(len(known), known.count(False), belonging, agrees.count(True))
@@ -109,7 +110,7 @@ class GroundedReward:
 
     @property
     def counts(self) -> MentionCounts:
-        """The counts of the whole dialogue."""
+        """The counts of mentions, summed over the dialogue."""
         return MentionCounts(*map(sum, zip(*self.turns, strict=True)))
 
     @property
@@ -120,7 +121,7 @@ class GroundedReward:
 
     @property
     def consistency(self) -> float | None:
-        """The proportion of values that agree with the offered venues, or None without values."""
+        """The proportion of values that agree with the offered venues; None without values."""
         counts = self.counts
         return counts.consistent / counts.belonging if counts.belonging else None
 
@@ -190,7 +191,7 @@ def reward(
 ) -> Reward:
     """Return the reward of a dialogue from the acts of its turns in the domains of the goal.
 
-    `grounded` has the grounded scores, if they have a weight.
+    `grounded` has the grounded scores of the dialogue, if these scores have weights.
     """
     state = Progress(goal)
     to_offer = [d for d in goal if goal[d].needs_offer is not NeedsOffer.NEVER]

@@ -1,15 +1,15 @@
 """Lexical richness of responses: distinct n-grams, entropies, lengths, MSTTR.
 
 Distinct words are counted over all dialogues, so most scores are not additive. `Richness` counts
-the dialogues of an input in order. Parts are also merged in order; the result then equals the
-result of a single pass. Memory does not grow with the number of dialogues. Intervals and
+the dialogues of an input in order. Parts of an input are also merged in order, and the result
+equals the result of a single pass. Memory does not grow with the number of dialogues. Intervals and
 comparisons need the words of each dialogue, because they resample dialogues.
 
 MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
-depends on the number of preceding words. For each possible offset, `WindowTypes` stores the sum
-over all windows within a part. `WindowTypes` also stores the first and last words of the part,
-which are needed for windows across parts. All sums are integers, so merging in order gives exactly
-the result of a single pass.
+depends on the number of preceding words. For each possible offset of the first window,
+`WindowTypes` stores the sum over all windows within a part. `WindowTypes` also stores the first and
+last words of the part, which are needed for windows across parts. All sums are integers, so merging
+in order gives exactly the result of a single pass.
 
 Source: `tokenize` and `msttr` of lexical-diversity; the definitions of the evaluator of
 Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
@@ -38,7 +38,7 @@ from mwzeval.statistics.bootstrap import ScoreFunction, Sums
 
 
 class WindowTypes:
-    """The numbers of distinct words in windows, summed by the offset of the windows."""
+    """The numbers of distinct words in MSTTR windows, summed by the offset of the first window."""
 
     def __init__(self, window: int, words: Sequence[str] = ()) -> None:
         self.window = window
@@ -142,9 +142,10 @@ _COLONS = str.maketrans("", "", ":;")
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the words of a response, without punctuation, in lower case.
 
-    The result is the same as that of the library. The library is only called for unusual
-    characters, because it reads a table of lemmas in 0.1 seconds. A text without words is counted
-    as one empty word. Raises `DependencyError` if the library is needed and cannot be imported.
+    The result is the same as that of the library lexical-diversity. The library is only called for
+    unusual characters, because it reads a table of lemmas in 0.1 seconds. A text without words is
+    counted as one empty word. Raises `DependencyError` if the library is needed and cannot be
+    imported.
     """
     words = text.translate(_PUNCTUATION)
     if _UNUSUAL.search(words):
@@ -168,7 +169,7 @@ def _library() -> Callable[[str], list[str]]:
 
 
 class Richness:
-    """The counts of turns in input order; memory is bounded by the number of distinct n-grams.
+    """Counts of words and n-grams over turns; memory is bounded by the number of distinct n-grams.
 
     N-grams do not cross turns. Turns are collected and counted in batches, which is faster.
     """
@@ -216,7 +217,7 @@ class Richness:
         return self.__dict__
 
     def totals(self) -> dict[str, float]:
-        """Return the sums of `RICHNESS_COLUMNS`."""
+        """Return the sum of each column in `RICHNESS_COLUMNS`."""
         self._count()
         windows = self._windows
         numbers = (self._turns, windows.words, windows.types(), windows.windows())
@@ -251,7 +252,7 @@ class Richness:
         }
 
     def measures(self, signature: Signature) -> list[Measure]:
-        """Return the scores as measures: first those of `richness_rows`, then those of n-grams."""
+        """Return the scores as measures, beginning with those that come from `richness_rows`."""
         scores = self.scores()
 
         def measure(name: str, label: str, of: ScoreFunction, places: int, unit: str) -> Measure:

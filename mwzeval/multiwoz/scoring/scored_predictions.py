@@ -1,4 +1,5 @@
-"""Checked predictions and their scores: rows, measures over their sums, reports, explanations.
+"""Checked predictions and their scores: rows of counts, measures computed from sums of rows,
+reports and explanations.
 
 Functions of measures are at module level, so that they can be pickled for other processes.
 """
@@ -78,7 +79,8 @@ SAMPLE_NOTE = "The sample corpus describes a fictional town: these are not Multi
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """The rows of scored dialogues, and data that cannot be summed: richness and confusions.
+    """The rows of scored dialogues, and the data for scores that are not sums: richness and
+    confusions.
 
     `words` are the words of each dialogue. `confusions` has, for each state tracking rule, the
     wrong values and their numbers of turns.
@@ -151,7 +153,7 @@ class Rows:
         return cls(sources, Table.from_rows(columns, rows), number, richness, confusions, words)
 
     def folded(self) -> Rows:
-        """Return a copy whose table has one row, the sums."""
+        """Return a copy whose table has only one row, which contains the sums."""
         richness = Richness()
         richness.merge(self.richness)
         confusions = {rule: Counter(counts) for rule, counts in self.confusions.items()}
@@ -167,7 +169,7 @@ class Rows:
             self.confusions[rule].update(counts)
 
     def with_windows(self) -> Rows:
-        """Return the folded rows of an input, with MSTTR windows over the whole input."""
+        """Return the summed rows of an input, with the MSTTR windows of the whole input."""
         values = self.table.values.copy()
         for column, total in self.richness.totals().items():
             if column in self.table.columns:

@@ -91,7 +91,7 @@ class Sources:
 
     @classmethod
     def of_census(cls, census: Census, responses: Responses = AUTO) -> Sources:
-        """Return the sources of an input from its counts and the stated kind of responses."""
+        """Return the sources for an input, given its counts and the declared kind of responses."""
         is_auto = responses == AUTO
         return cls(
             predicted_states=census.with_state == census.turns,
@@ -127,11 +127,11 @@ class NormalizedDialogue:
 
 
 class Scorer:
-    """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
+    """Scores dialogues of one fold under one rule set, and prepares gold data once, when needed.
 
-    `unfilled` are values that were removed from the dialogues, and `tools` is the checksum of the
-    table with which calls were read. Signatures contain `unfilled` and `tools`. Its caches do not
-    affect results; it can be shared by threads and pickled.
+    `unfilled` are the values that were removed from the states, and `tools` is the checksum of the
+    table by which calls were interpreted. Signatures contain `unfilled` and `tools`. Its caches do
+    not affect results; it can be shared by threads and pickled.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class Scorer:
         """Return the name of the joint goal accuracy score, a function that compares values, and
         the states.
 
-        The first selected rule is used, by default the rule of `--dst`.
+        The states are those of the first selected tracking rule, by default the rule of `--dst`.
         """
         if self.joint_goals:
             rule = self.joint_goals[0]
@@ -260,7 +260,7 @@ class Scorer:
         return "dst.joint_accuracy", any_similar, zip(predicted, gold, strict=False)
 
     def goal(self, name: str) -> dict[str, DomainGoal]:
-        """Return the goal of a dialogue with the venues that satisfy it."""
+        """Return the goal of a dialogue, including the venues that satisfy the goal."""
         if name not in self._goals:
             self._goals[name] = prepare_goal(self.gold.dialogues[name].goal, self.database)
         return self._goals[name]

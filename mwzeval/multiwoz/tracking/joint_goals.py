@@ -140,8 +140,8 @@ class JudgedDomain:
         """Return whether this turn has a new error; `before` is the domain in the previous turn.
 
         An error is new if a value that the annotation added or changed in this turn is not
-        predicted, or if a value that the prediction added or changed is not accepted. All other
-        errors existed before or result from removed slots.
+        predicted. It is also new if a value that the prediction added or changed in this turn is
+        not accepted. All other errors existed in the previous turn or result from removed slots.
         """
         if before is self or self.right:
             return False
@@ -197,7 +197,7 @@ FINE_TURN = WHOLE_TURN * 2**10
 
 
 class JointGoals:
-    """Scores states under a convention; gold states are prepared once.
+    """Scores dialogue states under one convention of joint goal accuracy.
 
     Scores and columns of rows have names of the form `dst.CONVENTION.…`. Slots that the convention
     does not know are counted as `other`. If the convention is `closed`, these slots are removed
@@ -228,7 +228,8 @@ class JointGoals:
         self._gold: dict[str, Sequence[GoldState]] = {}
 
     def states(self, name: str, gold: GoldDialogue, turns: Sequence[Turn]) -> States:
-        """Return the predicted and gold states of a dialogue in the convention's spelling.
+        """Return the predicted and the gold states of a dialogue, in the spelling of the
+        convention.
 
         The gold states are cached under the dialogue's `name`.
         """
@@ -350,7 +351,7 @@ class JointGoals:
         return chosen
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield the scores that docs/metrics.md defines, all in percent.
+        """Yield the state tracking scores that docs/metrics.md defines, in percent.
 
         A domain has scores only if it occurs in some state.
         """
@@ -406,9 +407,8 @@ class JointGoals:
     ) -> dict[str, Any]:
         """Return the scores in the form of JSON reports, with the errors of each slot.
 
-        `values` maps the name and then the scope of each score to its percentage. Scores in
-        `BY_SCOPE` are listed by scope, other scores without a scope. Slots that occur in no state
-        are omitted.
+        `values` maps the name of a score and a scope to a percentage. Scores in `BY_SCOPE` are
+        listed by scope; all other scores have no scope. Slots that occur in no state are omitted.
         """
         prefix = f"{self.prefix}."
         own = {n.removeprefix(prefix): v for n, v in values.items() if n.startswith(prefix)}
@@ -466,8 +466,8 @@ def with_state_errors(
 ) -> Explanation:
     """Return an explanation with the annotated state and the state errors of each turn.
 
-    `outcome` names the joint accuracy of turns without errors. With `alone`, outcomes and
-    failure reasons of other scores are omitted.
+    `outcome` is the name of the outcome that is reached if no turn has a state error. With `alone`,
+    outcomes and failure reasons of other scores are omitted.
     """
     turns = [
         [

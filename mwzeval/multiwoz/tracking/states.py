@@ -98,7 +98,7 @@ class Convention:
 
 
 def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...]]:
-    """Return whether `fuzzy95` is among the names, and the conventions without duplicates.
+    """Return whether `fuzzy95` is among the names, and the named conventions without duplicates.
 
     `names` are spellings in a list or separated by commas. Raises `UsageError` with all problems:
     unknown names, choices or values, and contradictory choices.
@@ -245,7 +245,7 @@ class StateReader:
         return None if self._chosen["booking"] == "out" and slot.startswith(BOOK) else slot
 
     def value(self, domain: str, slot: str, text: str, *, annotated: bool) -> str:
-        """Return the normalized value; `ABSENT` if the slot is not filled."""
+        """Return the normalized value of a slot, or `ABSENT` if the slot is not filled."""
         value, values = " ".join(text.lower().split()), self._chosen["values"]
         if value in ("", NOT_MENTIONED):
             return ABSENT

@@ -1,10 +1,10 @@
 """Delexicalize responses, that is, replace values of the database by placeholders.
 
-A response is read once. At each word, the longest value of the database that begins there is used,
+A response is read once. At each word, the longest database value that begins at this word is used,
 in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
 recognized by their form; counts are recognized by adjacent words. The domain of an ambiguous value
-is determined by the active domains, the state and earlier mentions. They also determine the slot of
-a value that could belong to several slots (times, places, prices, days).
+is determined by the active domains, the state and earlier mentions. The same evidence determines
+the slot of a value that could belong to several slots (times, places, prices, days).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Context:
         return not self.active or any(domain in venues for domain in self.active)
 
     def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
-        """Return the values that the named venues have, or all values if they have none of them."""
+        """Return the values that the named venues have or, if there are none, all values."""
         if slot == "name":
             return [value for value in values if value in self.names] or values
         kept = [

@@ -4,9 +4,9 @@ Spellings of names and addresses are stored as normalized words in a trie. The s
 longest value at a word takes one step per word of the value, so a text is read once.
 
 Names may be misspelled (`the Lenfield`, `Huntington Marriott hotel`). Therefore, a word that occurs
-in no name is replaced by the most similar word of a name. If the text then contains a name, the
-original text must be similar to the whole name. Similarity is rapidfuzz's `ratio`, 0 to 100: 200
-times the number of letters in common, in order, divided by the number of letters of both texts.
+in no name is replaced by the most similar word of a name. If the text then contains a venue name,
+the original text must be similar to the whole name. Similarity is rapidfuzz's `ratio`, 0 to 100:
+200 times the number of letters in common, in order, divided by the number of letters of both texts.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def is_reference(tokens: Tokens, index: int) -> bool:
 
 
 def number_at(tokens: Tokens, index: int) -> Candidate | None:
-    """Return the number at a token, or None if its meaning is unknown or irrelevant."""
+    """Return the number at a token, or None if the number has no known or relevant meaning."""
     word, before, after = tokens.words[index], tokens.word(index - 1), tokens.word(index + 1)
 
     def through(last: int, slot: str) -> Candidate:
@@ -389,7 +389,7 @@ QUANTITY_STARTS = _QUANTITIES.keys()
 
 
 def quantity_at(tokens: Tokens, index: int) -> Candidate | None:
-    """Return a vague number of choices (`quite a few`) that begins at a token, or None."""
+    """Return the vague number of choices (`quite a few`) that begins at a token, or None."""
     for phrase in _QUANTITIES.get(tokens.words[index], ()):
         after = index + len(phrase)
         if tokens.words[index:after] == phrase:

@@ -61,7 +61,7 @@ BEGINNINGS = frozenset(
 
 
 class Recognizer:
-    """Finds candidates in texts. Its caches do not affect results."""
+    """Finds text parts that may be values or names. Its caches do not affect results."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer
@@ -516,7 +516,8 @@ def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str]
     """Return the index of the token after a statement about an amenity, and the value "yes" or
     "no".
 
-    The amenity extends from `index` to `after`. Returns None if it is only requested or wished for.
+    The words of the amenity are those from `index` to `after`. Returns None if it is only requested
+    or wished for.
     """
     later = words[after : after + FARTHEST]
     earlier = words[max(0, index - FARTHEST) : index][::-1]

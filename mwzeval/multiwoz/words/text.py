@@ -90,7 +90,7 @@ _Value = TypeVar("_Value")
 
 
 class Cache(dict[str, _Value]):
-    """A cache for a function of words, because a dictionary is faster than `lru_cache`."""
+    """A cache for the results of a function of words, which is faster than `lru_cache`."""
 
     def __init__(self, function: Callable[[str], _Value]) -> None:
         super().__init__()
@@ -162,11 +162,11 @@ class Tokens:
         return self.text.isupper()
 
     def is_capital(self, index: int) -> bool:
-        """Return whether a token begins with a capital."""
+        """Return whether a token begins with a capital letter."""
         return self.text[self.start(index)].isupper()
 
     def word(self, index: int) -> str:
-        """Return a word, or "" before the first and after the last word."""
+        """Return the word at an index, or "" if the index is outside the text."""
         try:
             return self.words[index] if index >= 0 else ""
         except IndexError:
@@ -253,7 +253,7 @@ class Shown:
         return self.places[start], self.places[end - 1] + 1
 
     def shown_at(self, start: int, end: int) -> tuple[int, int]:
-        """Return the position in the text of a part of the response."""
+        """Return where a part of the response is in the displayed text."""
         if self.places is None:
             return start, end
         return bisect_left(self.places, start), bisect_left(self.places, end)
@@ -292,7 +292,7 @@ class Shown:
 
     @cached_property
     def heads(self) -> dict[int, int]:
-        """Maps the index of each table row to the index of the first row of the table."""
+        """Maps the index of each table row to the index of the table's first row."""
         heads: dict[int, int] = {}
         if any(is_row for _, _, is_row in self.lines):
             for number, block in enumerate(self.blocks):

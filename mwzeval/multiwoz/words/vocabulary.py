@@ -80,13 +80,13 @@ PATTERNS = _Patterns()
 
 
 def has(name: str, text: str) -> bool:
-    """Return whether a text matches the expression with this name anywhere."""
+    """Return whether a text contains a match of the named regular expression."""
     return PATTERNS[name].search(text) is not None
 
 
 @lru_cache(maxsize=256)
 def patterns_of(kind: str) -> Mapping[str, re.Pattern[str]]:
-    """Return the expressions whose names begin with a kind, by the rest of their names."""
+    """Return the regular expressions whose names begin with `kind`, by the rest of their names."""
     names = [name for name in PATTERNS.rows if name.startswith(f"{kind} ")]
     return {name.removeprefix(f"{kind} "): PATTERNS[name] for name in names}
 
@@ -96,14 +96,14 @@ def domain_words(kind: str, around: str = "") -> re.Pattern[str]:
     """Return one regular expression for the words of all domains, with the pattern `around` before
     and after the words.
 
-    The matching group has the name of the domain.
+    The group that matches has the name of the domain.
     """
     groups = (f"(?P<{domain}>{words.pattern})" for domain, words in patterns_of(kind).items())
     return re.compile(f"{around}(?:{'|'.join(groups)}){around}")
 
 
 def has_any(key: str, words: Iterable[str]) -> bool:
-    """Return whether any of the words is in a list."""
+    """Return whether any of the given words is in a word list of the vocabulary."""
     return not WORDS[key].isdisjoint(words)
 
 

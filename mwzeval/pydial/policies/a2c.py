@@ -77,7 +77,7 @@ MODERN = A2CSettings(draws="always")
 
 
 class Played(NamedTuple):
-    """A recorded dialogue with its `targets`, arrays of shape (turns,)."""
+    """A recorded dialogue, and learning `targets`, which are arrays of shape (turns,)."""
 
     exchanges: tuple[Exchange, ...]
     returns: NDArray[np.float64]
@@ -170,10 +170,10 @@ class A2C(NeuralPolicy):
 def targets(
     dialogue: Sequence[Exchange], values: NDArray[np.float64], discount: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return discounted returns and advantages of a dialogue, each of shape (turns,).
+    """Return the discounted return and the advantage of each turn, as arrays of shape (turns,).
 
-    An advantage is the discounted sum of r + γV' - V. V is the critic's value at the time of the
-    dialogue, and V' is 0 after the last turn.
+    The advantage of a turn is the discounted sum of r + γV' - V from this turn on. V is the
+    critic's value at the time of the dialogue, and V' is 0 after the last turn.
     """
     rewards = np.array([exchange.reward for exchange in dialogue])
     following = np.append(values[1:], 0.0)

@@ -4,9 +4,10 @@ Source: Casanueva et al. (2017) and its published program; Peters and Schaal, "N
 Actor-Critic", 2008.
 
 The natural gradient needs the pseudo-inverse of a matrix G with a row for each dialogue and a
-column for each weight. It is computed from the 64 × 64 matrix GGᵀ: pinv(G) = Gᵀ pinv(GGᵀ). The row
-of a dialogue is the sum, over its turns, of outer products (input of a layer × gradient at its
-output). One forward and one backward pass therefore give all rows.
+column for each weight. The pseudo-inverse is computed from the 64 × 64 matrix GGᵀ: pinv(G) = Gᵀ
+pinv(GGᵀ). For each layer, the row of a dialogue is a sum over turns of the outer products of the
+layer's input and the gradient at its output. Therefore, all rows result from one forward and one
+backward pass.
 """
 
 from __future__ import annotations
@@ -190,13 +191,14 @@ def natural_gradient(
     values: NDArray[np.float64],
     cutoff: float,
 ) -> list[NDArray[np.float64]]:
-    """Return pinv(G) R as arrays with the shapes of the layers' weights and biases.
+    """Return pinv(G) R as a list of arrays, which have the shapes of the layers' weights and
+    biases.
 
     Each row of G is the gradient of one dialogue, followed by a 1 for the baseline. The baseline is
     not returned. For each linear layer, `inputs` has the inputs, shape (turns, in), and `returned`
     has the gradients at the outputs, shape (turns, out). `lengths` has the number of turns of each
-    dialogue. `values` is R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction `cutoff` of
-    the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
+    dialogue. `values` is the vector R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction
+    `cutoff` of the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
     """
     number = len(lengths)
     starts = np.cumsum([0, *lengths[:-1]])

@@ -101,13 +101,16 @@ class GPSarsa:
         self.begin()
 
     def weights(self) -> Arrays:
-        """Return the points of the dictionary and the statistics that predictions need."""
+        """Return the points of the Gaussian process and the statistics needed for predictions."""
         points, owners = self.process.points
         means, squares = self.process.means, self.process.squares()
         return {"points": points, "owners": owners, "means": means, "squares": squares}
 
     def load(self, arrays: Arrays) -> None:
-        """Replace the dictionary and its statistics. Raises `ValueError` for other shapes."""
+        """Replace the points and statistics of the process.
+
+        Raises `ValueError` for other shapes.
+        """
         self.process.restore(**arrays)
         self.begin()
 
@@ -136,11 +139,11 @@ class Block:
         self.number, self._points, self._places = len(points), points, places
 
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
-        """Add a point.
+        """Add a point to the dictionary.
 
         `belief` has shape (size,). `place` is the index of the new point among the points of all
-        actions. `coefficients`, shape (n,), are its projection on the points of this action, and
-        `novelty` is the distance from the projection.
+        actions. `coefficients`, shape (n,), are the projection of the new point on the points of
+        the same action, and `novelty` is the distance of the new point from its projection.
         """
         if self.number == len(self._points):
             capacity = 2 * self.number
@@ -340,10 +343,11 @@ class SparseTemporalDifference:
         means: Vector,
         squares: Vector,
     ) -> None:
-        """Replace the posterior; afterwards, it can predict but not learn.
+        """Replace the posterior by a stored posterior, which can predict but cannot learn.
 
-        `points` have shape (n, size), their actions `owners` and their weights `means` (n,);
-        `squares` come from the method of this name. Raises `ValueError` for inconsistent shapes.
+        `points` has shape (n, size); `owners` (the actions of the points) and `means` (their
+        weights) have shape (n,). `squares` is the result of the method `squares`. Raises
+        `ValueError` for inconsistent shapes.
         """
         number = len(points)
         sizes = np.array([np.count_nonzero(owners == action) for action in range(self.actions)])

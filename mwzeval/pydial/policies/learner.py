@@ -52,8 +52,9 @@ class Learner(ActionPolicy, Protocol):
     """The interface of policies that learn from dialogues.
 
     Each dialogue starts with `begin`. For each turn, `act` is called, then `record` with the action
-    and its reward. The last reward includes the reward for success. Finally, `end` starts learning.
-    In tests, only `act` is called. `view` selects the vector that the policy observes.
+    and its reward. The last reward includes the reward for success. At the end of a dialogue, `end`
+    is called, and the policy learns. In test dialogues, only `act` is called. `view` selects the
+    vector that the policy observes.
     """
 
     view: ClassVar[View]
@@ -75,7 +76,10 @@ class Learner(ActionPolicy, Protocol):
         ...
 
     def load(self, arrays: Arrays) -> None:
-        """Replace the weights. Raises `ValueError` for the weights of another kind of policy."""
+        """Replace the learned weights of the policy.
+
+        Raises `ValueError` if the weights belong to another kind of policy.
+        """
         ...
 
 
@@ -83,8 +87,9 @@ class Learner(ActionPolicy, Protocol):
 class Exploration:
     """The fraction of random actions, which decreases linearly over training dialogues.
 
-    After `restart` dialogues (None: never), the fraction starts again. The published program
-    restarted it with every batch of 1,000 dialogues, because it counted each batch from 0.
+    After every `restart` dialogues, the fraction starts again at its initial value; with None, it
+    never restarts. The published program restarted it with every batch of 1,000 dialogues, because
+    it counted each batch from 0.
     """
 
     start: float = 0.3
@@ -93,7 +98,7 @@ class Exploration:
     restart: int | None = 1000
 
     def share(self, dialogue: int) -> float:
-        """Return the fraction in a dialogue; dialogues are counted from 0."""
+        """Return the fraction of random actions in a dialogue; the first `dialogue` is 0."""
         if self.restart is not None:
             dialogue %= self.restart
         done = min(1.0, dialogue / self.dialogues)

@@ -116,8 +116,8 @@ def layers(
     of a PyTorch module. Raises `DependencyError` without PyTorch.
 
     `generator` draws the weights from a normal distribution that is truncated at two standard
-    deviations; all biases are 0. `deviation` None selects He initialization (He et al., 2015),
-    except for the last layer with `open_end`, which has the deviation SMALL.
+    deviations; all biases are 0. If `deviation` is None, weights are drawn by He initialization (He
+    et al., 2015), except that the last layer with `open_end` has the deviation SMALL.
 
     Called with a tensor, the layers are PyTorch modules; called with one vector as an array, shape
     (size,), they compute with NumPy, which has less overhead.
@@ -295,7 +295,10 @@ class NeuralPolicy(ABC):
         return weights_of(self.network.state_dict())
 
     def load(self, arrays: Arrays) -> None:
-        """Replace the weights. Raises `ValueError` for other names, shapes or infinite values."""
+        """Replace the network weights.
+
+        Raises `ValueError` for other names, shapes or infinite values.
+        """
         set_weights(self.network.state_dict(), arrays)
 
     @abstractmethod

@@ -43,13 +43,14 @@ class Preset:
         return view
 
     def chosen(self, legacy: bool) -> Any:
-        """Return the hyperparameters for clean or legacy environments."""
+        """Return the hyperparameters for legacy or for corrected environments."""
         return self.legacy if legacy and self.legacy is not None else self.settings
 
     def described(self, legacy: bool, goodbye: Goodbye) -> dict[str, Any]:
         """Return the hyperparameters as plain values that survive a JSON round trip.
 
-        They include `goodbye`, which selects who ends dialogues in environments without masks.
+        The result includes `goodbye`, which selects who ends dialogues in environments without
+        masks.
         """
         settings = self.chosen(legacy)
         plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))

@@ -71,9 +71,9 @@ def is_negated(item: int) -> bool:
 
 
 class Codes:
-    """The codes of a domain. `slots` has, in this order, constraint slots, other informable slots,
-    other requestable slots, and slots outside the domain; `values` are the values of each slot,
-    in the order of their codes.
+    """The integer codes for the slots and values of a domain. `slots` has, in this order,
+    constraint slots, other informable slots, other requestable slots, and slots outside the domain;
+    `values` are the values of each slot, in the order of their codes.
     """
 
     def __init__(self, domain: Domain) -> None:

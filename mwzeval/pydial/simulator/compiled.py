@@ -134,11 +134,11 @@ def random_function() -> Callable[[Any, int], float]:
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is called from Python, and cache the result on disk.
 
-    Numba detects changes of this function but not of the functions that it calls. Numba's cache key
-    includes the values in a closure, so the digest of all code is put into the closure. The called
-    functions become globals of a copy of the function, because compiled functions in a closure
-    would differ between processes. With NUMBA_DISABLE_JIT=1, nothing is compiled: the code runs as
-    plain Python, which is much slower but allows a debugger.
+    Numba detects changes of this function, but does not detect changes of the functions that it
+    calls. Numba's cache key includes the values in a closure, so the digest of all code is put into
+    the closure. The called functions become globals of a copy of the function, because compiled
+    functions in a closure would differ between processes. With NUMBA_DISABLE_JIT=1, nothing is
+    compiled: the code runs as plain Python, which is much slower but allows a debugger.
     """
     known = {**function.__globals__, **functions()}
     function = FunctionType(function.__code__, known, function.__name__, None, function.__closure__)

@@ -36,7 +36,7 @@ class Neighbours:
 
     @property
     def probabilities(self) -> tuple[float, ...]:
-        """The probability of each word."""
+        """The probability of each word in the confusion table."""
         total = self.sums[-1]
         return tuple((b - a) / total for a, b in zip((0.0, *self.sums), self.sums, strict=False))
 
@@ -49,8 +49,8 @@ class Neighbours:
 def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
     """Return the nearest words of each word by Levenshtein distance; ties are broken at random.
 
-    The weight of a neighbor is its inverse distance, divided by the sum of all inverse distances,
-    plus a constant. Words without a neighbor are omitted.
+    The weight of a neighbor is the inverse of its distance, divided by the sum of the inverse
+    distances of all neighbors, plus a constant. Words that have no neighbor are omitted.
     """
     from Levenshtein import distance
 
@@ -140,7 +140,7 @@ def _confidences(means: Sequence[float], variances: Sequence[float]) -> Confiden
 
 
 class ErrorModel:
-    """The channel of a task; `confusion_rng` draws its confusion tables once.
+    """The channel of a task, whose confusion tables are drawn once with `confusion_rng`.
 
     Lengths and positions are cumulative sums of weights.
     """

@@ -154,7 +154,7 @@ def constrains(d: Dialogue, slot: int) -> bool:
 
 
 def constraint_on(d: Dialogue, slot: int, negated: bool) -> int:
-    """Return the first required (or, if `negated`, excluded) value, or `c.NO_VALUE`."""
+    """Return the first value of a slot that the goal requires (or excludes), or `c.NO_VALUE`."""
     for at in range(d.constraints):
         item = d.constraint[at]
         if slot_of(item) == slot and is_negated(item) == negated:

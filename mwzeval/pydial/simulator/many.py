@@ -1,4 +1,4 @@
-"""Parallel dialogues of a task with the same results as single dialogues."""
+"""Parallel dialogues of a task, which have the same results as dialogues played one by one."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from mwzeval.pydial.simulator.view import View
 
 
 class ManyDialogues:
-    """Parallel dialogues of a decision process; each place runs a sequence of dialogues.
+    """Parallel dialogues of a decision process; dialogues at the same index are played in sequence.
 
     `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are the last
     observations; a finished dialogue has a zero vector and the mask of its last action. `rewards`
-    are the rewards of the last step. Each place has a NumPy generator (`seed`), which seeds its
-    dialogues in the same way as `rng_from`.
+    are the rewards of the last step. Each index has a NumPy generator (`seed`), which seeds the
+    dialogues there in the same way as `rng_from`.
     """
 
     def __init__(self, process: DecisionProcess, number: int) -> None:
@@ -78,7 +78,7 @@ class ManyDialogues:
         return flags
 
     def sibling(self, number: int) -> ManyDialogues:
-        """Return `number` new dialogues of the same process, which share the prepared data."""
+        """Return `number` new dialogues of the same process, which share its prepared data."""
         other = copy(self)
         other._make_room(number, self.dialogues.dtype)
         return other
@@ -103,7 +103,7 @@ class ManyDialogues:
         *,
         forget: bool = True,
     ) -> None:
-        """Seed the next dialogues in some places. If `forget` is true, the memory of earlier
+        """Seed the next dialogues at some indices. If `forget` is true, the memory of earlier
         dialogues is cleared.
 
         The generators do not advance.
@@ -115,7 +115,10 @@ class ManyDialogues:
                 self.dialogues["alternative_awaited"][place] = False
 
     def begin(self, which: Mask) -> None:
-        """Begin dialogues where `which` is True. Raises `DataError` for a domain without goals."""
+        """Begin a new dialogue at each index where `which` is True.
+
+        Raises `DataError` for a domain without goals.
+        """
         no_actions = np.zeros(self.number, dtype=np.int64)
         self._advance(np.where(which, BEGIN, LOOK), no_actions)
 
@@ -184,7 +187,7 @@ _ONE = np.ones(1, dtype=np.bool_)
 
 
 class CompiledProcess(DecisionProcess):
-    """A process that plays its dialogues in compiled code, with the same results."""
+    """A decision process in compiled code, with the same results as in plain Python."""
 
     def __init__(self, process: DecisionProcess, many: ManyDialogues | None = None) -> None:
         """Compile the simulation of a process. Raises `DependencyError` without numba."""

@@ -108,7 +108,7 @@ KEPT = 2**14
 
 
 def recall(t: Shared, d: Dialogue) -> bool:
-    """Restore cached matches for the accepted values; return whether they were cached."""
+    """Restore the cached matches for the accepted values; return whether there were any."""
     found = t.matching.get(_accepted(d))
     if found is not None:
         d.rows[0], d.number, d.discriminable, d.matches[:] = found
@@ -132,7 +132,7 @@ def fill(numbers: Any, number: float) -> None:
 
 
 def put(numbers: Any, at: int, some: Any) -> None:
-    """Write numbers into a list, from an index on."""
+    """Write numbers into a list, beginning at an index."""
     numbers[at : at + len(some)] = some
 
 
@@ -142,5 +142,5 @@ def summed(numbers: Any, number: int) -> float:
 
 
 def rounded(number: float) -> float:
-    """Return a number between 0 and 1, rounded to four digits."""
+    """Return a number between 0 and 1 after rounding to four digits."""
     return round(number, 4)

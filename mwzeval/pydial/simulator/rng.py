@@ -20,7 +20,7 @@ class Rng(Random):
     """
 
     def choose(self, members: Sequence[Member]) -> Member:
-        """Return one of the members with equal probabilities."""
+        """Return a random member of a sequence; all members have equal probabilities."""
         return members[int(self.random() * len(members))]
 
     def __reduce__(self) -> tuple[Any, ...]:

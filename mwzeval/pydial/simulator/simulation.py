@@ -82,7 +82,7 @@ class Simulation:
     The confusion table is drawn once, from `confusion_seed`. A dialogue depends only on its random
     numbers and the system's answers; in `legacy`, it also depends on earlier dialogues, because the
     tracker remembers an offer until `forget`. `make_user` creates users that replace the simulated
-    user. `t` and `d` are the records `Shared` and `Dialogue` of `layout`.
+    user. `t` and `d` are the shared record and the dialogue record, which `layout` defines.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Simulation:
 
     @property
     def rng(self) -> Rng:
-        """The generator of the dialogue."""
+        """The random generator of the current dialogue."""
         rng: Rng = self.d.rng
         return rng
 
@@ -154,7 +154,8 @@ class Simulation:
         self.d.offered_before = self.d.alternative_awaited = False
 
     def draw_user(self, rng: Rng, goal: Goal | None = None) -> Goal:
-        """Draw a user; return its goal. The argument `goal` replaces the random goal.
+        """Draw a simulated user, and return the goal of the user. The argument `goal` replaces the
+        random goal.
 
         Raises `DataError` for a domain without goals.
         """
@@ -173,7 +174,7 @@ class Simulation:
         """Start a dialogue with a user act, and return the belief after this act.
 
         `rng` draws the user and all acts. If the generator `talk` is given, it draws the acts, so
-        that the same user can act differently. With a `goal`, no goal is drawn.
+        that the same user can act differently. If a `goal` is given, no random goal is drawn.
         """
         self.draw_user(rng, goal)
         self._user, self.d.answer = None, answer
@@ -229,8 +230,8 @@ class Simulation:
     def success(self) -> bool:
         """Return whether the current goal of the user is met.
 
-        All requests must be answered, and the recommended entity must satisfy the current goal.
-        Answers are not compared with the entity.
+        All requests must be answered, and the recommended entity must satisfy the current goal. The
+        values that the system answered are not compared with the entity.
         """
         return bool(achieved(self.t, self.d))
 

@@ -54,15 +54,16 @@ def _listen(t: Shared, d: Dialogue) -> bool:
 
 
 def take(t: Shared, d: Dialogue, action: int) -> float:
-    """Carry out a summary action, and continue as in `go_on`."""
+    """Carry out a summary action, and continue the dialogue as in `go_on`."""
     say_action(t, d, action)
     return go_on(t, d)
 
 
 def go_on(t: Shared, d: Dialogue) -> float:
-    """Output the next act, or a goodbye if the user probably said goodbye, and let the user answer.
+    """Output the system's next act (a goodbye if the user probably said goodbye), and let the user
+    answer.
 
-    Return the reward. The dialogue ends after a goodbye or the maximum number of turns.
+    Return the reward of the turn. The dialogue ends after a goodbye or the maximum number of turns.
     """
     if d.discourse[c.SAID_BYE] > HEARD_BYE:
         say(d, c.BYE)

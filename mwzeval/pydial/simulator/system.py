@@ -55,7 +55,7 @@ def action_names(ontology: Ontology) -> tuple[str, ...]:
 
 
 def sort_alphabetically(t: Shared, slots: Any, number: int) -> None:
-    """Sort the first `number` slots alphabetically."""
+    """Sort the first `number` slots of a list alphabetically."""
     for end in range(1, number):
         slot, at = slots[end], end
         while at > 0 and t.rank[slots[at - 1]] > t.rank[slot]:
@@ -74,7 +74,7 @@ def _put(t: Shared, table: Any, size: int, slot: int) -> None:
 
 
 def sort_as_dictionary(t: Shared, slots: Any, number: int) -> None:
-    """Sort slots in the iteration order of a Python 2 dictionary after insertion in this order."""
+    """Sort slots as in the iteration over a Python 2 dictionary that was filled in this order."""
     size = SMALLEST
     table = t.table
     fill(table, -1)
@@ -193,7 +193,7 @@ def top_name(t: Shared, d: Dialogue) -> int:
 
 
 def write_vector(t: Shared, d: Dialogue, vector: Any) -> None:
-    """Write the belief into a vector of zeros."""
+    """Write the current belief into a vector that contains zeros."""
     for index in range(t.informables):
         slot = t.informable[index]
         place, first, number = t.value_place[slot], t.first[slot], t.numbers[slot]

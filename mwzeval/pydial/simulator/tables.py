@@ -27,7 +27,7 @@ _ALL_BITS = 2**64 - 1
 
 
 class Switches(NamedTuple):
-    """Options of the simulation; see `DecisionProcess`."""
+    """The options of the simulation, which are explained in `DecisionProcess`."""
 
     legacy: bool = False
     keep_alternatives: bool = False
@@ -36,7 +36,7 @@ class Switches(NamedTuple):
 
 
 def sizes_for(codes: Codes, task: Task, *, compiled: bool) -> Sizes:
-    """Return the sizes of records; plain Python needs space for words outside the domain."""
+    """Return the sizes of records, which in plain Python include words outside the domain."""
     entities = len(codes.domain.table.rows)
     needed = {
         "slots": len(codes.slots),
@@ -180,7 +180,7 @@ def _put_entities(t: Shared, codes: Codes, words: int) -> None:
 
 
 def put_user_model(t: Shared, model: UserModel, legacy: bool) -> None:
-    """Write the ranges of a user's parameters and its patience."""
+    """Write the parameter ranges and the patience of the user model into the shared record."""
     for index, (low, width) in enumerate(model.ranges):
         t.low[index], t.width[index] = low, width
     t.patiences = _put(t.patience, model.patience_in(legacy))
@@ -253,7 +253,7 @@ def _put_vector(t: Shared, codes: Codes) -> None:
 
 
 def sibling_of(t: Shared) -> Shared:
-    """Return a copy with its own temporary memory and its own words outside the domain."""
+    """Return a copy of the shared record with its own memory and words outside the domain."""
     other = copy(t)
     names = [name for name, *_ in shared_fields(STANDARD)]
     for name in (

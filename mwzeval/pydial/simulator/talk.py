@@ -60,7 +60,8 @@ def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class SimulatedUser:
-    """The user in one dialogue, drawn from `rng`; for `talk`, see `Simulation.begin`.
+    """The simulated user in one dialogue, drawn from `rng`; `talk` is explained in
+    `Simulation.begin`.
 
     `is_done` is True after a goodbye or after the maximum number of turns.
     """
@@ -108,7 +109,7 @@ class SimulatedUser:
         return self.simulation.goal if self._has_begun else None
 
     def outcome(self) -> Outcome:
-        """Return the result of the dialogue if no further act follows.
+        """Return the outcome of the dialogue under the assumption that no further act follows.
 
         An unfinished dialogue counts as out of time. After the user's goodbye, the system's answer
         has no effect.

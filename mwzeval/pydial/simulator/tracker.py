@@ -38,7 +38,7 @@ def _forget(d: Dialogue, slot: int) -> None:
 
 
 def track(t: Shared, d: Dialogue) -> bool:
-    """Process the N-best list; return whether the belief about a slot changed."""
+    """Update the belief with the N-best list; return whether the belief about a slot changed."""
     act, items = d.system_act[d.now], d.system_item[d.now]
     number = d.system_items[d.now]
     this = confirmed = -1

@@ -1,4 +1,5 @@
-"""The functions of `native.py` for numba: Python's random generator, 64-bit words, and sums.
+"""Functions with the same results as `native.py`, for numba: Python's random generator, 64-bit
+words, and sums.
 
 Each dialogue has a Mersenne Twister, seeded from a NumPy generator (PCG64), with the same bits as
 Python's generator. Sources: Matsumoto & Nishimura (1998), O'Neill (2014).
@@ -43,7 +44,7 @@ _TO_UNIT = 1.0 / 9007199254740992.0
 
 
 def seed_twister(d: Any, seed: Any) -> None:
-    """Seed the generator like `Random(seed)`, with 63 bits."""
+    """Seed the dialogue's generator with 63 bits, like `Random(seed)`."""
     words = d.twister
     words[:] = _INITIAL
     low, high = seed & _LOW32, seed >> _32
@@ -150,7 +151,7 @@ def gauss(d: Any, mean: float, deviation: float) -> float:
 
 
 def weighted(d: Any, sums: Any, number: int) -> int:
-    """Return a random index; `sums` are the cumulative sums of weights."""
+    """Return a random index, drawn with weights; `sums` are the cumulative sums of the weights."""
     drawn = random(d) * sums[number - 1]
     at = 0
     while at < number and sums[at] <= drawn:
@@ -192,7 +193,7 @@ def _bits(word: Any) -> int:
 
 
 def count(rows: Any) -> int:
-    """Return the number of entities in a set."""
+    """Return the number of entities in a bit set."""
     number = 0
     for word in range(len(rows)):
         if rows[word]:
@@ -265,12 +266,12 @@ def differ(rows: Any, alike: Any, slot: int) -> bool:
 
 
 def recall(t: Any, d: Any) -> bool:
-    """Return False, because compiled code is as fast without a cache."""
+    """Return False, because there is no cache in compiled code, which would not be faster."""
     return False
 
 
 def remember(t: Any, d: Any) -> None:
-    """Do nothing, because there is no cache."""
+    """Do nothing, because compiled code has no cache of matches."""
 
 
 def fill(numbers: Any, number: float) -> None:

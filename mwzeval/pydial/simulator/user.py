@@ -87,7 +87,7 @@ def _mentioned(d: Dialogue, items: Items, number: int, constraint: int) -> bool:
 def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bool:
     """Return whether the user accepts a system act; if not, push a reaction on the agenda.
 
-    `asked` is True if the system asked for confirmation. If it is False, the user may ask the
+    `asked` is True if the system asked for confirmation. If `asked` is False, the user may ask the
     system to confirm a constraint that the act omits.
     """
     nothing_matches = answers = False

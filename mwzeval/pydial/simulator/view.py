@@ -243,8 +243,8 @@ class View:
         probabilities, sorted. The probabilities of discourse acts (including "bye") and of methods
         follow. The last components are pairs of p and 1 - p for each requested slot, each number of
         matching entities, an offer, and an offer since nothing was found. In `legacy`, the method
-        "none" has another probability when actions are chosen (`choosing`) than in the vectors for
-        learning, as in the published program.
+        "none" has different probabilities in vectors for choosing actions (`choosing`) and in
+        vectors for learning, as in the published program.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []
