@@ -1,7 +1,8 @@
 """Compare systems with a baseline: differences, intervals, p values and ranks.
 
-The first system is the baseline. Dialogues and scores that some system lacks are left out. Systems
-whose signatures differ (gold states, other rules) are shown in separate tables. Examples:
+The first system is the baseline. Dialogues and scores that are missing for any system are excluded
+from the comparison. Systems with different signatures (for example because of gold states or other
+rules) are shown in separate tables. Examples:
   mwzeval compare baseline.json ours.json
   mwzeval compare baseline=b1.json,b2.json,b3.json ours=o1.json,o2.json,o3.json  # runs (seeds)
   mwzeval compare --items theirs.eval ours.eval                       # of any other benchmark

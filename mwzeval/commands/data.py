@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the action; return 1 if `verify` finds a file that is not the published one, else 0."""
+    """Run the chosen action; return 1 if `verify` finds a file that was changed, else 0."""
     if arguments.action == "examples":
         for path in examples(Path(arguments.folder)):
             print(printable(str(path)))
@@ -96,7 +96,7 @@ def _is_shelf(shelf: Any) -> bool:
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
-    """Return the files of a benchmark, or of one corpus; all files if `name` is None.
+    """Return the files of a benchmark or corpus; without a name, the files of all benchmarks.
 
     Raises:
         UsageError: For an unknown name.
@@ -122,8 +122,8 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
 def examples(destination: Path) -> list[Path]:
     """Copy the example predictions of all benchmarks into a folder and return the copies.
 
-    Raises `UsageError` if a copy already exists (then nothing is copied), and `MwzevalError` if the
-    folder cannot be written.
+    Raises `UsageError` if a copy already exists; then no file is copied. Raises `MwzevalError` if
+    the folder cannot be written.
     """
     origins = [embedded("predictions"), *filter(None, (of.examples for of in benchmarks()))]
     copies = {
@@ -145,7 +145,7 @@ def examples(destination: Path) -> list[Path]:
 
 
 def format_states(root: DataRoot, rows: Sequence[FileState]) -> str:
-    """Return a table of states, a line per corpus, with advice about files that differ."""
+    """Return a table with the state of each file, and advice about files that differ."""
     explained = (
         "the user's cache; missing files are downloaded on first use"
         if root.origin == "cache"

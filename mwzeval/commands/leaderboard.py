@@ -1,4 +1,4 @@
-"""Print the published results; with a file, score it and show your system among them."""
+"""Print the published results, and score a file to show your system among them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Let an agent talk to a simulated user about goals, and score the dialogues.
 
 The agent is a built-in one, a model behind an endpoint (`openai:MODEL`), or your own code:
-`package.module:Name` or `file.py:Name`, see docs/live.md and docs/agents.md. To resume an
+`package.module:Name` or `file.py:Name` (see docs/live.md and docs/agents.md). To resume an
 interrupted run, repeat the same command.
 """
 

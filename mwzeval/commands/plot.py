@@ -1,4 +1,4 @@
-"""Draw a figure for a paper: PNG, SVG or PDF (by the file's ending), one column wide.
+"""Draw a figure for a paper: PNG, SVG or PDF (chosen by the file's extension), one column wide.
 
 Kinds: scores (with 95 % intervals), scopes (a heat map of the scores of each part, such as each
 domain), reasons (how many dialogues failed for each reason). Needs the extra `plot` (matplotlib).

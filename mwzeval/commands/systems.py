@@ -39,11 +39,11 @@ def score_files(
     benchmark: Benchmark,
     scorer: FileScorer | None = None,
 ) -> dict[str, ScoredFile]:
-    """Return the scored files by the names of their systems, with the options of a command.
+    """Return the scored files of each system; `arguments` has the options of the command.
 
-    `scorer` is the scorer for the options, if the command already has it. Raises `InputError` with
-    the problems of all files, and `UsageError` for files with scores of items if the command has
-    `--items`.
+    `scorer` is the scorer for these options, if the command has already created the scorer. Raises
+    `InputError` with the problems of all files. Raises `UsageError` if a file has scores of items
+    although the command has an option `--items`.
     """
     progress = not getattr(arguments, "quiet", False)
     scorer = scorer or benchmark.scorer(arguments)
@@ -90,7 +90,7 @@ def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
 
 
 def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
-    """Return the noun for compared units: goals if they have several trials."""
+    """Return the noun for compared units: a goal if units have several trials, else a dialogue."""
     return words.goal if any(scored.trials for scored in tables) else words.unit
 
 
@@ -119,7 +119,7 @@ def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     An argument is a file or `NAME=RUN,RUN`; a repeated name adds runs to its system.
 
     Raises:
-        UsageError: If a run or a name is given twice.
+        UsageError: If a run or the name of a system occurs twice.
     """
     given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
     single = names_of([argument for argument, named in given if named is None])
@@ -146,7 +146,7 @@ def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 
 
 def add_items(parser: argparse.ArgumentParser) -> None:
-    """Add `--items` and the options that name its columns."""
+    """Add the option `--items`, and the options that name the columns of such files."""
     parser.add_argument(
         "--items",
         action="store_true",
@@ -164,7 +164,7 @@ def add_items(parser: argparse.ArgumentParser) -> None:
 
 
 def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
-    """Raise `UsageError` if columns, or `others`, are named for files without scores of items."""
+    """Raise `UsageError` if an option for scores of items is used without `--items`."""
     for option in (*(f"{column}_column" for column in COLUMNS), *others):
         if getattr(arguments, option) is not None:
             named = option.replace("_", "-")
@@ -172,7 +172,7 @@ def check_without_items(arguments: argparse.Namespace, *others: str) -> None:
 
 
 def are_items(file: str) -> bool:
-    """Return whether a file has item scores, judged by its name without a compression suffix."""
+    """Return whether a file has scores of items, judged by its name without compression suffix."""
     return plain_name(file.lower()).endswith(ENDINGS)
 
 
@@ -181,8 +181,8 @@ def read_items(
 ) -> ItemScores:
     """Return the scores in files of items, according to `--score` and the column options.
 
-    Raises `UsageError` for options of a benchmark, and `InputError`, which names a benchmark that
-    could score the file.
+    Raises `UsageError` if an option of a benchmark is used. Raises `InputError` if a file has no
+    scores of items; the message names a benchmark that can score the file.
     """
     from mwzeval.comparison import items
 

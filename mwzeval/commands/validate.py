@@ -1,8 +1,8 @@
 """List every problem of a file, without scoring it.
 
 On a terminal the output is text; problems that differ only in their location share a line. In a
-pipe or file it is JSON with each location. The exit code is 0 if the file can be scored (possibly
-with warnings), and 2 if it cannot.
+pipe or file the output is JSON with every location. The exit code is 0 if the file can be scored
+(possibly with warnings), and 2 if it cannot.
 """
 
 from __future__ import annotations

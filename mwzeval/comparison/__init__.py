@@ -1,7 +1,8 @@
 """Comparison of systems on their common units, independent of any data set.
 
-`compare` takes the scored tables of each system and returns a `Comparison`. For each score, it has
-the difference of each system from the first system, with interval and p value, and the ranks.
+`compare` takes the scored tables of each system and returns a `Comparison`. For each score, a
+comparison has the ranks of the systems and the difference of each system from the first system,
+with interval and p value.
 """
 
 from mwzeval.comparison.comparison import ComparedMeasure, ComparedSystem, Comparison, Difference

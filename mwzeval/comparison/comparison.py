@@ -68,8 +68,9 @@ class Difference:
 
     `p_value` is two-sided; `adjusted` is the p value after Holm's correction over all systems that
     are compared with the baseline; both are None if there is no test. `counts` has the numbers of
-    units on which the system is better or worse, None if single units do not have the score.
-    `is_least` means that the p value is the smallest possible value for the number of samples.
+    units on which the system is better or worse than the baseline; None if the score is not defined
+    for single units. `is_least` means that the p value is the smallest possible value for the
+    number of samples.
     """
 
     value: float
@@ -82,12 +83,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSystem:
-    """One score of one system; the baseline has no `difference`.
+    """One score of one system; the baseline has no difference from itself.
 
     `runs` has the score of each run; `value` is the mean. `cases` is the number of common units
     that the score is about. `interval` is about the score, not about a difference. A system that is
-    alone in its group has no `place`. `seeds` is the number of resampled seeds if one file has the
-    tests of several seeds; otherwise None.
+    alone in its group has no `place`. `seeds` is the number of resampled seeds if one file contains
+    the tests of several seeds, otherwise None.
     """
 
     system: str
@@ -116,9 +117,10 @@ class ComparedMeasure:
 
     `test` is the source of the p values: `MCNEMAR`, `RANDOMIZATION` or `HIERARCHICAL`; None if
     there is no test. `signature` has the choices that the systems share; `n` is the number of units
-    (or clusters) that are resampled. `pairs` has the p value of each pair of systems after Holm's
-    correction over all pairs; these p values determine the places. Scores of parts have no pairs
-    and no places. `has_direction` is true if some values of the score are better than others.
+    (or clusters) that are resampled. `pairs` has the p value of each pair of systems, after Holm's
+    correction over all pairs. The places of the systems follow from these p values. Scores of parts
+    have no pairs and no places. `has_direction` is true if higher or lower values of the score are
+    better.
     """
 
     name: str
@@ -136,7 +138,7 @@ class ComparedMeasure:
 
     @property
     def best(self) -> Sequence[ComparedSystem]:
-        """The systems with the best score; empty if there is no direction or all systems tie."""
+        """The systems with the best score; empty without a direction or if all scores are equal."""
         if not self.has_direction:
             return ()
         best = (min if self.lower_is_better else max)(entry.value for entry in self.systems)
@@ -146,7 +148,7 @@ class ComparedMeasure:
     def against_best(self, entry: ComparedSystem) -> float | None:
         """Return the corrected p value of a system against the best one (the largest if some tie).
 
-        Returns None for the best systems and for scores of parts.
+        Returns None if the system is the best, and for scores of parts.
         """
         best = self.best
         if not best or entry in best or not self.pairs:
@@ -157,7 +159,8 @@ class ComparedMeasure:
     def direction(self, difference: Difference, level: float | None) -> int:
         """Return 1 if a system is significantly better than the baseline, -1 if it is worse.
 
-        Returns 0 in all other cases, if the score has no direction, and if there is no `level`.
+        Returns 0 if the difference is not significant, if the score has no direction, or if `level`
+        is None.
         """
         if level is None or difference.adjusted is None or difference.adjusted > level:
             return 0
@@ -166,12 +169,15 @@ class ComparedMeasure:
         return 1 if (difference.value < 0) == self.lower_is_better else -1
 
     def is_alike(self, entry: ComparedSystem, level: float) -> bool:
-        """Return whether a system is not the best but does not differ from it significantly."""
+        """Return whether a system is worse than the best system, but not significantly."""
         p_value = self.against_best(entry)
         return p_value is not None and p_value > level
 
     def of(self, system: str) -> ComparedSystem:
-        """Return the entry of one system. Raises `KeyError` if there is none."""
+        """Return the score and the difference of one system.
+
+        Raises `KeyError` if the system is not in the comparison.
+        """
         return {entry.system: entry for entry in self.systems}[system]
 
 
@@ -181,8 +187,8 @@ class Comparison:
 
     A score has an entry in `measures` for each group of comparable systems. `lacking` maps the
     label of a score to the systems without this score; `undefined` names the scores without a value
-    on the common units. `amounts` has the amount of scored data of each system, and `conditions`
-    has the conditions of its scores (for example gold states).
+    on the common units. `amounts` states how much data of each system was scored, and `conditions`
+    states the conditions of each system's scores (for example gold states).
     """
 
     systems: tuple[str, ...]
@@ -200,18 +206,18 @@ class Comparison:
 
     @property
     def entries(self) -> list[tuple[ComparedMeasure, ComparedSystem]]:
-        """Each score of each system, with the score of its group."""
+        """All pairs of a compared score and the score of one system."""
         return [(measure, entry) for measure in self.measures for entry in measure.systems]
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups of systems that are compared with each other in some score."""
+        """The groups of systems that are comparable with each other in some score."""
         groups = {measure.group.systems: measure.group for measure in self.measures}
         return tuple(groups.values())
 
     @property
     def drawn(self) -> str:
-        """The noun for resampled and compared items."""
+        """The noun for the resampled units: clusters if the units are in clusters."""
         has_clusters = any(group.clusters is not None for group in self.groups)
         return "cluster" if has_clusters else self.unit
 
@@ -231,7 +237,7 @@ class Comparison:
         return any(len(names) > 1 for names in self.runs.values())
 
     def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
-        """Return one score of the group of the baseline.
+        """Return the comparison in one score, of the group that contains the baseline.
 
         Raises:
             KeyError: If it was not compared.
@@ -293,10 +299,10 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 
 
 def verdict(comparison: Comparison) -> tuple[str, ...]:
-    """Return a sentence for each system: the scores in which it is better or worse.
+    """Return a sentence for each system with the scores in which it beats or loses to the baseline.
 
-    Scores without a direction and scores of parts are ignored. Scores without a test are also
-    ignored, unless no score has a test.
+    Scores without a direction and scores of parts are ignored. Scores without a significance test
+    are ignored if any score has a test.
     """
     found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure, entry in comparison.entries:
@@ -412,7 +418,7 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 
 
 def about_few(comparison: Comparison) -> str:
-    """Return the meaning of the mark for few runs or seeds; empty if the mark is not used."""
+    """Return the explanation of the mark for few runs or seeds; empty if no score has the mark."""
     what = "runs" if comparison.several_runs else "seeds"
     about = f"too few {what} for an interval (at least {FEWEST_RUNS} are needed)"
     return about if any(entry.has_few_runs for _, entry in comparison.entries) else ""
@@ -504,7 +510,7 @@ def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
 
 
 def about_tests(comparison: Comparison) -> Iterator[str]:
-    """Yield the methods for p values and intervals."""
+    """Yield descriptions of the methods that computed p values and intervals."""
     unit, samples = comparison.drawn, comparison.samples
     tests = {measure.test for measure in comparison.measures} - {None}
     if tests:
@@ -624,7 +630,7 @@ def paper_document(
     `INTERVALS`; the comparison must have intervals of the scores themselves.
 
     Raises:
-        UsageError: If there is no score of the whole input.
+        UsageError: If no system has a score of the whole input.
     """
     document = comparison_document(comparison, places=places)
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]

@@ -50,11 +50,12 @@ def failures(
 ) -> list[str]:
     """Return a line for each score that fails its gate or has no value (NaN).
 
-    The limit is a maximum for scores that are better when lower, and a minimum for all others. For
-    several runs, the mean is checked. `aliases` are other names of some scores.
+    The limit is a maximum for scores that are better when lower, and a minimum for all others. If
+    the system has several runs, the mean over the runs is checked. `aliases` are other names of
+    some scores.
 
     Raises:
-        UsageError: If a score does not exist.
+        UsageError: If a gate names a score that does not exist.
     """
     known = {s.name if s.scope == WHOLE else f"{s.name}.{s.scope}": s for s in scores}
     lines = []
@@ -78,11 +79,11 @@ def failures(
 def worse_than(system: ScoredTable, baseline: ScoredTable, resampling: Resampling) -> list[str]:
     """Return a line for each score of the whole input in which a system is significantly worse.
 
-    The significance level is `LEVEL`, after Holm's correction over all tested scores. Scores of
-    richness are not tested.
+    The significance level is `LEVEL`, after Holm's correction over all tested scores. Richness
+    scores (such as distinct words) are not tested.
 
     Raises:
-        UsageError: If the two systems do not have the same units and comparable scores.
+        UsageError: If the system and the baseline have different units or no comparable scores.
     """
     # Without this check, a system could pass by omitting difficult dialogues.
     mine, others = set(system.table.units), set(baseline.table.units)

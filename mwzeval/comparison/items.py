@@ -10,22 +10,22 @@ A score is compared on the items that have it in all files.
 
 The content of a file determines the format; the file name does not matter:
 
-* CSV (also with semicolons) and TSV: a line with the names of the columns, then one row per line.
-* JSON and JSON Lines: a list of objects, an object that contains such a list, or an object with
-  the scores of each item: `{"a": 1, "b": [0, 1], "c": {"f1": 0.5}}`, where a list has the trials of
-  the item.
-* Logs of inspect_ai, `.eval` (a zip archive) and `.json`. The item is the sample, the trial is the
-  epoch, and each scorer is a score; a scorer whose values are objects gives a score for each key
+* CSV (also with semicolons) and TSV: the first line names the columns; each further line is a row.
+* JSON and JSON Lines: a list of objects, an object that contains such a list, or an object with the
+  scores of each item: in `{"a": 1, "b": [0, 1], "c": {"f1": 0.5}}`, the list has the trials of item
+  b.
+* Logs of inspect_ai, `.eval` (a zip archive) and `.json`. An item is a sample, a trial is an epoch,
+  and each scorer gives a score. If the values of a scorer are objects, each key gives a score
   (`scorer.key`). Grades (letters) are converted as in inspect_ai. A NaN is not a score (inspect_ai
-  calls it unscored), and a sample that ended in an error has no score.
-  Source: https://inspect.aisi.org.uk/eval-logs.html; value_to_float of inspect_ai.scorer.
-* Results of τ-bench, and of τ²-bench: an object with simulations. The item is the task, and the
-  score is the reward. A simulation that an infrastructure failure ended has no score.
-  Source: sierra-research/tau-bench, tau_bench/types.py; sierra-research/tau2-bench, data_model.
+  calls it unscored), and a sample that ended in an error has no score. Source:
+  https://inspect.aisi.org.uk/eval-logs.html; value_to_float of inspect_ai.scorer.
+* Results of τ-bench and of τ²-bench: an object that contains simulations. The item is the task, and
+  the score is the reward. A simulation that an infrastructure failure ended has no score. Source:
+  sierra-research/tau-bench, tau_bench/types.py; sierra-research/tau2-bench, data_model.
 * Samples of lm-evaluation-harness (`--log_samples`): a line per document and filter. The item is a
-  document. `metrics` of each line lists the scores; in older files, all numbers are scores. With
-  several filters, each filter has its own score (`exact_match,strict-match`, as in the harness's
-  results). Scores that the harness computes only over all documents are not read.
+  document. The key `metrics` of each line lists the scores; in older files, all numbers are scores.
+  If there are several filters, each filter gives its own score (`exact_match,strict-match`, as in
+  the harness's results). Scores that the harness computes only over all documents are not read.
   Source: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py (logged_samples).
 """
 
@@ -117,7 +117,7 @@ PERCENT, AS_GIVEN = "percent", "as-given"
 
 @dataclass(frozen=True, slots=True)
 class ItemScores:
-    """Scores of each file, clusters of the items (None: items are independent), and warnings."""
+    """The item scores of each file, the clusters of items (None: independent), and warnings."""
 
     scored: Mapping[str, ScoredTable]
     clusters: Mapping[str, str] | None
@@ -150,14 +150,14 @@ def directions(comparison: Comparison) -> list[Problem]:
 
 
 def read_items(files: Sequence[str], columns: Columns | None = None) -> ItemScores:
-    """Return the scores of files of any benchmark, for comparison with each other.
+    """Return the item scores in files from any benchmark, for comparison with each other.
 
     `columns` are the columns to read; unspecified columns are recognized by file format and column
     name.
 
     Raises:
-        InputError: With the problems of all files.
-        UsageError: If there is no common item, a common item has no cluster, or a score of
+        InputError: If files are invalid; the error has the problems of all files.
+        UsageError: If the files have no item in common, an item has no cluster, or a score in
             `columns.lower` does not exist.
     """
     columns = columns or Columns()

@@ -1,15 +1,16 @@
 """The number of items and trials that are needed to detect a difference between two systems.
 
-The model of a trial's score is system + item + system × item + trial. Both systems have the same
-items, so item effects cancel in the difference of the systems. The variance of the difference over
-G items with T trials by each system is (`between` + `within` / T) / G. `between` is the variance
-between items of the expected difference, and `within` is the variance between trials of an item.
-The test of the mean difference is two-sided and uses the normal approximation; the variances are
-those of the pilot, even if the difference is large.
+The model of a trial's score is system + item + system × item + trial. Two systems are tested on the
+same items, so item effects cancel in the difference of the systems. The variance of the difference
+over G items with T trials by each system is (`between` + `within` / T) / G. `between` is the
+variance between items of the expected difference, and `within` is the variance between trials of an
+item. The test of the mean difference is two-sided and uses the normal approximation. The variances
+are estimated from the pilot run, even if the assumed difference is large.
 
 If items within a cluster are dependent, the model also has a cluster effect, and the variance is
-(`shared` + `between` + `within` / T) / G. `shared` is the variance between clusters times the
-number of items per cluster. Additional items are assumed to have clusters as large as the pilot's.
+(`shared` + `between` + `within` / T) / G. `shared` is the variance between clusters, multiplied by
+the number of items per cluster. Additional items are assumed to have clusters as large as the
+pilot's.
 
 Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 3 (unequal numbers);
 Kish, Survey Sampling, 1965, chapter 5 (design effect); Miller, "Adding Error Bars to Evals", 2024
@@ -55,12 +56,12 @@ CLUSTERED = (
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Variances of a trial's score (or difference), in its squared unit.
+    """Variance components of the score of a trial, in the squared unit of the score.
 
     `between` is the variance between items, and `within` the variance between trials of an item. If
-    no item has a second trial, the two cannot be distinguished: `within` is None, and `between` is
-    the variance of one trial. `shared` is the variance between clusters times the number of items
-    per cluster; `between` is then the variance between items of one cluster.
+    no item has a second trial, the two cannot be distinguished: then `within` is None, and
+    `between` is the variance of a single trial. `shared` is the variance between clusters times the
+    number of items per cluster; `between` is then the variance between items of one cluster.
     """
 
     between: float
@@ -68,26 +69,26 @@ class Spread:
     shared: float = 0.0
 
     def of_item(self, trials: float) -> float:
-        """Return the variance of the mean of an item over `trials` trials (at least 1)."""
+        """Return the variance of an item's mean over the given number of trials (at least 1)."""
         return self.shared + self.between + (self.within or 0) / trials
 
     def standard_error(self, items: int, trials: float) -> float:
-        """Return the standard error of the mean over this many items."""
+        """Return the standard error of the mean over the given numbers of items and trials."""
         return math.sqrt(self.of_item(trials) / items)
 
 
 def spread_of(
     *systems: Sequence[NDArray[np.float64]], clusters: Sequence[Hashable] | None = None
 ) -> Spread:
-    """Return the spread of a system's trials, or of the difference of two systems.
+    """Return the variance components of a system's trials, or of the difference of two systems.
 
     The sums of squares within items, within clusters and between clusters are equated with their
     expectations. `clusters` has the cluster of each item, at least two clusters; by default, each
     item is a cluster. The estimates are unbiased, except that an estimate below 0 is reported as 0.
 
     Raises:
-        UsageError: If there are fewer than two items or clusters, or if only one system has items
-            with several trials.
+        UsageError: If there are fewer than two items or clusters, or if only one of two systems has
+            several trials per item.
     """
     items = len(systems[0])
     if items < 2 or (clusters and len(set(clusters)) < 2):
@@ -150,11 +151,11 @@ class TwoSided:
         return NormalDist().cdf(away - needed) + NormalDist().cdf(-away - needed)
 
     def items_needed(self, difference: float, spread: Spread, trials: float) -> int:
-        """Return how many items with this many trials are needed to detect a difference (not 0)."""
+        """Return the number of items that are needed to detect a nonzero difference."""
         return max(2, math.ceil(spread.of_item(trials) * (self.errors / difference) ** 2))
 
     def trials_needed(self, difference: float, spread: Spread, items: int) -> int | None:
-        """Return how many trials of each item are needed to detect a difference (not 0).
+        """Return the number of trials per item that are needed to detect a nonzero difference.
 
         Returns None if no number of trials is enough.
         """
@@ -170,7 +171,7 @@ class TwoSided:
 class Pilot:
     """One score of a pilot run: the overall `value`, and the score of each of the `trials` by item.
 
-    `clusters` has the cluster of each item if the items of a cluster are dependent.
+    `clusters` has the cluster of each item; None if the items are independent.
     """
 
     label: str
@@ -188,14 +189,15 @@ def pilots_of(
     usual: Sequence[str],
     clusters: Mapping[str, str] | None = None,
 ) -> dict[str, Pilot]:
-    """Return the score called `name` of pilot runs, by default the first of the `usual` scores.
+    """Return the score `name` of each pilot run, by default the first of the `usual` scores.
 
-    The score of a trial is its jackknife pseudo-value, which for a rate is the outcome itself.
-    Units that are resampled together (dialogues of a seed) are trials of one item.
+    The score of a trial is its jackknife pseudo-value, which for a rate is the outcome itself. If
+    units are resampled together (such as the dialogues of a seed), the units are trials of one
+    item.
 
     Raises:
-        UsageError: If the score does not exist, single trials do not have it, its signatures
-            differ, or there are fewer than two items or clusters.
+        UsageError: If the score does not exist, is not defined for single trials, has different
+            signatures, or has fewer than two items or clusters.
     """
     pilots = {}
     for system, scored in systems.items():
@@ -243,10 +245,10 @@ def _pilot(scored: ScoredTable, measure: Measure, clusters: Mapping[str, str] | 
 class Clustering(NamedTuple):
     """The number of clusters, the correlation of items within a cluster, and the design effect.
 
-    `size` is the mean, over items, of the size of the item's cluster. `correlation` is the
+    `size` is the mean cluster size over all items (not over all clusters). `correlation` is the
     intraclass correlation of the differences on two items of a cluster. `design_effect` is the
-    required number of items divided by the number that independent items require. All three assume
-    one trial per item.
+    required number of items divided by the number that independent items require. `size`,
+    `correlation` and `design_effect` assume one trial per item.
     """
 
     number: int
@@ -300,7 +302,7 @@ def power_document(
     in_corpus: int | None = None,
     places: int | None = None,
 ) -> Document:
-    """Return the detectable differences, and advice, for one or two pilot runs by name.
+    """Return the differences that one or two pilot runs can detect, and advice on sample sizes.
 
     `difference` is the difference to detect, in the unit of the score; if it is None, the smallest
     detectable differences are returned. `goals` and `trials` are numbers of items, and of trials
@@ -308,8 +310,8 @@ def power_document(
     `places` are decimals.
 
     Raises:
-        UsageError: If several `trials` are given but the pilot has one trial per item, or if the
-            pilots do not differ in any item.
+        UsageError: If several `trials` are given but the pilot has one trial per item, or if two
+            pilot runs have equal scores on all items.
     """
     spreads, clustering = _spreads_of_difference(pilots)
     has_trials = all(spread.within is not None for spread in spreads.values())

@@ -1,10 +1,11 @@
 """Several runs of one system with different seeds, and the variance of their scores.
 
 The spread of a score over runs does not describe the variance between dialogues, and the interval
-of one run does not describe the variance between seeds. `ScoreOfRuns.components` covers both kinds
-of variance. A score is the mean of one number per unit: the unit's jackknife pseudo-value, which
-for a rate is the outcome itself. The variance of these numbers over runs × units is split between
-runs, units and the rest.
+of one run does not describe the variance between seeds. `ScoreOfRuns.components` has the variance
+between dialogues and the variance between seeds. A score is the mean of a number per unit, the
+unit's jackknife pseudo-value. For a rate, this number is the 0/1 outcome of the unit. The variance
+of the pseudo-values over runs and units is split into components for runs, for units and for the
+rest.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ NESTED = ("values", "variances")
 class ScoreOfRuns(Score):
     """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
-    `components` are variances, in the squared unit of the score, of the numbers per unit whose mean
-    is the score. `components` is None for scores that are not such a mean (distinct words, windows
-    of text), and if runs have different cases (for example, if a case is a dialogue that mentions a
-    slot).
+    `components` are the variance components of the numbers per unit whose mean is the score, in the
+    squared unit of the score. `components` is None if the score is not a mean over units (distinct
+    words, windows of text), or if runs have different cases (for example, if a case is a dialogue
+    that mentions a slot).
     """
 
     values: tuple[float, ...]
@@ -57,18 +58,19 @@ class ScoreOfRuns(Score):
         return tuple(part / total for part in parts) if total else None
 
     def standard_error(self, runs: float = 1, units: float = 1) -> float | None:
-        """Return the standard error of the mean for these multiples of the runs and units."""
+        """Return the standard error of the mean for multiples of the present runs and units."""
         if self.components is None:
             return None
         return self.components.standard_error(round(runs * len(self.values)), round(units * self.n))
 
 
 def scores_of_runs(runs: Mapping[str, ScoredTable]) -> tuple[ScoreOfRuns, ...]:
-    """Return every score over the runs, by name.
+    """Return each score with its values in all runs, by the name of the score.
 
     Raises:
         UsageError: If runs have different signatures.
-        InputError: If runs have different units; the message lists the missing units.
+        InputError: If runs have different units; the message lists the units that are missing in a
+            run.
     """
     check_alike(runs)
     first = next(iter(runs.values()))

@@ -69,13 +69,13 @@ def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
 
 
 def choice_of(scored: ScoredTable, key: str) -> str:
-    """Return a choice that the signatures of a table state, or `NONE` if they state no choice."""
+    """Return the value of a choice in the signatures of a table; `NONE` if it is missing."""
     chosen = (dict(measure.signature.choices).get(key) for measure in scored.measures)
     return next(filter(None, chosen), NONE)
 
 
 def without_choice(scored: ScoredTable, key: str) -> ScoredTable:
-    """Return the table without a choice in its signatures, so that the choice may differ."""
+    """Return the table without this choice in its signatures, so that tables may differ in it."""
 
     def signed(measure: Measure) -> Measure:
         signature = measure.signature
@@ -101,7 +101,7 @@ def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group
 
 
 def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
-    """Raise `UsageError` with all differences unless all scores, or `score`, are comparable."""
+    """Raise `UsageError` with all differences if the scores of systems are not comparable."""
     groups = groups_by_score(systems)
     keys = [key for key in groups if score in (None, key[0])]
     if not keys or any(len(groups[key]) > 1 for key in keys):
@@ -109,9 +109,9 @@ def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = Non
 
 
 def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = ()) -> UsageError:
-    """Return the error for systems that cannot be compared, with all differences in scores `keys`.
+    """Return the error for systems that are not comparable, with the differences in scores `keys`.
 
-    By default, these are the scores that the first system shares with another.
+    By default, `keys` are the scores that the first system shares with any other system.
     """
     signed = [signatures_of(scored) for scored in systems.values()]
     found: dict[str, str] = {}
@@ -152,10 +152,10 @@ def common_units(
     """Return the units that all systems have, in the order of the first system.
 
     `units_of` has the units of each system, by default the rows of its table. If systems may have
-    chosen different goals, units must have the same goal.
+    chosen their own goals, a unit is common only if its goal is the same.
 
     Raises:
-        UsageError: If two systems have no unit in common.
+        UsageError: If two systems have no common unit.
     """
     by_goal = _may_have_other_goals(systems)
     names = units_of or {system: scored.table.units for system, scored in systems.items()}
@@ -179,7 +179,7 @@ def aligned(
 ) -> dict[str, list[ScoredTable]]:
     """Return the runs of each system with only the common units and columns.
 
-    Tables keep the order of `units`; counts of types are sorted by unit.
+    The rows of tables keep the order of `units`; the counts of types are sorted by unit.
     """
     first, *others = (run.table for runs in systems.values() for run in runs.values())
     columns = tuple(c for c in first.columns if all(c in table.columns for table in others))
@@ -199,7 +199,7 @@ def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None
     """Check that runs of one system differ only in the values of the scores.
 
     Raises:
-        UsageError: If runs were scored with different settings.
+        UsageError: If runs of a system were scored with different settings.
         InputError: If runs have different units.
     """
     (first, scored), *others = runs.items()
@@ -273,35 +273,36 @@ def compare(
 ) -> Comparison:
     """Compare each system with the first system, and compare all pairs for the ranks.
 
-    For each score, only systems whose signatures agree are compared with each other. If there are
-    several groups of such systems, each has its own first system, ranks and common units.
+    For each score, only systems whose signatures agree are compared with each other. If a score has
+    several groups of comparable systems, each group has its own first system, ranks and common
+    units.
 
-    If a system has several runs, its score is their mean, and intervals and p values of all systems
-    come from a hierarchical bootstrap of units and runs. Otherwise, McNemar's exact test is used
-    for scores of 0/1 outcomes, and approximate randomization for all others. Intervals of
-    differences then come from a paired bootstrap, or for scores of types from a jackknife. Holm's
-    method corrects the p values of each score over the compared systems, and the p values of the
-    ranks over all pairs. McNemar's test requires that the systems have the same cases; otherwise
-    approximate randomization is used.
+    If any system has several runs, the score of a system is the mean over its runs. All intervals
+    and p values then come from a hierarchical bootstrap of units and runs. If no system has several
+    runs, McNemar's exact test is used for scores of 0/1 outcomes, and approximate randomization for
+    all other scores. Intervals of differences then come from a paired bootstrap, or for scores of
+    types from a jackknife. For each score, Holm's method corrects the p values of the comparisons
+    with the first system, and separately the p values of all pairs, which determine the ranks.
+    McNemar's test requires that the systems have the same cases; otherwise approximate
+    randomization is used.
 
     Args:
         systems: The scored table of each system, or tables of its runs by name; the baseline first.
         resampling: The confidence of intervals, the number of samples and the seed.
         level: Adjusted p values up to this are significant.
-        scopes: Whether scores of parts (domains) are also compared, or the names of the parts.
-            Systems are only compared with the first one in these scores, and not ranked.
+        scopes: Whether scores of parts (such as domains) are also compared, or the names of these
+            parts. Systems are only compared with the first one in these scores, and not ranked.
         headline: The scores to compare; all of them if no system has a score of the headline.
         intervals: Whether the scores themselves have intervals.
         unit: The noun for a unit in messages.
-        clusters: The cluster of each unit if units are not independent (such as questions about one
-            text). Then whole clusters are resampled and swapped, and outcomes are tested like
-            all other scores. Scores remain means over units.
+        clusters: The cluster of each unit, if some units depend on each other (such as questions
+            about one text). With clusters, whole clusters are resampled and swapped, and scores of
+            0/1 outcomes are tested like all other scores. Scores remain means over units.
 
     Raises:
-        UsageError: If there are fewer than two systems, no two are comparable in any score, or they
-            have no common unit.
-        InputError: If runs of one system have different units.
-        ValueError: If there are both clusters and scores of types.
+        UsageError: If there are fewer than two systems, no comparable systems, or no common units.
+        InputError: If the runs of one system have different units.
+        ValueError: If both clusters and scores of types are given.
     """
     how = resampling or Resampling()
     if len(systems) < 2:
@@ -548,7 +549,7 @@ class _Rows:
         self._resampled: dict[Key, dict[str, ResampledRuns]] = {}
 
     def drawn(self, draw: Draw, block: int) -> dict[str, list[DrawnSums]]:
-        """Return the draws of each run, in blocks of neighboring rows."""
+        """Return the sums of the drawn rows of each run, for blocks of neighboring rows."""
         if (draw, block) not in self._drawn:
             tables = [in_blocks(run.table, block) for runs in self.runs.values() for run in runs]
             found = iter(draw(tables, samples=self.how.samples, seed=self.how.seed))
@@ -558,15 +559,15 @@ class _Rows:
 
     @cached_property
     def jackknives(self) -> dict[str, dict[Key, Jackknife]]:
-        """The jackknives of scores of types, for systems with one run."""
+        """The jackknife estimates of scores of types, for systems with one run."""
         return {name: run.jackknives() for name, (run,) in self.runs.items()}
 
     @cached_property
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
-        """The scores of types for the runs of each system; resampled units would bias these scores.
+        """The scores of types in the runs of each system, which resampling the units would bias.
 
-        They are means of jackknife pseudo-values; resampling these values gives equally wide
-        intervals.
+        These scores are means of jackknife pseudo-values; resampling the pseudo-values gives
+        intervals of the same width.
         """
         return {name: self._resampled_types(name) for name in self.runs}
 
@@ -593,12 +594,12 @@ class _Rows:
 
     @cached_property
     def own_scores(self) -> dict[str, dict[Key, Score]]:
-        """The scores of systems with one run, with their intervals."""
+        """The scores of the systems that have one run, with intervals."""
         single = {name: runs[0] for name, runs in self.runs.items() if len(runs) == 1}
         return {name: by_place(run.scores(self.how)) for name, run in single.items()}
 
     def by_unit(self, measure: Measure, system: str) -> NDArray[np.float64]:
-        """Return the score of each single unit, the mean over the runs; NaN if it has none."""
+        """Return the score of each unit, averaged over the runs; NaN if the unit has no score."""
         scores = []
         for run in self.runs[system]:
             columns = zip(run.table.columns, np.ascontiguousarray(run.table.values.T), strict=True)
@@ -618,7 +619,7 @@ class _Rows:
         return found
 
     def test(self, measure: Measure, pair: Pair, values: Mapping[str, float]) -> Tested:
-        """Test the difference of a pair of systems; `values` are the scores of all systems.
+        """Test the difference between two systems; `values` has the scores of all systems.
 
         If no system has several runs, only differences from the baseline have intervals.
         """

@@ -1,7 +1,8 @@
 """The user's cache: checksums of files, and data derived from files.
 
-All cached data can be recomputed. They are recomputed if the cache cannot be read or written, or if
-other users could have written to it. `MWZEVAL_CACHE` sets the folder of the cache.
+All cached data can be recomputed. Cached data are recomputed if the cache cannot be read or
+written, or if other users could have written to the cache. `MWZEVAL_CACHE` sets the folder of the
+cache.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def cache_directory() -> Path:
     """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache.
 
     Raises:
-        UsageError: If the folder is in the home directory of an unknown user (`~name`).
+        UsageError: If the folder is relative to the home directory of an unknown user (`~name`).
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
@@ -66,7 +67,10 @@ class Checksums:
 
 
 def checksums_of(path: Path) -> Checksums:
-    """Read the whole file and return its checksums. Raises `DataError` if it cannot be read."""
+    """Read a whole file and return the checksums of its content.
+
+    Raises `DataError` if the file cannot be read.
+    """
     sha256 = hashlib.sha256()
     try:
         with path.open("rb") as stream:
@@ -81,9 +85,9 @@ def checksums_of(path: Path) -> Checksums:
 
 
 def remembered_checksums(path: Path) -> Checksums:
-    """Return the checksums of a file, from the cache if the file has not changed since.
+    """Return the checksums of a file, from the cache unless the file has changed.
 
-    Raises `DataError` if it cannot be read.
+    Raises `DataError` if the file cannot be read.
     """
     try:
         status = path.stat()
@@ -101,7 +105,7 @@ def remembered_checksums(path: Path) -> Checksums:
 
 
 def combined_fingerprint(paths: Mapping[str, Path]) -> str:
-    """Return one SHA-256 of several files; the names of the files count, but not the order."""
+    """Return a SHA-256 checksum of several files with their names, independent of their order."""
     return _sha256_of([[name, remembered_checksums(paths[name]).sha256] for name in sorted(paths)])
 
 
@@ -110,8 +114,9 @@ def derive(
 ) -> Any:
     """Return the value that `build()` computes from the sources; use the cache if possible.
 
-    The value is always converted to JSON and back. Increase `revision` when `build` changes. `name`
-    is the prefix of the file's name. Raises `DataError` if a source cannot be read.
+    The returned value is always converted to JSON and back. Increase `revision` when `build`
+    changes. `name` is the prefix of the cached file's name. Raises `DataError` if a source file
+    cannot be read.
     """
 
     def key() -> str:

@@ -1,4 +1,4 @@
-"""Data folders and their files: `--data`, `MWZEVAL_DATA`, the user's cache, or embedded data.
+"""Data folders and their files: `--data`, `MWZEVAL_DATA`, the user's cache, or data in the package.
 
 Each benchmark has a table of its public files. Files that a user supplies are used unchanged; only
 the cache is filled, by verified downloads. `MWZEVAL_MIRROR` names a server to use instead of
@@ -57,7 +57,7 @@ class PublicFile:
 
     @property
     def url(self) -> str:
-        """The address of the file, at `MWZEVAL_MIRROR` if it is set, otherwise at GitHub."""
+        """The URL of the file, at `MWZEVAL_MIRROR` if this variable is set, otherwise at GitHub."""
         base = os.environ.get(MIRROR_VARIABLE) or GITHUB
         return f"{base.rstrip('/')}/{self.repository}/{self.commit}/{quote(self.path)}"
 
@@ -84,7 +84,8 @@ def embedded(*parts: str) -> Path:
 class DataRoot:
     """A folder with data in the public layout, and the published files that belong there.
 
-    `sample` is the option for the embedded sample, which messages about missing files mention.
+    `sample` is the option that selects the embedded sample; messages about missing files mention
+    this option.
     """
 
     path: Path
@@ -105,12 +106,13 @@ class DataRoot:
     ) -> DataRoot:
         """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
-        `table` lists the public files; `name` is the folder in the cache, and optionally in a
-        folder with several benchmarks. If `offline` is None, `MWZEVAL_OFFLINE` decides; `sample` is
-        the option for embedded data.
+        `table` lists the public files. `name` is the name of the benchmark's folder in the cache; a
+        folder with several benchmarks may have the same subfolder. If `offline` is None,
+        `MWZEVAL_OFFLINE` determines whether files are downloaded. `sample` is the option that
+        selects the embedded data.
 
         Raises:
-            DataError: If the given folder does not exist.
+            DataError: If the folder `data` does not exist.
         """
         published = public_files(table)
         if offline is None:
@@ -137,7 +139,7 @@ class DataRoot:
         return cls(folder, origin, published, offline, sample)
 
     def find(self, *alternatives: str) -> Path | None:
-        """Return the first of these files in the folder; damaged files in the cache are skipped."""
+        """Return the path of the first of these files that exists, except damaged cached files."""
         for local in alternatives:
             place = self.path / local
             if place.is_file():
@@ -147,10 +149,10 @@ class DataRoot:
         return None
 
     def require(self, *alternatives: str) -> Path:
-        """Return the first of these files that exists; in the cache, download it if necessary.
+        """Return the path of the first existing file, or download a file into the cache.
 
-        Only the first alternative that is a published file is downloaded. Raises `DataError` if no
-        file exists or can be downloaded.
+        At most one file is downloaded: the first of the given files that is published. Raises
+        `DataError` if no file exists or can be downloaded.
         """
         if found := self.find(*alternatives):
             return found
@@ -178,9 +180,10 @@ class DataRoot:
         return tuple(different)
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files whose place matches a pattern such as `*.json` in `data`, sorted.
+        """Return the files whose path in the data folder matches a pattern (`*.json`), sorted.
 
-        In the cache, these are only published files, which are downloaded if necessary.
+        If the data folder is the cache, only published files are returned; missing files are
+        downloaded.
 
         Raises:
             MissingError: If nothing matches.
@@ -198,15 +201,15 @@ class DataRoot:
         return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
 
     def published_matching(self, patterns: Sequence[str]) -> list[PublicFile]:
-        """Return the published files whose place matches one of the patterns, sorted by place."""
+        """Return the published files whose path matches one of the patterns, sorted by path."""
         found = (file for file in self.published if matches(file.local, patterns))
         return sorted(found, key=lambda file: file.local)
 
     def fetch(self, files: Iterable[PublicFile]) -> list[Path]:
-        """Return the places of published files in the cache; missing files are downloaded.
+        """Return the paths of published files in the cache, and download missing files.
 
-        Raises `UsageError` if the folder is not the cache, `MissingError` with all missing files if
-        downloads are disabled, and `DataError` if a download fails.
+        Raises `UsageError` if the data folder is not the cache. Raises `MissingError` with all
+        missing files if downloads are disabled, and `DataError` if a download fails.
         """
         if self.origin != "cache":
             raise UsageError(
@@ -230,10 +233,11 @@ STATES = ("published", "different", "unverified", "unlisted", "missing")
 
 
 class FileState(NamedTuple):
-    """A file in a data root, and its state (one of `STATES`).
+    """A file in a data folder, and its state (one of `STATES`).
 
-    "unverified" is a published file without known checksums; "unlisted" is a file that a corpus
-    would read but that is not published. `expected` and `found` are git blob ids (None: not known).
+    The state "unverified" means that no checksum of a published file is known. The state "unlisted"
+    means that a corpus would read the file although it is not published. `expected` and `found` are
+    git blob ids (None: not known).
     """
 
     local: str
@@ -244,7 +248,7 @@ class FileState(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether scores with this file may differ from scores with the published data."""
+        """Whether this file may lead to scores that differ from scores with the published data."""
         return self.state in ("different", "unlisted")
 
 
@@ -286,10 +290,10 @@ def matches(local: str, patterns: Iterable[str]) -> bool:
 
 
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
-    """Download a published file to its place in the folder, and return that place.
+    """Download a published file to its path in the data folder, and return this path.
 
-    The file appears there only when it is complete and verified; the next call continues an
-    interrupted download. Raises `DataError`.
+    The file appears at this path only when it is complete and verified. After an interruption, the
+    next call continues the download. Raises `DataError`.
     """
     import pooch
 
@@ -368,7 +372,8 @@ def _reason(error: BaseException) -> str:
 class MissingError(DataError):
     """Files of a folder are missing; one message lists them all, with their sources and places.
 
-    `wanted` are the paths; `files` are the published files among them; `about` begins the message.
+    `wanted` are the missing paths, `files` are the published files among these paths, and `about`
+    is the beginning of the message.
     """
 
     def __init__(
@@ -393,7 +398,10 @@ class MissingError(DataError):
 
 
 def all_there(*calls: Callable[[], Any]) -> list[Any]:
-    """Return the results of all calls. Raises `MissingError` with all missing files of a folder."""
+    """Call all functions and return their results.
+
+    Raises `MissingError` with all missing files of a folder, whichever functions need the files.
+    """
     found = []
     missing: list[MissingError] = []
     for call in calls:

@@ -1,7 +1,7 @@
 """Reading of files: decompressed bytes of limited size, lines, JSON, and file name patterns.
 
-One limit applies to every file of every benchmark (`MWZEVAL_MAX_SIZE`). A name is a path, `-` for
-standard input, or a URL (`s3://bucket/run-*.jsonl.zst`, `memory://…`). URLs need the extra
+One limit applies to every file of every benchmark (`MWZEVAL_MAX_SIZE`). A file name is a path, `-`
+for standard input, or a URL (`s3://bucket/run-*.jsonl.zst`, `memory://…`). URLs need the extra
 `distributed` and the packages that fsspec requires for the kind of URL.
 """
 
@@ -56,7 +56,7 @@ SENSIBLE_LINE = 2**22
 def size_limit() -> int:
     """Return the maximum number of bytes of a decompressed file.
 
-    Raises `UsageError` if `MWZEVAL_MAX_SIZE` is not a size.
+    Raises `UsageError` if `MWZEVAL_MAX_SIZE` is not a valid size.
     """
     value = os.environ.get(SIZE_VARIABLE, "").strip().upper()
     if not value:
@@ -73,7 +73,7 @@ def part_limit() -> int:
 
 
 def too_large(name: str, what: str = "the file", limit: int | None = None) -> InputError:
-    """Return the error for data that exceed `limit` bytes (None: the limit of a file)."""
+    """Return the error for data larger than `limit` bytes (None: the maximum size of a file)."""
     most = (size_limit() if limit is None else limit) / 10**6
     message = (
         f"{what} has more than {most:,.0f} MB (decompressed): if it is the right file, set "
@@ -102,15 +102,18 @@ def plain_name(name: str) -> str:
 def read_bytes(path: str | Path) -> bytes:
     """Return the content of a file, a URL or `-` (standard input), decompressed.
 
-    Raises `InputError` if it cannot be read, is damaged or exceeds the limit, and `DependencyError`
-    for a URL if fsspec is missing.
+    Raises `InputError` if the file cannot be read, is damaged or exceeds the size limit. Raises
+    `DependencyError` if a URL is given but fsspec is not installed.
     """
     check_size(path)
     return b"".join(_bounded(pieces(path), size_limit(), str(path)))
 
 
 def read_model(path: str | Path) -> bytes:
-    """Return the unchanged content of a file. Raises `InputError`, also for folders and devices."""
+    """Return the unchanged content of a file.
+
+    Raises `InputError` if the file cannot be read, or is a folder or device.
+    """
     name = str(path)
     with _opened(name) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -140,9 +143,10 @@ def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
 
 
 def pieces(path: str | Path) -> Iterator[bytes]:
-    """Yield the content of a file, a URL or `-`, decompressed, in pieces and without a limit.
+    """Yield the decompressed content of a file, a URL or `-` in pieces, without a size limit.
 
-    Callers must compare joined pieces with `part_limit()`. Raises the errors of `read_bytes`.
+    A caller that joins pieces must compare the size of the result with `part_limit()`. Raises the
+    errors of `read_bytes`.
     """
     with _opened(str(path)) as stream:
         yield from decompressed(stream, str(path))
@@ -181,7 +185,8 @@ def _fsspec() -> Any:
 def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """Yield the content of a stream in pieces, decompressed according to its name or first bytes.
 
-    There may be several members or frames. Raises `InputError` if one is damaged or incomplete.
+    A compressed stream may have several members or frames. Raises `InputError` if a member or frame
+    is damaged or incomplete.
     """
     piece = stream.read(COMPRESSED_PIECE)
     known = COMPRESSED.items()
@@ -223,7 +228,7 @@ def is_zip(path: str | Path) -> bool:
 
 
 def zip_names(path: str | Path) -> list[str]:
-    """Return the names in a zip. Raises `InputError` if it is damaged."""
+    """Return the names in a zip. Raises `InputError` if the archive is damaged."""
     with _archive(path) as archive:
         return archive.namelist()
 
@@ -231,8 +236,9 @@ def zip_names(path: str | Path) -> list[str]:
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
     """Return the content of members of a zip archive; compressed members are also decompressed.
 
-    `wanted` are names, or the last parts of names; missing members are ignored. Raises `InputError`
-    if the archive is damaged, or if the total size of the members exceeds the limit.
+    `wanted` has the names of members, or the last parts of these names; missing members are
+    ignored. Raises `InputError` if the archive is damaged, or if the total size of the members
+    exceeds the limit.
     """
     from zipfile import ZIP_STORED
 
@@ -379,7 +385,7 @@ VALUE_BYTES = 2**16
 
 
 class RepeatedKeys(dict[str, Any]):
-    """A JSON object with keys that occur more than once (the last value is used)."""
+    """A JSON object in which keys occur more than once; the last value of such a key is used."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -456,7 +462,7 @@ def parse_json_lines(text: str, name: str, *, constants: bool = False) -> Iterat
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file. Raises `InputError` if it is empty or not UTF-8."""
+    """Return the text of a file. Raises `InputError` if the file is empty or not UTF-8."""
     return decoded(read_bytes(path), path)
 
 
@@ -464,7 +470,7 @@ def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
     """Yield the rows of a tab-separated table of the package; `#` begins a comment.
 
     Raises:
-        DataError: If a row has the wrong number of cells, or an empty cell.
+        DataError: If a row has the wrong number of cells or contains an empty cell.
     """
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line and not line.startswith("#"):
@@ -475,7 +481,10 @@ def table_rows(path: Path, columns: int) -> Iterator[list[str]]:
 
 
 def decoded(raw: bytes, path: str | Path) -> str:
-    """Return the text of a file's content. Raises `InputError` if it is empty or not UTF-8."""
+    """Return the text of a file's content.
+
+    Raises `InputError` if the content is empty or not UTF-8.
+    """
     if raw.startswith(ZIP_MAGIC):
         message = "is a zip archive: unpack it, and name the file inside"
         raise InputError([Problem("zip", message, file=str(path))])
@@ -496,7 +505,8 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
     With `constants`, NaN and Infinity are numbers, as in the output of Python's `json`.
 
     Raises:
-        InputError: If the text is not JSON (with line and column), or has too many values.
+        InputError: If the text is not JSON or has too many values; the message states line and
+            column.
     """
     check_values(text, name)
     of_constant = float if constants else _finite
@@ -528,9 +538,10 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)
 
 
 def parse_beginning(text: str) -> Any:
-    """Return the first value of a JSON text that may end anywhere, without incomplete parts.
+    """Return the first value of a JSON text that may be cut off, without its incomplete parts.
 
-    Brackets that are open at the last comma are closed there. Returns None if it is not JSON.
+    Brackets that are open at the last comma are closed there. Returns None if the text does not
+    begin like JSON.
     """
     closing: list[str] = []
     end = 0

@@ -1,6 +1,6 @@
 """Atomic writing: files and folders are written completely or not at all.
 
-They are written to a temporary folder next to their final path and then moved.
+Files and folders are written to a temporary folder next to their final path and then moved.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def folder_written_atomically(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise `MwzevalError` if a file clearly cannot be written there."""
+    """Raise `MwzevalError` if a file clearly cannot be written at this path."""
     with named_where_unwritable(path):
         if "\0" in str(path):
             raise OSError("a file name must not contain a NUL character")

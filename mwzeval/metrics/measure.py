@@ -1,9 +1,9 @@
 """Measures: a score's name, its signature, and its formula from rows.
 
 Every metric has two parts: `columns` and `row(unit)` give the additive numbers of a scored unit,
-and `measures(…)` gives the scores as functions of the columns' sums. Values, intervals, comparisons
-and reports use only these two parts, so they do not depend on the metric or the benchmark, and each
-score has exactly one formula.
+and `measures(…)` gives the scores as functions of the columns' sums. Scores, intervals, comparisons
+and reports use only these two parts. Therefore, they do not depend on the metric or the benchmark,
+and each score has exactly one formula.
 """
 
 from __future__ import annotations
@@ -70,15 +70,16 @@ class Resampling:
 class Measure:
     """A function of column sums, or of sums of types (words, n-grams).
 
-    `of` is a function from sums to the score; `cases` is the column with the number of units that
-    the score is about (None: all). If the score is the mean of 0/1 outcomes of these units,
-    `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1 (100 for
-    percentages). Higher scores are better, unless `lower_is_better` is true or the score has no
-    direction. `block` is the number of neighboring units that are resampled together; `known` is
-    the score of all units, for scores that `of` cannot compute from few units. `unit` is the unit
-    of the score for axes of figures. Descriptions (`is_description`: turns, calls, cost, endings)
-    have no better direction, so comparisons show only differences, without a test or a rank. A
-    score `of_types` (distinct words, entropies) is a function of `TypeCounts.sums`; its value is
+    `of` is the function that computes the score from the sums. `cases` is the column that counts
+    the units that the score is about (None: all units). If the score is the mean of 0/1 outcomes of
+    these units, `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1
+    (100 for percentages). Higher scores are better, unless `lower_is_better` is true or the score
+    has no direction. `block` is the number of neighboring units that are resampled together.
+    `known` is the score of all units, if `of` cannot compute the score from few units. `unit` is
+    the unit of measurement of the score, which axes of figures show. A score with `is_description`
+    (turns, calls, cost, endings) describes the dialogues, and no values are better than others.
+    Comparisons therefore show only differences of such scores, without a test or a rank. A score
+    with `of_types` (distinct words, entropies) is computed from `TypeCounts.sums`. Its value is
     `known`, and it is a description.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
@@ -107,7 +108,7 @@ class Measure:
 
     @property
     def has_direction(self) -> bool:
-        """Whether some values of the score are better than others."""
+        """Whether higher or lower values of the score are better."""
         return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
 
     @property
@@ -116,7 +117,7 @@ class Measure:
         return self.name, self.scope
 
     def value(self, sums: Sums) -> float:
-        """Return the score of the observed sums."""
+        """Return the score computed from the observed sums."""
         return float(self.of(sums)[0]) if self.known is None else self.known
 
 
@@ -124,12 +125,12 @@ class Measure:
 class ScoredTable:
     """The rows of one system on one input, and the measures that compute scores from them.
 
-    `count_types` returns the type counts of the units of `table`, in the same order; it is slow, so
-    it is called only for intervals and comparisons. If units have several trials, their rows are
-    means over `trials` (see `of_items`).
+    `count_types` returns the type counts of the units of `table`, in the same order. The function
+    is slow and therefore called only for intervals and comparisons. If units have several trials,
+    `table` has means over the trials, and `trials` has the trials (see `of_items`).
 
-    If the author of the input chose the units (the goals of a live run), `about` has a checksum of
-    the content of each unit. Equal checksums show that two inputs have the same unit.
+    If the author of the input chose the units (such as the goals of a live run), `about` has a
+    checksum of each unit's content. Equal checksums show that two inputs have the same unit.
     """
 
     table: Table
@@ -140,7 +141,7 @@ class ScoredTable:
 
     @property
     def trial_rows(self) -> Table:
-        """One row per trial, or the rows themselves if no unit has several trials."""
+        """The table with a row per trial; if no unit has several trials, the table itself."""
         return self.table if self.trials is None else self.trials.table
 
     def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
@@ -184,7 +185,7 @@ class ScoredTable:
         return tuple(scores)
 
     def jackknives(self) -> dict[tuple[str, str], Jackknife]:
-        """Return the scores of types by name and scope; empty if there are fewer than two units."""
+        """Return jackknives of the scores of types, or {} if there are fewer than two units."""
         of_types = [measure for measure in self.measures if measure.of_types]
         if not of_types or self.table.count < 2:
             return {}
@@ -225,7 +226,7 @@ def table_of_means(
     *,
     places: int = 4,
 ) -> ScoredTable:
-    """Return scores that are means of values between 0 and 1, over the whole input and over scopes.
+    """Return measures for mean values between 0 and 1, of the whole input and of scopes.
 
     Args:
         values: The values of each unit: scope, name of the score, value.
@@ -281,10 +282,9 @@ def _mean_value(column: str, sums: Sums) -> NDArray[np.float64]:
 class Rate(NamedTuple):
     """A score that is the sum of the column `part` divided by the sum of the column `whole`.
 
-    The score is in percent unless it has another `unit`. If both columns are 0 or 1 for each unit
-    of the table (`is_outcome`), the intervals are Wilson intervals. `cases` is the column with the
-    number of units that the score is about (None: `whole`). The other fields are those of a
-    `Measure`.
+    The score is in percent unless it has another `unit`. If both columns are 0 or 1 in every row
+    (`is_outcome`), the score has a Wilson interval. `cases` is the column with the number of units
+    that the score is about (None: `whole`). The other fields have the same meaning as in `Measure`.
 
     >>> rate = Rate("accuracy", "Accuracy", "right", "all")
     >>> sums = {"right": 1, "all": 4, "right.easy": 1, "all.easy": 2, "all.hard": 0}
@@ -389,14 +389,14 @@ def of_items(
 ) -> ScoredTable:
     """Return the scored trials with one row per item, so that items are the units.
 
-    From the 0/1 score called `outcome`, this function adds pass^k for k = 1 … `trials` (the largest
-    number that at least half of the items have) and the share of items whose outcomes differ
-    between trials. The `n` of pass^k is the number of items with at least k trials. The formulas of
-    all other scores are unchanged; their rows are means over trials, so each item counts once, and
-    `n` counts items. Intervals resample items; if the trials of each item all have the same
-    outcome, the intervals are Wilson intervals over items. `ScoredTable.trials` has the rows of
-    trials. If no item has a second trial, only the names of the units change. Scores of types
-    (distinct words) have no rows.
+    From the 0/1 score `outcome`, this function computes pass^k for k = 1 … `trials`, where `trials`
+    is the largest number of trials that at least half of the items have. It also computes the share
+    of items whose outcomes differ between trials. The `n` of pass^k is the number of items with at
+    least k trials. The formulas of all other scores are unchanged; their rows are means over
+    trials, so each item counts once, and `n` counts items. Intervals resample items; if the trials
+    of each item all have the same outcome, the intervals are Wilson intervals over items.
+    `ScoredTable.trials` has the rows of trials. If no item has a second trial, only the names of
+    the units change. Scores of types (such as distinct words) are not computed from rows.
     """
     trials = Trials.of(scored.table, item_of)
     if len(trials.names) == len(trials.items):

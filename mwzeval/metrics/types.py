@@ -1,9 +1,9 @@
 """Counts of each type (a word, a bigram, a trigram) in each unit, and scores of types.
 
-The counts are a wide, sparse, additive table. Distinct words and entropies are functions of the
-column sums. Resampling would bias these scores (see `mwzeval.statistics.intervals`), so their
-intervals come from leaving one unit out. Neither higher nor lower values are better, so comparisons
-do not test these scores.
+The counts form a sparse table with a row per unit and a column per type; the columns can be added.
+Distinct words and entropies are functions of the column sums. Resampling would bias these scores
+(see `mwzeval.statistics.intervals`), so their intervals come from leaving one unit out. Comparisons
+do not test scores of types, because neither higher nor lower values are better.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Ngrams:
         return totals.astype(np.int64)
 
     def of_units(self, chosen: Numbers) -> Ngrams:
-        """Return the entries of the units at these positions, in that order, with all types."""
+        """Return the counts of the units at the given positions, in that order, for all types."""
         first, last = np.searchsorted(self.units, [chosen, chosen + 1])
         lengths = last - first
         starts = np.cumsum(lengths) - lengths
@@ -56,12 +56,12 @@ class Ngrams:
         return Ngrams(self.words, units, self.types[entries], self.counts[entries])
 
     def distinct_without(self, totals: Numbers, n_units: int) -> Numbers:
-        """Return the number of types without each unit, shape (units,)."""
+        """Return, for each unit, the number of types without this unit, shape (units,)."""
         only = self.units[self.counts == totals[self.types]]
         return np.asarray(np.count_nonzero(totals) - np.bincount(only, minlength=n_units))
 
     def dense(self, first: int, last: int) -> Numbers:
-        """Return the counts of the units from `first` up to `last`, shape (types, units)."""
+        """Return the counts of units `first` to `last` - 1 as an array of shape (types, units)."""
         entries = slice(*np.searchsorted(self.units, [first, last]))
         rows = np.zeros((len(self.words), last - first), dtype=np.int64)
         rows[self.types[entries], self.units[entries] - first] = self.counts[entries]
@@ -70,7 +70,7 @@ class Ngrams:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeCounts:
-    """The n-grams of units, by order, over one vocabulary of words."""
+    """The n-grams of each order in the units; all orders use the same vocabulary of words."""
 
     units: tuple[str, ...]
     vocabulary: tuple[str, ...]
@@ -130,7 +130,10 @@ class TypeCounts:
         return _sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
 
     def jackknives(self, scores: Sequence[ScoreFunction]) -> tuple[Jackknife, ...]:
-        """Return each score, of all units and without each unit. Requires at least two units."""
+        """Return each score, of all units and with each unit left out.
+
+        Requires at least two units.
+        """
         blocks = list(self._left_out())
         everything = self.sums()
         found = []

@@ -1,4 +1,4 @@
-"""Figures for papers, as PNG, SVG or PDF: scores with intervals, heat maps of parts, reasons.
+"""Figures for papers (PNG, SVG, PDF): scores with intervals, and heat maps of parts and reasons.
 
 A figure fits one column of a two-column paper. Text has 7 points and remains text in SVG and PDF.
 The colors are those of Okabe and Ito, and marks also differ in shape. The bytes depend only on the
@@ -112,7 +112,7 @@ def new_figure(
 
 
 def key(**line: Any) -> Any:
-    """Return the entry of a legend for a line or a mark."""
+    """Return a legend entry with the given line or marker."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **{"markersize": 3.0, **line})
@@ -167,11 +167,11 @@ def plot_scores(
     """Return a figure of scores of the whole input: a panel per score, a row per system.
 
     Each group of comparable systems has its own panel. Whiskers show intervals. Better scores are
-    farther right on all axes. The `limits` are the ends of the axes; an end that is None depends on
-    the unit and the scores. `width` is in inches.
+    farther right on all axes. `limits` are the ends of the score axes; an end that is None is
+    computed from the scores and their unit. `width` is in inches.
 
     Raises:
-        UsageError: If no system has a named score, or a score is beyond the limits.
+        UsageError: If no system has a named score, or if a score is outside the limits.
     """
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
@@ -268,10 +268,10 @@ def plot_parts(
     """Return heat maps of the scores by part: systems × parts.
 
     Scores with different parts (turns instead of domains) have separate columns. `words` has the
-    nouns of the benchmark for its parts.
+    nouns that the benchmark uses for its parts.
 
     Raises:
-        UsageError: If there is no such score.
+        UsageError: If no system has scores of parts.
     """
     scores = [score for system in systems for score in system.scores]
     maps = []
@@ -365,7 +365,7 @@ def _draw_map(axes: Axes, map_: _HeatMap, ends: tuple[float, float]) -> Any:
 def plot_reasons(
     systems: Sequence[Report], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return heat maps of failed units: a row per failure reason, a column per system.
+    """Return heat maps of failed units, with a row per failure reason and a column per system.
 
     Raises:
         UsageError: If no unit failed.

@@ -74,8 +74,8 @@ def to_html(
     """Return the page as HTML text, identical for identical systems; save it as UTF-8.
 
     `meanings` maps failure reasons (without detail) to sentences. `compared` is a comparison of the
-    systems, or a sentence that states why there is none; without a comparison, no system is marked
-    as best. `headline` names the scores of the chart.
+    systems, or a sentence that explains why the systems are not compared. Without a comparison, no
+    system is marked as best. `headline` names the scores of the chart.
     """
     words = words or Words()
     kinds = kinds_of(systems)
@@ -270,9 +270,9 @@ class Bar(NamedTuple):
 class Panel(NamedTuple):
     """A score of comparable systems, over the whole input or over several scopes.
 
-    `setting` states how these systems, at `places`, differ from others. The axis is from `low` to
-    `high`. Each row has a scope, the number of items as text, and the bars by places. `beside` has
-    the score of each reference.
+    `setting` states how the systems of the panel, at positions `places`, differ from other systems.
+    The axis is from `low` to `high`. Each row has a scope, the number of items as text, and the
+    bars of the systems by position. `beside` has the scores of references, such as gold responses.
     """
 
     name: str
@@ -298,7 +298,7 @@ def _references_of(systems: Sequence[Report]) -> dict[str, str]:
 def panels_of(
     systems: Sequence[Report], comparison: Comparison | None, *, scopes: bool = False
 ) -> list[Panel]:
-    """Return a panel for each score and comparable group; with `scopes`, for scores with parts."""
+    """Return a panel per score and comparable group; with `scopes`, only for scores with parts."""
     references = _references_of(systems)
     compared = {
         (measure.name, measure.scope, entry.system): (measure, entry)

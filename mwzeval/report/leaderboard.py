@@ -45,13 +45,13 @@ class Column:
 
 
 class Figure(NamedTuple):
-    """A score of a system and its interval (None if it is unknown)."""
+    """A score of a system and the interval of the score (None if the interval is unknown)."""
 
     value: float
     interval: Interval | None = None
 
     def plain(self) -> dict[str, float | None]:
-        """Return the value and the ends of the interval (None if they are unknown)."""
+        """Return the value and the ends of its interval; None stands for unknown ends."""
         return {"value": self.value, **ends_record(self.interval)}
 
 
@@ -59,8 +59,9 @@ class Figure(NamedTuple):
 class LeaderboardRow:
     """One system of a table, with its known figures by name.
 
-    `source` is the publication of the figures, and `note` describes known errors in them; `similar`
-    names the figures that do not differ significantly from those of the user's own system.
+    `source` is the publication that reports the figures, and `note` describes known errors in the
+    figures. `similar` names the figures in which the system does not differ significantly from the
+    user's own system.
     """
 
     system: str
@@ -81,8 +82,9 @@ class LeaderboardRow:
 class LeaderboardTable:
     """Systems, sorted by the figure `ranked_by` (best first) if there is one.
 
-    `keys` identify the table in records. `heading` is the heading of the systems' names;
-    `transposed` tables have a column for each system; `with_sources` adds a column of sources.
+    `keys` identify the table in records. `heading` is the heading of the column with system names.
+    `transposed` tables have a column for each system. `with_sources` adds a column with the
+    publications.
     """
 
     title: str
@@ -117,12 +119,12 @@ class LeaderboardTable:
         return sorted(found, key=lambda item: order.index(item[1])) if self.transposed else found
 
     def record(self, row: LeaderboardRow, name: str, figure: Figure) -> dict[str, Any]:
-        """Return a figure in long form, unrounded."""
+        """Return the unrounded figure of a system as a record in long form."""
         about = {"system": row.system, "published": row.kind == "published", "figure": name}
         return {**self.keys, **about, **figure.plain()}
 
     def sheet(self) -> Sheet:
-        """Return the table, in which the best figures of systems are highlighted."""
+        """Return the table for output, in which the best figure of each column is highlighted."""
         best: dict[str, float] = {}
         for _, name, figure in self.figures():
             best[name] = max(figure.value, best.get(name, figure.value))
@@ -159,7 +161,7 @@ def rounded(value: float, places: int = 1) -> str:
 
 
 def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
-    """Return the result of `parse` for the JSON value of a file of published results.
+    """Read the JSON file of published results and return the result of `parse` for its value.
 
     Raises `DataError` if the file cannot be read or has another structure.
     """
@@ -170,7 +172,7 @@ def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
 
 
 def row_of(system: Report, figures: Mapping[str, str]) -> LeaderboardRow:
-    """Return the row of the user's own system; `figures` maps names to names of scores."""
+    """Return the row of the user's own system; `figures` maps figure names to score names."""
     found = by_place(system.scores)
     known = {
         figure: Figure(score.value, score.interval)

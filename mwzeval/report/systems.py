@@ -14,7 +14,7 @@ from mwzeval.scores.score import Group, groups_of
 
 
 def title_of(systems: Sequence[Report]) -> str:
-    """Return the title of a page: up to three systems, and their scored data."""
+    """Return the title of a page: the names of the systems (at most three), and the scored data."""
     names = [system.name for system in systems]
     shown = ", ".join(names) if len(names) <= 3 else f"{len(names)} systems"
     corpora = dict.fromkeys(f"{system.meta['corpus']} {system.meta['fold']}" for system in systems)
@@ -22,14 +22,14 @@ def title_of(systems: Sequence[Report]) -> str:
 
 
 def headline_of(systems: Sequence[Report], headline: Iterable[str]) -> list[str]:
-    """Return the headline scores that any system has, and the first score of a group (`bleu.`)."""
+    """Return the headline scores that any system has; `bleu` stands for its first variant."""
     names = labels_of(systems)
     found = ([n for n in names if n == main or n.startswith(f"{main}.")] for main in headline)
     return [matching[0] for matching in found if matching]
 
 
 def labels_of(systems: Sequence[Report]) -> dict[str, str]:
-    """Return the first label of each score, which is also the label of its outcome."""
+    """Return the label of each score, which is also the label of the outcome with the same name."""
     labels: dict[str, str] = {}
     for system in systems:
         for score in system.scores:
@@ -38,7 +38,7 @@ def labels_of(systems: Sequence[Report]) -> dict[str, str]:
 
 
 def comparable_in(systems: Sequence[Report], name: str) -> Sequence[Group]:
-    """Return the groups of comparable systems for a score; a single group has all systems."""
+    """Return the groups of systems with comparable scores; a single group contains all systems."""
     found = (
         (system.name, [s.signature for s in system.scores if s.name == name]) for system in systems
     )
@@ -51,8 +51,8 @@ def comparable_in(systems: Sequence[Report], name: str) -> Sequence[Group]:
 class Kind:
     """A failure reason of an outcome, and the number of items with this reason in each system.
 
-    `details` are the same reason with each detail (`code:detail`). An item with several details
-    counts once for the reason itself.
+    `details` has the counts of the reason with each of its details (`code:detail`). An item that
+    has the reason with several details counts once for the reason.
     """
 
     outcome: str
@@ -61,12 +61,12 @@ class Kind:
     details: tuple[Kind, ...] = ()
 
     def occurs_in(self, places: Collection[int]) -> bool:
-        """Return whether the reason occurs in one of the systems at these positions."""
+        """Return whether the reason occurs in any of the systems at these positions."""
         return any(self.counts[place] for place in places)
 
 
 def kinds_of(systems: Sequence[Report]) -> list[Kind]:
-    """Return all reasons, in the order of the items' outcomes, the most frequent codes first."""
+    """Return all failure reasons in the order of the outcomes; frequent codes are first."""
     everything = [explanation for system in systems for explanation in system.explanations]
     order = dict.fromkeys(o for e in everything for named in e.outcomes.values() for o in named)
     places = {outcome: place for place, outcome in enumerate(order)}

@@ -42,8 +42,8 @@ class Reason:
     `code` is the name of the reason, optionally with a detail after a colon (`never-gave:phone`).
     `outcome` is the failed outcome (`inform`), and `scope` is the part of the unit (a domain).
     `turn` is the turn of the failure, from 0, or None if no single turn caused it. `text` is the
-    reason as a sentence. `evidence` is the label of the facts that show, in a turn of another
-    system, that the other system passed the outcome; an empty label means any fact.
+    reason as a sentence. `evidence` is the label of facts. If another system passed the outcome,
+    its facts with this label show why; an empty label means all facts.
     """
 
     code: str
@@ -86,7 +86,7 @@ class Claim:
     verdict: str
 
     def note(self) -> str:
-        """Return the note to show next to the words."""
+        """Return the note that is shown next to the judged words."""
         raise NotImplementedError
 
 
@@ -119,10 +119,11 @@ NOT_JUDGED = -3
 class Explanation:
     """A unit, its outcomes as `outcomes[scope][name]`, and the reasons why outcomes failed.
 
-    The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None if it does
-    not apply (Success of a domain whose Inform failed). For each line of the `goal`, `reached` has
-    the turn at which the line was met, None if it was never met, `CANNOT_BE` if no system could
-    meet it, or `NOT_JUDGED` if nothing can be judged. `reached` itself is None if unknown.
+    `WHOLE` of `mwzeval.scores.score` is the scope of the whole unit. An outcome is None if it does
+    not apply (such as Success of a domain whose Inform failed). For each line of the `goal`,
+    `reached` has the turn at which the line was met. Other values are None (the line was never
+    met), `CANNOT_BE` (no system could meet the line) and `NOT_JUDGED` (no judgement is possible).
+    `reached` is None if it is unknown when the lines were met.
     """
 
     unit: str
@@ -141,12 +142,12 @@ class Explanation:
         scopes: Iterable[str],
         reasons: Iterable[Reason],
     ) -> Explanation:
-        """Return the explanation of a unit that fails only the outcomes of the `reasons`.
+        """Return the explanation of a unit in which only the outcomes of `reasons` fail.
 
         The outcome of a reason fails in the scope of the reason and in the whole unit. `reasons`
         are sorted by turn. Each reason becomes a fact of its turn; if the same reason occurs in
-        consecutive turns, only the first of these turns adds a reason to the unit. A reason whose
-        outcome is empty is only a fact.
+        consecutive turns, only the first of these turns adds a reason to the unit. A reason with an
+        empty outcome becomes a fact but adds no reason to the unit.
         """
         results: dict[str, dict[str, bool | None]] = {
             scope: dict.fromkeys(outcomes, True) for scope in (WHOLE, *scopes)
@@ -213,7 +214,7 @@ Pair = tuple[Explanation, Explanation]
 
 
 class OutcomeCounts(NamedTuple):
-    """Numbers of units that only the first of two systems, or both systems, failed or passed."""
+    """Numbers of units that only the first system, only the second, or both failed or passed."""
 
     outcome: str
     lost: int
@@ -223,10 +224,10 @@ class OutcomeCounts(NamedTuple):
 
 
 class OtherTurn(NamedTuple):
-    """The utterances and facts of another system in a turn, or in the whole unit (`turn` is None).
+    """The utterances and facts of another system in a turn; if `turn` is None, in the whole unit.
 
-    `own` are the utterances of the user and the first system in this turn. `utterances` include the
-    user's utterance only if it differs.
+    `own` has the utterances of the user and of the first system in this turn. `utterances` includes
+    an utterance of the user only if it differs from the utterance in `own`.
     """
 
     turn: int | None
@@ -238,8 +239,8 @@ class OtherTurn(NamedTuple):
 class ComparedFailure(NamedTuple):
     """A unit in which a system failed an outcome that another system passed.
 
-    `reasons` are the reasons of the outcome, or all reasons if the outcome has none; `instead` is
-    what the other system did.
+    `reasons` are the failure reasons of the outcome, or of all outcomes if this outcome has no
+    reason. `instead` describes what the other system did.
     """
 
     unit: str
@@ -251,10 +252,10 @@ class ComparedFailure(NamedTuple):
 def with_reason(
     code: str | None, explanations: Sequence[Explanation], kinds: Collection[str]
 ) -> Sequence[Explanation]:
-    """Return the units with the reason `code`, which may lack a detail; "" matches all units.
+    """Return the units with the failure reason `code`, with any detail; "" selects all units.
 
     Raises:
-        UsageError: If the code neither occurs nor is one of the known `kinds`.
+        UsageError: If no unit has the code, and `kinds` does not list the code.
     """
     if not code:
         return explanations
@@ -276,7 +277,7 @@ def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
 
 
 def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
-    """Return the explanations with the labels of outcomes instead of their names."""
+    """Return the explanations with the labels of outcomes in place of the names of outcomes."""
     found = []
     for explanation in explanations:
         outcomes = {
@@ -424,7 +425,7 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal", look: Look
 
 
 def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str:
-    """Return units with their reasons, one per line, cut to the width of a terminal."""
+    """Return a line for each unit with its failure reasons, cut to the width of the terminal."""
     lines = []
     for explanation in explanations:
         lines.append(styled(printable(explanation.unit), BOLD, look))
@@ -470,10 +471,10 @@ def against_text(
     failures: Sequence[ComparedFailure],
     look: Look = PLAIN,
 ) -> str:
-    """Return the outcomes of two systems, and what the second did where only the first failed.
+    """Return the outcomes of two systems, and how the second system passed where the first failed.
 
-    `common` is the number of units that both systems have: `62 dialogues`. Failures that are
-    consequences of other failed outcomes are listed on one line.
+    `common` is the number of units that both systems have: `62 dialogues`. Failures that follow
+    from other failed outcomes are listed on one line.
     """
     first, second = map(printable, names)
     labels = [f"{a} failed, {b} passed" for a, b in ((first, second), (second, first))]

@@ -36,18 +36,18 @@ MORE_WARNINGS = Problem(
 
 @dataclass(slots=True)
 class Findings:
-    """Collects the problems of an input; only `check` raises an error.
+    """Collects the problems of an input; only the method `check` raises an error.
 
-    There are three degrees. An *error* prevents scoring. A *doubt* is about a value that is missing
-    or cannot be correct, although it could be scored. By default, a doubt is an error; with
-    `lenient`, it is a warning. A *warning* is about a value that is scored, but perhaps not as
-    intended; with `strict`, a warning also prevents scoring. Equal warnings are stored once, with
-    their count and the first location.
+    There are three degrees. An *error* prevents scoring. A *doubt* is about a missing or incorrect
+    value that could still be scored. By default, a doubt is an error; with `lenient`, it is a
+    warning. A *warning* is about a value that is scored, but perhaps not as intended; with
+    `strict`, a warning also prevents scoring. Equal warnings are stored once, with their count and
+    the first location.
 
-    `file` is the input's name; `of_file` returns findings of another file in the same list.
-    `positions` maps a dialogue to the position of each of its turns in the input; without
-    `positions`, a position is the turn number. A `place` is any of `dialogue`, `turn`, `key`,
-    `example` and `position`, as in `Problem`.
+    `file` is the name of the input; `of_file` returns findings of another file that share the list
+    of problems. `positions` maps a dialogue to the positions of its turns in the input; without
+    `positions`, the position of a turn is its number. The location of a problem consists of
+    `dialogue`, `turn`, `key`, `example` or `position`, as in `Problem`.
 
     >>> findings = Findings("predictions.json")
     >>> findings.warning("unknown-slot", 'unknown slot "prize"', dialogue="mul0003", turn=4)
@@ -74,9 +74,9 @@ class Findings:
     def doubt(
         self, kind: str, message: str, *, then: str = "", count: int = 1, **place: Any
     ) -> None:
-        """Note a problem that prevents scoring; with `lenient`, it is only a warning.
+        """Note a problem that prevents scoring or, if the findings are lenient, a warning.
 
-        `then` describes how a lenient evaluation scores the value.
+        `then` describes how the value is scored if the findings are lenient.
         """
         if self.lenient:
             self.warning(kind, f"{message}; {then}" if then else message, count=count, **place)
@@ -84,11 +84,11 @@ class Findings:
             self.error(kind, message, count=count, **place)
 
     def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
-        """Note a problem of a value that is scored, but perhaps not as intended."""
+        """Note a value that is scored, but perhaps not as the user intended."""
         self._note(kind, message, "warning", count, place)
 
     def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
-        """Note the files of a corpus (`places`) whose content differs from the published files."""
+        """Note the corpus files (at `places`) whose content differs from the published files."""
         if places:
             self.warning(
                 "other-corpus-files",
@@ -115,7 +115,7 @@ class Findings:
         self.extend([Problem(kind, message, severity, self.file, count=count, **place)])
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Note problems of another source, each with its own severity."""
+        """Note problems that were found elsewhere; each problem keeps its severity."""
         for problem in problems:
             if problem.severity == "warning":
                 key = problem.kind, problem.message
@@ -135,13 +135,13 @@ class Findings:
                 self.errors[-1] = Problem(kind, message, file=last.file, count=last.count + 1)
 
     def merge(self, later: Findings) -> None:
-        """Add the problems of a later part of the input."""
+        """Add the problems that were found in a later part of the same input."""
         self.extend(later.errors)
         self.extend(later._warnings.values())
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Catch an `InputError` in this block, and note its problems."""
+        """Catch an `InputError` in a `with` block, and note the problems of the error."""
         try:
             yield
         except InputError as error:
@@ -154,7 +154,7 @@ class Findings:
 
     @property
     def warnings(self) -> list[Problem]:
-        """The different warnings so far (errors if strict), with counts and first locations."""
+        """The distinct warnings so far (errors with `strict`), with counts and first locations."""
         found = self._warnings.values()
         return (
             [replace(warning, severity="error") for warning in found] if self.strict else [*found]
@@ -178,7 +178,7 @@ class Findings:
 
 
 class Coverage(dict[str, dict[str, int]]):
-    """The number of scored units of each kind and of all units, for `meta` of a report.
+    """The numbers of scored units and of all units, by kind of unit, for the `meta` of a report.
 
     >>> coverage = Coverage()
     >>> coverage.count("turns", True)
@@ -188,7 +188,7 @@ class Coverage(dict[str, dict[str, int]]):
     """
 
     def count(self, units: str, is_scored: bool, number: int = 1) -> None:
-        """Count a unit, or a number of units."""
+        """Count one unit or `number` units, as scored or not scored."""
         counts = self.setdefault(units, {"scored": 0, "of": 0})
         counts["scored"] += number * is_scored
         counts["of"] += number
@@ -212,15 +212,15 @@ class Place(NamedTuple):
         return self._replace(key=key)
 
     def error(self, kind: str, message: str, key: str | None = None) -> None:
-        """Note a problem of this field, or of the field `key`, that prevents scoring."""
+        """Note a problem of this field (or of its field `key`) that prevents scoring."""
         self.findings.error(kind, message, **self._place(key))
 
     def doubt(self, kind: str, message: str, *, then: str = "") -> None:
-        """Note a problem that prevents scoring unless the findings are lenient."""
+        """Note a problem that prevents scoring or, if the findings are lenient, a warning."""
         self.findings.doubt(kind, message, then=then, **self._place(None))
 
     def warning(self, kind: str, message: str, key: str | None = None, *, count: int = 1) -> None:
-        """Note a problem of a value that is scored, but perhaps not as intended."""
+        """Note a value that is scored, but perhaps not as the user intended."""
         self.findings.warning(kind, message, count=count, **self._place(key))
 
     def _place(self, key: str | None) -> dict[str, Any]:
@@ -281,9 +281,9 @@ def items_of(
     """Yield the items of predictions that have a given shape, each with its place.
 
     `files` are one or more JSON files or folders. In a folder, all JSON files are read, except
-    files with a name in `but`. A file contains an array of items, or an object that maps ids to
-    items, which then need no `key`. The value of `key` is the id of an item, which must be `known`
-    and must occur only once. An input without items is an error.
+    files with a name in `but`. A file contains an array of items or an object that maps ids to
+    items; in an object, items need no `key`. The value of `key` in an item is the id of the item;
+    the id must be `known`, and each id must occur only once. An input without items is an error.
     """
     seen: dict[str, str] = {}
     whole = {key: str, **shape}
@@ -325,13 +325,13 @@ def first_item(raw: Any) -> Any:
 
 
 def misfit(value: Any, shape: Any) -> str:
-    """Return where a JSON value first differs from a shape, and the expected type; "" if it fits.
+    """Return where a JSON value first differs from a shape, and the expected type, or "".
 
-    A shape is a type or a union of types (`float` includes whole numbers), a frozenset of texts,
-    `[shape]` for an array, `(shape,)` for an array that is not empty, or a dict for an object. In a
-    dict, the key `str` matches all keys, and a key that ends in `?` is optional. The object may
-    have further keys, but no key may occur twice. The value of the key `...` is a function that
-    returns another shape of the object.
+    A shape is a type or a union of types (`float` includes integers) or a frozenset of the allowed
+    texts. Other shapes are `[shape]` for an array, `(shape,)` for an array that is not empty, and a
+    dict for an object. In a dict, the key `str` stands for any key, and a key with the suffix `?`
+    is optional. The object may have further keys, but no key may occur twice. The value of the key
+    `...` is a function that returns another shape of the object.
 
     >>> misfit({"values": {"city": "Rome"}}, {"values": {str: [str]}})
     'values.city: expected an array, found "Rome"'

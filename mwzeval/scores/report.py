@@ -59,10 +59,11 @@ class Report:
     the same numbers unrounded, each with its signature. `table` has the rows (one per dialogue)
     from which additive scores are computed. `meta` describes the input, the settings and the
     versions of libraries. `benchmark` is the name that `--benchmark` accepts. `figures` are tables
-    of totals; some totals are also scores. If references such as gold responses are scored, too,
-    `references` maps the prefix of their score names (`gold`) to a description. `aliases` are short
-    names of scores for gates, such as `bleu`. Pages, figures and leaderboards also need the `name`
-    of the system, and failure reasons need its `explanations`.
+    with totals of the input; some of the totals are also in `scores`. If references such as gold
+    responses are also scored, `references` maps the prefix of each reference's score names (`gold`)
+    to a description. `aliases` are short names of scores for gates, such as `bleu`. Pages, figures
+    and leaderboards also need the `name` of the system, and failure reasons need its
+    `explanations`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
@@ -118,7 +119,7 @@ class Report:
         """Return the score with this name, for the whole input or for a part such as a domain.
 
         Raises:
-            KeyError: If the score is unknown; the message names similar scores.
+            KeyError: If the report has no such score; the message names scores with similar names.
         """
         if found := by_place(self.scores).get((name, scope)):
             return found
@@ -154,7 +155,7 @@ class Report:
         """Return all scores with flat names, for experiment trackers.
 
         A flat name is `PREFIX/NAME`, or `PREFIX/NAME.SCOPE` for a part of the input; the ends of
-        the interval have the suffixes `_low` and `_high`. The default prefix is the name of the
+        the interval have the suffixes `_low` and `_high`. By default, the prefix is the name of the
         benchmark. Characters other than letters, digits, `_`, `-`, `.` and spaces become `_`.
         """
         parts = (prefix.strip("/") or self.benchmark).split("/")
@@ -173,7 +174,7 @@ class Report:
         return numbers
 
     def log_to(self, *_: object, **__: object) -> NoReturn:
-        """Raise `UsageError`, which names `flat`: trackers accept its dictionary."""
+        """Raise `UsageError`, because `log_to` was removed; its message names `flat` instead."""
         raise UsageError("log_to was removed: pass report.flat() to the tracker (docs/python.md)")
 
     def __repr__(self) -> str:
@@ -241,7 +242,7 @@ def summary(report: Report) -> Document:
 
 
 def score_records(report: Report) -> tuple[dict[str, Any], ...]:
-    """Return all scores in long form, with a column for the conditions of the report, if any."""
+    """Return all scores in long form, with a column for the conditions if the report has any."""
     under = "; ".join(conditions(report.warnings))
     more = {"conditions": under} if under else {}
     return tuple({**score_record(score), **more} for score in report.scores)
@@ -284,7 +285,7 @@ def _heading(report: Report) -> Iterator[str]:
 
 
 def scored_data(meta: Mapping[str, Any]) -> str:
-    """Return the scored data from the `meta` of a report: corpus, fold and rules."""
+    """Return the corpus, fold and rules that the `meta` of a report states."""
     rules = f", rules {meta['rules']}" if "rules" in meta else ""
     return f"{meta['corpus']}, {meta['fold']} fold{rules}"
 
@@ -293,9 +294,9 @@ _Scores = TypeVar("_Scores", bound=Score)
 
 
 def grouped(scores: Iterable[_Scores]) -> tuple[list[list[list[_Scores]]], list[_Scores]]:
-    """Return the scores that have parts (domains), and the other scores.
+    """Return groups of scores that have parts (such as domains), and the scores without parts.
 
-    All scores of a group have the same parts with the same sizes.
+    All scores of a group have the same parts with the same numbers of units.
     """
     by_name: dict[str, list[_Scores]] = {}
     for score in scores:

@@ -1,8 +1,8 @@
 """Scores with signatures, intervals, and numbers of units.
 
-Two values of a score are comparable if their signatures agree in all choices except those of
-`AMOUNTS` (the amount of scored data) and `OF_INTERVALS` (the computation of the interval).
-Comparable systems form a group; ranks, best scores and differences are defined only within a group.
+Two values of a score are comparable if their signatures have the same choices. Only the amount of
+scored data (`AMOUNTS`) and the computation of the interval (`OF_INTERVALS`) may differ. Comparable
+systems form a group; ranks, best scores and differences are defined only within a group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Parse the text that `str` returned. Raises `ValueError` if a part has no colon."""
+        """Parse a signature from its text. Raises `ValueError` if a part has no colon."""
         metric, *parts = text.split("|")
         pairs = [part.partition(":") for part in parts]
         if not all(colon for _, colon, _ in pairs):
@@ -38,7 +38,7 @@ class Signature:
         return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.choices)])
 
     def extended(self, choices: Mapping[str, object]) -> Signature:
-        """Return this signature followed by further choices."""
+        """Return a signature with the choices of this signature, followed by further choices."""
         more = tuple((key, str(value)) for key, value in choices.items())
         return Signature(self.metric, self.choices + more)
 
@@ -72,7 +72,7 @@ class Interval:
 
 
 def ends_record(interval: Interval | None) -> dict[str, float | None]:
-    """Return the ends of an interval for records; the values are None without an interval."""
+    """Return a record with the ends of an interval; both values are None without an interval."""
     return {end: getattr(interval, end, None) for end in ("low", "high")}
 
 
@@ -110,7 +110,7 @@ class Score:
 
 
 def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
-    """Return scores by name and scope; if several have the same key, the first counts."""
+    """Return scores by name and scope; if several scores have the same key, the first is used."""
     found: dict[tuple[str, str], Score] = {}
     for score in scores:
         found.setdefault((score.name, score.scope), score)
@@ -151,9 +151,10 @@ NONE = "none"
 class Group:
     """Systems that can be compared with each other in a score, by name, the baseline first.
 
-    `setting` states the differences from the other groups (`state predicted, rules 2021`). After a
-    comparison, `units` are the units that all systems have, `left_out` is the number of other units
-    of each system, and `clusters` is the number of clusters (None if units are independent).
+    `setting` states how the group differs from the other groups (`state predicted, rules 2021`).
+    After a comparison, `units` are the units that all systems have, `left_out` is the number of
+    other units of each system, and `clusters` is the number of clusters (None if units are
+    independent).
     """
 
     systems: tuple[str, ...]
@@ -164,7 +165,7 @@ class Group:
 
 
 def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> tuple[Group, ...]:
-    """Return groups of comparable systems; `signed` maps systems to signatures of a score."""
+    """Return groups of comparable systems, given the signature of each system's score."""
     may_differ = (*ALIKE, *ignoring)
     groups: dict[str, list[str]] = {}
     for name, signature in signed.items():
@@ -182,7 +183,7 @@ def groups_of(signed: Mapping[str, Signature], ignoring: Iterable[str] = ()) -> 
 def different_choices(
     signatures: Sequence[Signature], ignoring: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Return the choices that make signatures incomparable: choice → `gold and predicted`."""
+    """Return the choices in which signatures differ: choice → `gold and predicted`."""
     may_differ = (*ALIKE, *ignoring)
     first, *others = signatures
     found = {key for other in others for key in first.differences(other, ignoring=may_differ)}

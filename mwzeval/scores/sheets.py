@@ -36,7 +36,7 @@ BETTER, WORSE = "better", "worse"
 
 
 def number_text(value: float | None, form: str) -> str:
-    """Return a number in a format such as `.1f`; `+.1f` adds no sign to zero."""
+    """Return a number as text in a format such as `.1f`; with `+.1f`, zero has no sign."""
     if value is None:
         return UNKNOWN
     text = format(value, form)
@@ -44,7 +44,7 @@ def number_text(value: float | None, form: str) -> str:
 
 
 def interval_text(interval: Interval | None, form: str, pattern: str = "{}–{}") -> str:
-    """Return the ends of an interval in a pattern, by default `low–high`; "" for None."""
+    """Return the ends of an interval as text in a `pattern` (default: `low–high`); "" for None."""
     if interval is None:
         return ""
     return pattern.format(number_text(interval.low, form), number_text(interval.high, form))
@@ -52,7 +52,7 @@ def interval_text(interval: Interval | None, form: str, pattern: str = "{}–{}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text, or a number that is shown in the format `form` (such as `.1f`), and its `interval`.
+    """A cell with a text, or with a number in the format `form` (`.1f`) and its `interval`.
 
     Numbers that are `best` are highlighted; `mark` (such as `ALIKE`) follows the text. `tone` is
     `BETTER` or `WORSE` for outcomes and significant differences; `score` is the name of the score.
@@ -68,7 +68,7 @@ class Cell:
 
     @property
     def number(self) -> str:
-        """The text without interval and mark."""
+        """The text of the cell without its interval and its mark."""
         return self.value if isinstance(self.value, str) else number_text(self.value, self.form)
 
     @property
@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The number with its interval, without the mark."""
+        """The text of the cell with its interval, without its mark."""
         return f"{self.number} ({self.ends})" if self.interval else self.number
 
 
@@ -105,9 +105,9 @@ class Sheet:
 class Document:
     """A report that can be rendered in any format.
 
-    `heading` and `notes` are lines above and below the tables; `records` are unrounded numbers in
-    long form, for CSV and JSON Lines; `plain` is the value for JSON. `signatures` are those notes
-    that state signatures.
+    `heading` and `notes` are the lines above and below the tables. `records` are unrounded numbers
+    in long form, for CSV and JSON Lines. `plain` is the value for JSON. `signatures` are the notes
+    that state signatures of scores.
     """
 
     heading: tuple[str, ...]
@@ -143,7 +143,7 @@ CAUTION = "caution:"
 
 
 class Look(NamedTuple):
-    """Whether text has colors, and the maximum number of columns of a line (None: no limit)."""
+    """Whether text output has colors, and the maximum width of lines (None: no limit)."""
 
     colours: bool = False
     width: int | None = None
@@ -153,7 +153,7 @@ PLAIN = Look()
 
 
 def output_look() -> Look:
-    """Return the look of standard output: plain text if it is not a terminal.
+    """Return the format for standard output: plain text if it is not a terminal.
 
     `NO_COLOR` disables colors; `FORCE_COLOR` and `CLICOLOR_FORCE` enable them everywhere.
     """
@@ -171,8 +171,8 @@ def output_look() -> Look:
 def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
     """Return heading, tables in columns, and notes, separated by blank lines.
 
-    The best numbers have a star. Unless `signatures` is true, one line with the number of
-    signatures replaces the signatures.
+    The best numbers have a star. Unless `signatures` is true, a line with the number of signatures
+    is printed instead of the signatures.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
     notes = [f"{BEST}: the best"] * starred
@@ -201,7 +201,7 @@ def styled(text: str, style: str, look: Look) -> str:
 
 
 def sheet_text(sheet: Sheet, look: Look = PLAIN) -> str:
-    """Return a table with its title and its caption; the first column is left-aligned.
+    """Return a table as text with its title and its caption; the first column is left-aligned.
 
     A table that is too wide is split into blocks; each block repeats the names of the rows.
     """
@@ -385,7 +385,7 @@ def render(document: Document, format_name: str) -> str:
 
 
 def printed(document: Document, format_name: str) -> str:
-    """Return a document for printing; on a terminal, one line replaces the signatures."""
+    """Return a document as text; on a terminal, one line replaces the signatures of scores."""
     look = output_look()
     if format_name != "text" or look == PLAIN:
         return render(document, format_name)

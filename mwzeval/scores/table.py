@@ -92,7 +92,7 @@ class Table:
         """Return a table with one row, the sums of all rows; the order of addition has no effect.
 
         Raises:
-            ValueError: If a column has a number that is not whole.
+            ValueError: If a column contains a number that is not an integer.
         """
         odd = (self.values != np.rint(self.values)).any(axis=0)
         if names := [name for name, is_odd in zip(self.columns, odd, strict=True) if is_odd]:
@@ -113,7 +113,7 @@ class Table:
         return Table(tuple(units), self.columns, self.values[rows])
 
     def beside(self, other: Table) -> Table:
-        """Return a table with the columns of both tables, which have equal units in equal order.
+        """Return a table with the columns of two tables, which have equal units in equal order.
 
         Raises:
             ValueError: If the units differ.
@@ -132,7 +132,7 @@ class Table:
         return Table(self.units + other.units, self.columns, values, self.folded + other.folded)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame with one row per unit: its name, and the columns."""
+        """Return a pandas DataFrame with a row per unit: the unit's name, and the columns."""
         pandas = required("pandas", "frames", "a data frame needs pandas")
         frame = pandas.DataFrame(self.values, columns=list(self.columns))
         frame.insert(0, UNIT, pandas.array(list(self.units), dtype=TEXT))

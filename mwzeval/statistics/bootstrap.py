@@ -7,8 +7,9 @@ the column sums of every resample, and any score can be computed from these sums
 A comparison of two systems asks two questions. First, how much could the difference vary on other
 units? The interval of differences answers this question, for which both systems are resampled
 jointly. Second, if the systems were exchangeable, how often would such a large difference occur by
-chance? The p value answers this question. `tests.mcnemar` computes the p value for 0/1 outcomes,
-and `swapped_differences` for any score. Both p values are valid for small samples.
+chance? The p value of the difference answers the second question. `tests.mcnemar` computes the p
+value for 0/1 outcomes, and `swapped_differences` for any score. Both methods give p values that are
+valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -65,7 +66,7 @@ class DrawnSums:
 def resampled_sums(
     tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
 ) -> list[DrawnSums]:
-    """Resample units with replacement, from tables that must have the same units.
+    """Resample units with replacement, and return the column sums of each resample for each table.
 
     Units are drawn in the order of their names. Sums of counts are exact and therefore the same on
     every machine; for fractions, the last bits depend on the linear-algebra library. Raises
@@ -88,10 +89,10 @@ def given_sums(
 def swapped_differences(
     score: ScoreFunction, system: DrawnSums, baseline: DrawnSums
 ) -> Differences:
-    """Return the differences of a score after swapping units of two systems (see `given_sums`).
+    """Return the differences of a score after random swaps of units between two systems.
 
-    Their p value is that of approximate randomization: p = (1 + #{|d*| ≥ |d|}) / (1 + samples),
-    where d* is the difference after random swaps. This p value is never below 1 / (1 + samples).
+    The p value of approximate randomization is p = (1 + #{|d*| ≥ |d|}) / (1 + samples), where d* is
+    the difference after random swaps. This p value is never below 1 / (1 + samples).
     """
     columns = system.observed
     change = {name: baseline.samples[name] - system.samples[name] for name in columns}
@@ -105,9 +106,9 @@ def swapped_differences(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """Observed and drawn differences of a score; scores within `tolerance` are equal.
+    """Observed and resampled differences of a score; values within `tolerance` are equal.
 
-    `centre` is the expected mean of the samples if the two systems are equal.
+    `centre` is the mean that the samples would have if the two systems were equal.
     """
 
     observed: float
@@ -140,13 +141,13 @@ class Differences:
 def percentile_interval(
     values: NDArray[np.float64], confidence: float, method: str
 ) -> Interval | None:
-    """Return the interval of the middle `confidence` of samples of a score or paired difference.
+    """Return the interval with the middle share `confidence` of the samples.
 
     Returns None if no sample has a value. Samples without a value are excluded and counted in
-    `Interval.undefined`. The interval is about the score on other units of the same kind, not about
-    other training runs of the system. Do not use it for statistics that resampling biases (see
-    `Jackknife`). The interval and the p value of a difference may disagree near the significance
-    level.
+    `Interval.undefined`. The interval describes how the score varies on other units of the same
+    kind. It does not describe the variation between training runs of the system. Do not use
+    percentile intervals for statistics that resampling biases (see `Jackknife`). The interval and
+    the p value of a difference may disagree near the significance level.
     """
     tail = (1 - confidence) / 2
     defined = values[np.isfinite(values)]
@@ -157,7 +158,7 @@ def percentile_interval(
 
 
 def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
-    """Return the score of each sample, without NumPy's warnings about samples without a score."""
+    """Return the score of each sample; warnings of NumPy about undefined scores are suppressed."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(score(sums), dtype=np.float64)
 
@@ -165,8 +166,8 @@ def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
 def in_blocks(table: Table, size: int) -> Table:
     """Return a table of sums over blocks of `size` consecutive units; the last block may be short.
 
-    Use it for units that depend on their neighbors; at least about 50 blocks should remain. A block
-    has the name of its first unit.
+    Use blocks for units that depend on neighboring units; at least about 50 blocks should remain. A
+    block has the name of its first unit.
     """
     starts = range(0, len(table.units), size)
     if size == 1 or not starts:

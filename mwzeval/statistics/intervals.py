@@ -1,21 +1,21 @@
 """The closed-form interval of a rate, and the jackknife.
 
-The jackknife leaves out one unit at a time. It gives intervals of statistics that are not functions
-of column sums.
+The jackknife leaves out one unit at a time. The jackknife gives intervals of statistics that are
+not functions of column sums.
 
-The number of distinct words is an example. A resample repeats some units and omits others, so it
-misses words that occur in only one unit, and every resampled count is too low (docs/statistics.md
-simulates the coverage of the intervals). On average, the jackknife does not underestimate the
-variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to be too wide.
-Intervals of differences are too wide for a test. The intervals are intervals of the expected value
-for the observed number of units.
+Such a statistic is the number of distinct words. A resample repeats some units and omits others, so
+it misses words that occur in only one unit, and every resampled count is too low
+(docs/statistics.md simulates the coverage of the intervals). On average, the jackknife does not
+underestimate the variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to
+be too wide. Intervals of differences are too wide for a test. The intervals are intervals of the
+expected value for the observed number of units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
 type-token ratio, because leaving one unit out moves all later windows. For 1,000 units, the
 estimated standard error was 2.7 times the true standard error. Instead, assign each window to the
-unit in which it starts, with two columns (ratios, windows). Resample blocks of ten units
-(`in_blocks`), because windows connect neighboring units; this gives 0.99 times the true standard
-error.
+unit in which the window starts, and use two columns: the sum of ratios, and the number of windows.
+Then resample blocks of ten units (`in_blocks`), because windows connect neighboring units. With
+such blocks, the estimated standard error was 0.99 times the true standard error.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """
@@ -37,14 +37,15 @@ CONFIDENCE = 0.95
 def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval:
     """Return the interval, within 0 and 1, of a rate of `successes` in `n` independent cases.
 
-    Use it for rates with one case per unit (Success of dialogues). Unlike a bootstrap interval, it
-    has a positive width even if all cases or no cases are successes. A rate of cases in clusters
-    (turns of a dialogue) is a ratio of sums; resample the clusters instead.
+    Use the Wilson interval for rates with one case per unit (such as Success of dialogues). Unlike
+    a bootstrap interval, the Wilson interval has a positive width even if the rate is 0 or 1. A
+    rate of cases in clusters (turns of a dialogue) is a ratio of sums; resample the clusters
+    instead.
 
     Source: Wilson, JASA 22, 1927.
 
     Raises:
-        ValueError: Unless 0 ≤ successes ≤ n and n ≥ 1.
+        ValueError: If `n` is less than 1, or `successes` is not between 0 and `n`.
     """
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"the number of successes must be between 0 and {n}: got {successes}")

@@ -1,11 +1,11 @@
-"""Several runs of one system: the parts of the variance due to runs and to units.
+"""Several runs of one system: the variance between runs and the variance between units.
 
-The difference of two systems with several runs each, on other units and in other runs, is estimated
-by the hierarchical bootstrap of docs/statistics.md ("Seeds against seeds"). Three steps make it
-valid for few runs. The deviations of resampled runs are multiplied by √(R / (R - 1)) (Rao and Wu,
-JASA 83, 1988). They are also multiplied by √(f / χ²), where χ² is drawn with f = Σ (R - 1) degrees
-of freedom. Runs are drawn with their scores on all units, because resampling the units already adds
-the noise of units.
+The hierarchical bootstrap of docs/statistics.md ("Seeds against seeds") estimates the difference of
+two systems with several runs each, for new units and new runs. Three corrections make the
+hierarchical bootstrap valid for few runs. The deviations of resampled runs are multiplied by √(R /
+(R - 1)) (Rao and Wu, JASA 83, 1988). The deviations are also multiplied by √(f / χ²), where χ² is
+drawn from the χ² distribution with f = Σ (R - 1) degrees of freedom. A drawn run has its scores on
+all units, because resampling the units already adds the variance between units.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ HIERARCHICAL = "hierarchical-bootstrap"
 class VarianceComponents:
     """Variances, in the squared unit of the outcome, of the model outcome = run + unit + rest.
 
-    `run`: some runs are better on all units. `unit`: some units are easier for all runs.
-    `residual`: everything else, mainly because different runs do well on different units.
+    `run` is the variance between runs: some runs are better on all units. `unit`: some units are
+    easier for all runs. `residual` is the remaining variance, mainly because different runs do well
+    on different units.
     """
 
     run: float
@@ -41,9 +42,9 @@ class VarianceComponents:
     residual: float
 
     def standard_error(self, runs: int, units: int) -> float:
-        """Return the standard error of the mean over these numbers of new runs and new units.
+        """Return the standard error of the mean over `runs` new runs and `units` new units.
 
-        With one run, the standard error is never below √`run`, however many units there are.
+        With one run, the standard error is at least √`run`, even for a very large number of units.
         """
         return math.sqrt(self.run / runs + self.unit / units + self.residual / (runs * units))
 
@@ -54,12 +55,12 @@ def standard_deviation(scores: Sequence[float]) -> float:
 
 
 def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
-    """Split the variance of a per-unit outcome, shape (runs, units), at least two of each.
+    """Return the variance components of an outcome per run and unit, shape (runs, units), each ≥ 2.
 
     The estimates come from the mean squares of a two-way random-effects analysis of variance with
-    one observation per cell. They are unbiased, except that an estimate below 0 is reported as 0.
-    Runs are seeds of one system, and all have the same units. Source: Searle, Casella and
-    McCulloch, Variance Components, 1992, chapter 4.
+    one observation per cell. The estimates are unbiased, except that an estimate below 0 is
+    reported as 0. Runs are seeds of one system, and all have the same units. Source: Searle,
+    Casella and McCulloch, Variance Components, 1992, chapter 4.
     """
     runs, units = outcomes.shape
     run_effects = outcomes.mean(axis=1, keepdims=True) - outcomes.mean()
@@ -98,10 +99,10 @@ class ResampledRuns:
         system: str,
         seed: int = SEED,
     ) -> ResampledRuns:
-        """Draw all runs with replacement, once per sample of units.
+        """Draw all runs with replacement, independently for each resample of the units.
 
-        The draws depend only on the seed and the name of the `system`. Therefore, they are
-        independent between systems, and the same for all scores of a system.
+        The drawn runs depend only on the seed and the name of the `system`. Therefore, the draws of
+        different systems are independent, and all scores of a system use the same draws.
         """
         runs = len(values)
         of_runs = np.zeros(of_units.size)
@@ -119,9 +120,9 @@ class ResampledRuns:
         return float(np.mean(self.values))
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
-        """Return the interval of the mean for other units and other runs of the same kind.
+        """Return the interval of the mean score for new units and new runs of the same kind.
 
-        Returns None if no sample has a value.
+        Returns None if the score is undefined in all samples.
         """
         samples = self.of_units + _widened(self.of_runs, len(self.values) - 1, self.seed)
         return percentile_interval(samples, confidence, HIERARCHICAL)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class WinsTiesLosses:
-    """The numbers of units on which the system scores above, equal to, and below the baseline."""
+    """The numbers of units on which a system scores above, equal to, and below the baseline."""
 
     wins: int
     ties: int
@@ -21,7 +21,7 @@ class WinsTiesLosses:
 def wins_ties_losses(
     system: NDArray[np.float64], baseline: NDArray[np.float64], *, tolerance: float = 0.0
 ) -> WinsTiesLosses:
-    """Compare one value per unit, shape (units,) each; a difference up to `tolerance` is a tie."""
+    """Compare two systems by their scores per unit, shape (units,), with a `tolerance` for ties."""
     wins = int(np.count_nonzero(system > baseline + tolerance))
     losses = int(np.count_nonzero(system < baseline - tolerance))
     return WinsTiesLosses(wins, system.size - wins - losses, losses)
@@ -31,8 +31,8 @@ def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float
     """Return the p value of the difference of two rates, from 0/1 outcomes of the same units.
 
     If the systems do not differ, each is equally likely to fail a unit that only one of them fails.
-    The p value is twice the smaller binomial tail, at most 1. It is exact for any number of units.
-    Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
+    The p value is twice the smaller binomial tail, at most 1. The p value is exact for any number
+    of units. Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
     """
     counted = wins_ties_losses(system, baseline)
     fewer, n = min(counted.wins, counted.losses), counted.wins + counted.losses

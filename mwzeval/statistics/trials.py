@@ -2,14 +2,14 @@
 
 Trials of an item are similar, so items are resampled, and two systems are paired by item.
 `Trials.by_item` replaces the trials of an item by one row, their mean, so each item counts once,
-whatever its number of trials. Intervals and comparisons work on this table.
+whatever its number of trials. Intervals and comparisons use the table with one row per item.
 
 A trial is an attempt that could be judged. An attempt that an infrastructure failure ended is not a
 trial: the table has no row for it, and its item has one trial fewer.
 
-pass^k is the probability that k trials of an item all succeed, averaged over items. It is estimated
-from n trials with c successes by C(c, k) / C(n, k), which is unbiased for every n ≥ k. Items with
-fewer than k trials are excluded.
+pass^k is the probability that k trials of an item all succeed, averaged over items. For an item
+with n trials and c successes, pass^k is estimated by C(c, k) / C(n, k), which is unbiased for every
+n ≥ k. Items with fewer than k trials are excluded.
 
 The name of a trial has its item and number: `sng0073#2` is the second trial of item `sng0073`.
 
@@ -35,7 +35,7 @@ def trial_name(item: str, trial: int | str | None) -> str:
 
 
 def item_and_trial(name: str) -> tuple[str, int | None]:
-    """Return the item of a name, and the number of its trial or None."""
+    """Return the item and the trial number in a name; the trial number is None if it is missing."""
     item, _, number = name.rpartition("#")
     if item and number.isdecimal() and number.isascii() and len(number) < 10:
         return item, int(number)
@@ -75,7 +75,7 @@ class Trials:
 
     @classmethod
     def of(cls, table: Table, item_of: Callable[[str], str] = item_of_trial) -> Trials:
-        """Return the trials of a table; `item_of` returns the item of a unit's name."""
+        """Group the rows of a table by item; `item_of` returns the item in the name of a row."""
         return cls(table, tuple(map(item_of, table.units)))
 
     @cached_property
@@ -96,7 +96,7 @@ class Trials:
 
     @property
     def usual(self) -> int:
-        """The largest number of trials that at least half of the items have; 0 without items."""
+        """The largest k such that at least half of the items have k trials; 0 without items."""
         return int(np.sort(self.counts)[len(self.names) // 2]) if self.names else 0
 
     def totals(self) -> Table:
