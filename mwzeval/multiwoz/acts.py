@@ -66,7 +66,7 @@ def giving_up(domain: str) -> Act:
 
 
 def returning_to(domain: str) -> Act:
-    """Return the act with which a user returns to a domain after another domain."""
+    """Return the act with which a user comes back to an earlier domain."""
     return Act(RETURN, GENERAL, NONE, domain)
 
 
@@ -180,7 +180,7 @@ def checked_acts(said: Iterable[Any] | None) -> list[Act]:
 
 
 class Draws:
-    """The random choices of one side, `user` or `system`, of a dialogue.
+    """The random choices that the `user` or the `system` makes in a dialogue.
 
     The choices depend only on seed, goal and trial, and not on other dialogues that run at the same
     time.
@@ -195,7 +195,7 @@ class Draws:
         return self._rng.random()
 
     def pick(self, n: int) -> int:
-        """Return a random number from 0 to n - 1."""
+        """Return a random integer from 0 to n - 1."""
         return int(self._rng.random() * n)
 
     def shuffle(self, names: Collection[str]) -> list[str]:

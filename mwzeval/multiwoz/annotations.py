@@ -65,11 +65,11 @@ class AnnotatedTurn(NamedTuple):
 class GoldDialogue:
     """Gold data of one dialogue; all fields except `goal` have one item per system turn.
 
-    `booked` are the domains that the turn books. `references` are the delexicalized responses, with
-    natural spacing and sacreBLEU's tokenization; `system_utterances` are the original responses.
-    `user_utterances` has the user utterance before each system turn. `states` are the annotated
-    states (not normalized) after the user utterances; `alternatives` are annotated values that the
-    states do not have.
+    `booked` are the domains in which each turn makes a booking. `references` are the delexicalized
+    responses, with natural spacing and sacreBLEU's tokenization; `system_utterances` are the
+    original responses. `user_utterances` has the user utterance before each system turn. `states`
+    are the annotated states (not normalized) after the user utterances; `alternatives` are
+    annotated values that the states do not have.
     """
 
     goal: Mapping[str, Goal]

@@ -5,8 +5,8 @@ contexts. In the context `gold`, the agent sees the previous turns of the corpus
 user utterance replies. In the context `own`, the agent sees its own earlier answers and calls, as
 in a live dialogue. In both contexts, the calls of a turn are executed on the database.
 
-States, bookings and calls are read from the conversation as in `formats.messages`. The predictions
-contain no active domains. A turn without an answer has an empty response.
+States, bookings and calls are read from the agent's messages as in `formats.messages`. The
+predictions contain no active domains. A turn without an answer has an empty response.
 """
 
 from __future__ import annotations
@@ -131,10 +131,10 @@ def predicted_turns(
 ) -> list[dict[str, Any]]:
     """Return the `count` system turns of a dialogue in the format of a predictions file.
 
-    Without `states`, turns have no state (evaluation then uses gold states), and empty lists of
-    bookings are omitted. Unknown calls are omitted, because they had no effect except an error
-    message to the agent. If an agent has its own tools, the turns of its bookings are not known, so
-    all bookings are added to the last turn.
+    If `states` is false, turns have no state, so that the gold states are used for scoring, and
+    empty lists of bookings are omitted. Unknown calls are omitted, because they had no effect
+    except an error message to the agent. If an agent has its own tools, the turns of its bookings
+    are not known, so all bookings are added to the last turn.
     """
     conversation = Conversation(trajectory.name, Findings(), OUR_TOOLS)
     turns = [turn for _, turn in conversation.read(trajectory.messages)]

@@ -1,8 +1,8 @@
 """Score the gold annotation like a system, as the ceiling of the scores.
 
 In annotated dialogues, users change their minds and wizards forget phone numbers. Therefore, Inform
-and Success are below 100 (92.5 and 88.8 on the 2.1 test fold under the rules of 2021). For grounded
-scores, the original human responses and the annotated states are scored.
+and Success are below 100 (92.5 and 88.8 on the 2.1 test fold under the rules of 2021). The grounded
+scores of the gold annotation use the original human responses and the annotated states.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def ceiling_of(
 ) -> Report:
     """Return the report of the gold annotation, for the turns of a system or for a whole fold.
 
-    The table of the report has the rows of placeholder scores if any are requested, and otherwise
-    the rows of grounded scores.
+    The table of the report has the rows of the scores for delexicalized responses or, if none of
+    these scores is requested, the rows of grounded scores.
     """
     if system is None:
         like = scorer.evaluator(*scorer.metrics)
@@ -99,7 +99,7 @@ def ceiling_of(
 
 
 def signed_as_gold(report: Report) -> Report:
-    """Return the report with signatures that identify it as the gold annotation."""
+    """Return the report with signatures which show that the gold annotation was scored."""
     scores = []
     for score in report.scores:
         choices: dict[str, Any] = dict(score.signature.choices)

@@ -1,4 +1,4 @@
-"""The names that options accept, in a module that is fast to import."""
+"""The allowed values of options; this module is separate because it is fast to import."""
 
 from __future__ import annotations
 

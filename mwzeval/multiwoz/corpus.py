@@ -64,7 +64,7 @@ class Seen(dict[str, int]):
     """A set of rollout ids. Each dialogue id has an integer, whose bits represent the rollouts."""
 
     def add(self, name: str) -> None:
-        """Add an id."""
+        """Add an id to the set."""
         dialogue, place = _split(name)
         self[dialogue] = self.get(dialogue, 0) | 1 << place
 
@@ -102,9 +102,10 @@ def _unpacked(packed: bytes) -> Seen:
 class CorpusFormat:
     """The locations of a corpus in a data root.
 
-    `annotations_22` is the folder of 2.2-style annotations, or None if references and states are
-    read from `data.json`; `data_json` are the possible folders of `data.json`, which has goals and
-    bookings. `fold_lists` are folders of fold lists if the corpus was published without them.
+    `annotations_22` is the folder of annotations in the style of MultiWOZ 2.2, or None if
+    references and states are read from `data.json`. `data_json` lists the possible folders of
+    `data.json`, which has goals and bookings. If the corpus was published without fold lists,
+    `fold_lists` are the folders with the lists of another version.
     """
 
     reference_set: str
@@ -211,10 +212,10 @@ DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
 class GoldFold:
     """The gold data of one fold of a corpus.
 
-    `checksum` has 8 hexadecimal digits and covers all files of gold data and database;
-    `other_files` are the paths of files that differ from the published files. `tables` are the
-    unmodified rows of the database files. If `rollouts` is true, predicted ids may be ids of
-    rollouts.
+    `checksum` has 8 hexadecimal digits and covers all files of gold data and database.
+    `other_files` are the paths of files whose content differs from the published files. `tables`
+    are the unmodified rows of the database files. If `rollouts` is true, the ids of predicted
+    dialogues may be ids of rollouts.
     """
 
     corpus: str
@@ -226,7 +227,7 @@ class GoldFold:
     other_files: tuple[str, ...] = ()
 
     def name_of(self, dialogue: str) -> str:
-        """Return the id in this fold for the id of a predicted dialogue."""
+        """Return the id of the fold's dialogue to which a predicted dialogue belongs."""
         return dialogue_of(dialogue) if self.rollouts else dialogue
 
     @property
@@ -423,7 +424,7 @@ NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 class References:
     """A reference set: normalized responses by dialogue id, tokenized by sacreBLEU's tokenizer.
 
-    `checksum` has 8 hexadecimal digits and covers the source files.
+    `checksum` is a checksum of the source files, with 8 hexadecimal digits.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""The database in memory, which finds venues that satisfy constraints, and the values of a venue.
+"""The database in memory, which finds venues by constraints and returns the values of a venue.
 
-`Database` intersects one bit set per constraint. The bit sets are precomputed or cached, so no
-query reads rows. Bit i of a bit set represents row i of the domain's table. Two texts match if
-their similarity ratio, computed as in the published evaluators, is high enough. `VenueFacts`
+`Database` intersects one bit set per constraint. The bit sets are precomputed or cached, so a query
+does not read table rows. Bit i of a bit set represents row i of the domain's table. Two texts match
+if their similarity ratio, computed as in the published evaluators, is high enough. `VenueFacts`
 returns the name, the known values and the missing values of a venue. Reference numbers and taxis
 are generated from a hash, because no database contains them.
 """
@@ -57,7 +57,9 @@ if fuzz.SequenceMatcher is not StringMatcher:
 
 @lru_cache(maxsize=2**16)
 def partial_ratio(first: str, second: str) -> int:
-    """Return fuzzywuzzy's `partial_ratio`, 0 to 100: how well the shorter text fits the longer."""
+    """Return fuzzywuzzy's `partial_ratio`, the similarity (0 to 100) of the shorter text to its
+    best match in the longer text.
+    """
     return int(fuzz.partial_ratio(first, second))
 
 
@@ -78,8 +80,8 @@ class FuzzyIndex:
 
         An upper bound of the ratio excludes most texts. If m characters match in order between the
         shorter text (length s) and a window of the longer text (length w ≥ m), the ratio is at most
-        2·m / (s + w). The bound is 2·c / (s + c), where c ≥ m is the number of characters that the
-        two texts share in any order.
+        2·m / (s + w). The upper bound is 2·c / (s + c), where c ≥ m is the number of characters
+        that the two texts have in common in any order.
         """
         if not self._texts:
             return []
@@ -230,7 +232,9 @@ Value = str | float
 
 
 class VenueFacts:
-    """The values of all venues, by domain, venue and plain placeholder name (`phone`, …)."""
+    """The database values of all venues by domain, venue and placeholder name without domain
+    (`phone`, …).
+    """
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
@@ -281,7 +285,7 @@ class VenueFacts:
     def is_price(
         self, domain: str, venues: Iterable[str], total: Value | None, tickets: Sequence[int]
     ) -> bool:
-        """Return whether a number of tickets or nights has this price; () means any number."""
+        """Return whether some number of tickets or nights has this price; () allows any number."""
         return not tickets or any(
             isinstance(ticket, float)
             and isinstance(total, float)
@@ -312,7 +316,7 @@ class VenueFacts:
 
 
 def comparable(slot: str, text: str) -> Value | None:
-    """Return a value that is equal for all texts with the same meaning, or None without a value."""
+    """Return a value that is equal for texts with the same meaning, or None without a value."""
     if slot in AMOUNTS:
         return amount(text)
     return clock(text) if slot in NUMERIC else text.lower()

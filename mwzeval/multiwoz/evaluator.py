@@ -2,7 +2,8 @@
 
 To score an input in parts, over time or in several processes, `IncrementalEvaluator` has `update`,
 `merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow with the
-number of dialogues. Its scores are bit-identical to the scores from `Evaluator.evaluate`.
+number of dialogues. The scores of `IncrementalEvaluator` are bit-identical to the scores of
+`Evaluator.evaluate`.
 """
 
 from __future__ import annotations
@@ -75,27 +76,27 @@ Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 class Evaluator:
     """Scores predictions of a MultiWOZ system.
 
-    `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` adds state tracking with
-    published rules. It is a preset such as `trade`, a modified preset, or several of these in a
-    list or separated by commas, such as `exact,exact+dontcare=absent` (docs/metrics.md#choices).
-    `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`, which selects the sample
-    if all dialogues are in the sample, and MultiWOZ 2.2 otherwise. `rules` are the normalization
-    rules. `data` is a folder with the public files (default: `MWZEVAL_DATA`, else the user's cache;
-    missing files are downloaded unless `offline` is true). `references` names the reference sets
-    for BLEU, in a list or separated by commas (default: the corpus and every `references/*.json` in
-    the data folder). With a `confidence` such as 0.95, every score has an interval; resampled
-    intervals use `samples` samples and `seed`. With `rollouts`, a dialogue may be predicted more
-    than once under numbered ids (`sng0073#12`). `input_format` is the format of the predictions,
-    one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects the format.
-    `tools`, a JSON file or its content, maps a system's own functions and arguments to those of the
-    schema. `responses` is the kind of responses: `delexicalized` (with placeholders), `lexicalized`
-    (with literal values), or `auto`, which selects the kind of most responses. Lexicalized
-    responses are delexicalized with the database before they are scored. `unfilled` lists state
-    values that mean "not filled", such as `none,not mentioned`; by default they count as ordinary
-    values, and a warning is printed. `grounded` adds scores of factual correctness and of bookings,
-    which are computed with the database (docs/metrics.md).
+    `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` names published rules by
+    which state tracking is also scored. A rule is a preset such as `trade` or a modified preset
+    such as `exact+dontcare=absent`; several rules are given in a list or separated by commas
+    (docs/metrics.md#choices). `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`,
+    which selects the sample if all dialogues are in the sample, and MultiWOZ 2.2 otherwise. `rules`
+    are the normalization rules. `data` is a folder with the public files (default: `MWZEVAL_DATA`,
+    else the user's cache; missing files are downloaded unless `offline` is true). `references`
+    names the reference sets for BLEU, in a list or separated by commas (default: the corpus and
+    every `references/*.json` in the data folder). With a `confidence` such as 0.95, every score has
+    an interval; resampled intervals use `samples` samples and `seed`. With `rollouts`, a dialogue
+    may be predicted more than once under numbered ids (`sng0073#12`). `input_format` is the format
+    of the predictions, one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto`
+    detects the format. `tools`, a JSON file or its content, maps a system's own functions and
+    arguments to those of the schema. `responses` is the kind of responses: `delexicalized` (with
+    placeholders), `lexicalized` (with literal values), or `auto`, which selects the kind of most
+    responses. Lexicalized responses are delexicalized with the database before they are scored.
+    `unfilled` lists state values that mean "not filled", such as `none,not mentioned`; by default
+    they count as ordinary values, and a warning is printed. `grounded` adds scores of factual
+    correctness and of bookings, which are computed with the database (docs/metrics.md).
 
-    Gold data are read when first needed and prepared once. An evaluator never changes its
+    Gold data are read and prepared once, when they are first needed. An evaluator never changes its
     arguments, can be reused and shared between threads, and can be pickled.
 
     Raises `UsageError` if a metric, corpus, fold or rule set is unknown or `confidence` is invalid.
@@ -195,7 +196,7 @@ class Evaluator:
     def checked(self, predictions: Predictions, *, file: str | None = None) -> ScoredPredictions:
         """Return checked predictions, whose scores are computed on request.
 
-        Raises `InputError` with every problem if they cannot be scored.
+        Raises `InputError` with every problem if the predictions cannot be scored.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -206,8 +207,8 @@ class Evaluator:
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising an error.
 
-        If an input has both lexicalized and delexicalized responses, the turns that are not of the
-        assumed kind are listed.
+        If an input has both lexicalized and delexicalized responses, the problems list the turns
+        that are not of the assumed kind.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -217,9 +218,11 @@ class Evaluator:
         return [*findings.problems, *more]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
-        """Return Inform and Success of one dialogue, regardless of the selected metrics.
+        """Return the Inform and Success outcome of one dialogue, regardless of the selected
+        metrics.
 
-        This is fast enough for rewards, as BLEU and richness are not computed. Raises `InputError`.
+        This method does not compute BLEU and richness, so it is fast enough for rewards. Raises
+        `InputError`.
         """
         scorer, dialogue = self._normalized(dialogue_id, turns)
         return scorer.outcome(dialogue)
@@ -230,9 +233,9 @@ class Evaluator:
         """Return the reward of a complete or incomplete dialogue: value, outcome, and credit per
         turn.
 
-        `mwzeval.multiwoz.scoring.reward` defines credits and weights; the selected metrics have no
-        effect. Raises `InputError`. Raises `UsageError` for weights of grounded scores unless
-        `responses` is "lexicalized".
+        `mwzeval.multiwoz.scoring.reward` defines credits and weights; the metrics selected for the
+        evaluator have no effect. Raises `InputError` if the turns cannot be scored. Raises
+        `UsageError` for weights of grounded scores unless `responses` is "lexicalized".
         """
         self.check_weights(weights)
         scorer, dialogue = self._normalized(dialogue_id, turns)
@@ -274,7 +277,7 @@ class Evaluator:
             )
 
     def scorer(self, corpus: str) -> Scorer:
-        """Return the scorer of a corpus; its gold data are read when first needed."""
+        """Return the scorer of a corpus; the gold data of the scorer are read when first needed."""
         if corpus not in self._scorers:
             root = corpus_root(corpus, self.data, offline=self.offline)
             gold = replace(load_fold(corpus, self.fold, root), rollouts=self.rollouts)
@@ -418,7 +421,7 @@ class IncrementalEvaluator:
         return IncrementalEvaluator(self._evaluator, self._declared, sources=self._sources)
 
     def update(self, predictions: Predictions, *, file: str | None = None) -> None:
-        """Add a part, which consists of predictions in any form that `Evaluator.evaluate` accepts.
+        """Add a part of the input; predictions may have any form that `Evaluator.evaluate` accepts.
 
         Raises `InputError` with every problem of the part; an invalid part is not added.
         """

@@ -1,4 +1,4 @@
-"""The published tables of response generation, into which a user's system is inserted.
+"""Published tables of response generation, to which a user's system can be added as a row.
 
 The table file contains the conditions under which its scores were computed, as keys of signatures.
 A system that was scored under other conditions causes an error. The file also has tables of state
@@ -312,7 +312,7 @@ def own_row(entry: Report, conditions: Mapping[str, str]) -> tuple[LeaderboardRo
 
 
 def with_similar(table: LeaderboardTable, own: LeaderboardRow, units: int) -> LeaderboardTable:
-    """Return a table in which scores similar to `own` are marked; `units` is the sample size."""
+    """Return a table with marks for scores similar to `own`; `units` is the number of dialogues."""
     rows = (
         replace(row, similar=similar_figures(own, row, units)) if row.kind == "published" else row
         for row in table.rows
@@ -329,10 +329,10 @@ def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) 
     known; it is assumed to be as wide as that of the user's system.
 
     The two systems were scored on the same dialogues, but the published result of each dialogue is
-    not known, so the samples are treated as independent. This is conservative. A dialogue that is
-    hard for one system is usually hard for the other system, so the true interval is narrower, and
-    a paired test would find more differences. The intervals are not corrected for the number of
-    published systems.
+    not known, so the samples are treated as independent. The assumption of independence is
+    conservative. A dialogue that is hard for one system is usually hard for the other system, so
+    the true interval is narrower, and a paired test would find more differences. The intervals are
+    not corrected for the number of published systems.
     """
     similar = set()
     for name in COMPARED:

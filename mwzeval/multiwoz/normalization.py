@@ -109,7 +109,7 @@ def normalize_slot(slot: str) -> str:
 
 @lru_cache(maxsize=2**15)
 def normalize_value(slot: str, value: str, rules: Rules) -> str:
-    """Return the normalized value of a normalized slot; never raises an error."""
+    """Return the normalized value of a slot whose name is normalized; never raises an error."""
     if slot in NAME_SLOTS:
         return normalize_name(value, rules)
     if slot == "type":

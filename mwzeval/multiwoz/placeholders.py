@@ -4,11 +4,12 @@
 
 Natural spacing is the result of Moses tokenization followed by detokenization, which removes
 differences in spaces around punctuation. Source: the Python port of the Moses scripts,
-`sacremoses`, with default options for English. The library takes 0.4 seconds to import and a
-millisecond for a few texts. On nearly all texts, only four of its hundred rules have an effect.
-Punctuation is separated from words, except commas and full stops within words. Then closing
-punctuation is attached to the preceding word, and opening punctuation is attached to the following
-word. This module applies these rules where they suffice, and calls the library for all other texts.
+`sacremoses`, with default options for English. The library `sacremoses` takes 0.4 seconds to
+import, and a millisecond for a few texts. On nearly all texts, only four of its hundred rules have
+an effect. Punctuation is separated from words, except commas and full stops within words. Then
+closing punctuation is attached to the preceding word, and opening punctuation is attached to the
+following word. This module applies these rules where they suffice, and calls the library for all
+other texts.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Placeholders(NamedTuple):
 
     `text` is the response in lower case with canonical placeholders and without the suffixes of old
     delexicalizers; `names` are the names of its placeholders. `known` and `unknown` are the known
-    and unknown names outside Markdown links. A known name with another separator (`[hotel-name]`)
-    is `unknown` and does not change in `text`.
+    and unknown names outside Markdown links. If a known name has another separator
+    (`[hotel-name]`), it counts as `unknown` and is unchanged in `text`.
     """
 
     text: str
@@ -52,7 +53,8 @@ class Placeholders(NamedTuple):
 
 @lru_cache(maxsize=2**14)
 def placeholders_of(response: str) -> Placeholders:
-    """Return the placeholders of a response. All scores and warnings use this function.
+    """Return the placeholders of a response. All scores and warnings find placeholders with this
+    function.
 
     Unknown placeholders and the texts of Markdown links are removed from the text.
     """

@@ -56,7 +56,7 @@ def reason(
 
 
 def listed(values: Sequence[str], otherwise: str = "unknown") -> str:
-    """Return the first values as text for a sentence."""
+    """Return the first few values as one text, for use in a sentence."""
     return ", ".join((*values[:SHOWN], *(("…",) if len(values) > SHOWN else ()))) or otherwise
 
 
@@ -66,7 +66,7 @@ def unmet(
     database: Database,
     excludes: Callable[[Sequence[str]], bool],
 ) -> str:
-    """Return, as text, the constraints for whose venues `excludes` returns true."""
+    """Return as text the constraints for which `excludes` returns true, given their venues."""
     without = [
         f"{slot}={value}"
         for slot, value in constraints.items()

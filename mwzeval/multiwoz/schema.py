@@ -129,7 +129,7 @@ ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
 
 
 def id_column(domain: str) -> str:
-    """Return the key of the id in the rows of a domain's database file."""
+    """Return the key under which a row of a domain's database file has its id."""
     return "trainID" if domain == "train" else "id"
 
 

@@ -71,7 +71,7 @@ def user_domains(utterance: str, state: State) -> tuple[str, ...]:
 
 
 class Catalogue:
-    """Venues of the domains that have a table. Inform and Success use the same queries."""
+    """The venues of domains with a database table. Inform and Success use the same queries."""
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules) -> None:
         self._rules = rules
@@ -121,7 +121,7 @@ class Policy:
     """Answers the turns of one dialogue in sequence.
 
     If `services` is given, responses contain literal values instead of placeholders. Reference
-    numbers and taxis are derived from the dialogue id.
+    numbers and taxis are generated from the dialogue id.
     """
 
     def __init__(

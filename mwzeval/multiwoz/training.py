@@ -1,4 +1,5 @@
-"""Functions for training loops: `compute_metrics` for transformers' Trainer, and a reward for TRL.
+"""Functions for training loops: `compute_metrics` for the Trainer of transformers, and a reward
+function for TRL.
 
 This module does not import either library; it only reads attributes of their objects.
 """
@@ -42,19 +43,19 @@ def compute_metrics(
 
     The function decodes the predictions, assembles dialogues and returns the scores of
     `evaluator.evaluate` as a flat dictionary (see `flat_scores`). `examples` has an item for each
-    row of the evaluation data set, in the same order. An item is a pair of dialogue id and index of
-    the system turn (from 0). The rows of a dialogue's turns may be in any order, but no turn before
-    the last may be missing. `parse` converts a decoded text to a turn; by default the whole text is
-    the response.
+    row of the evaluation data set, in the same order. An item consists of a dialogue id and the
+    index of a system turn (from 0). The rows of a dialogue's turns may be in any order, but no turn
+    before the last may be missing. `parse` converts a decoded text to a turn; by default the whole
+    text is the response.
 
     Predictions may be token ids (`predict_with_generate=True`) or logits, as an array or as the
     first item of a tuple. Logits are predicted from the gold prefix (teacher forcing), so their
-    most likely tokens only approximate a generated response. Logits are used at positions with
-    labels. For causal language models (`shift_labels=True`), positions are shifted by one.
+    most likely tokens only approximate a generated response. Only logits at positions with labels
+    are used. For causal language models (`shift_labels=True`), labels are shifted by one position.
 
-    Before training starts, raises `UsageError` for examples that do not form dialogues, and
-    `InputError` for dialogues that are not in the corpus. The returned function raises `UsageError`
-    if the predictions do not match the examples.
+    Before training starts, raises `UsageError` if the examples do not form dialogues, and
+    `InputError` if a dialogue is not in the corpus. The returned function raises `UsageError` if
+    the predictions do not match the examples.
     """
     rows = [(str(name), int(turn)) for name, turn in examples]
     turns: dict[str, list[int]] = {}
@@ -110,10 +111,10 @@ def decoded_responses(tokenizer: Any, rows: Iterable[Iterable[int]]) -> list[str
 def flat_scores(report: Report) -> dict[str, float]:
     """Return the main scores of a report as a flat dictionary.
 
-    The keys are `inform` and `success`, also per domain (`inform_hotel`); `bleu` for the first
-    reference set and `bleu_NAME` for each set; `combined`, (Inform + Success) / 2 + BLEU, for the
-    first set; `joint_accuracy`, `slot_f1` and the names of richness scores. Scores that were not
-    computed are omitted.
+    The keys `inform` and `success` also exist for each domain (`inform_hotel`). `bleu` is the score
+    for the first reference set, and `bleu_NAME` is the score for the set NAME; `combined` is
+    (Inform + Success) / 2 + BLEU for the first set. Further keys are `joint_accuracy`, `slot_f1`
+    and the names of richness scores. Scores that were not computed are omitted.
     """
     metrics = report.metrics
     success, bleu = metrics.get("success") or {}, metrics.get("bleu") or {}
@@ -139,9 +140,9 @@ def generated_ids(
 
     `predictions` are ids (examples × length) or logits (examples × length × vocabulary), as an
     array or as the first item of a tuple. For logits, the most likely tokens are returned at
-    positions whose label is not -100, or at all positions without `labels`; with `shift_labels`,
-    each position predicts the next label. Raises `UsageError` if the predictions have another
-    shape.
+    positions whose label is not -100, or at all positions if there are no `labels`. If
+    `shift_labels` is true, the logits at a position predict the next label. Raises `UsageError` if
+    the predictions have another shape.
     """
     if isinstance(predictions, tuple | list) and predictions and np.ndim(predictions[0]) > 1:
         predictions = predictions[0]  # logits or ids; hidden states and other items are ignored
@@ -173,8 +174,8 @@ def generated_ids(
 def best_tokens(logits: Any, labels: Any) -> Any:
     """Return the most likely token at each position with a label, and -100 at other positions.
 
-    Use it as `preprocess_logits_for_metrics` for seq2seq models; otherwise, a Trainer stores all
-    logits of the whole data set. The function runs on the tensors' device.
+    Use this function as `preprocess_logits_for_metrics` for seq2seq models; otherwise, a Trainer
+    stores all logits of the whole data set. The computation runs on the device of the tensors.
     """
     if isinstance(logits, tuple):
         logits = logits[0]

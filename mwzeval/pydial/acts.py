@@ -16,7 +16,7 @@ LONGEST_REMEMBERED = 2000
 
 
 class Item(NamedTuple):
-    """A slot and a value in an act. An item without a value requests the slot."""
+    """A slot and its value in a dialogue act. An item without a value requests the slot."""
 
     slot: str
     value: str | None = None

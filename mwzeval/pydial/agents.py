@@ -62,12 +62,12 @@ def play_tests(
     determines the confusion table, so train the agent with `confusion_seed=seed`. Actions of the
     agent are carried out even if they are masked. If `file` is given, the dialogues are written to
     this episode file, which `evaluate --benchmark pydial` reads (missing folders are created).
-    `policy` is the agent's name in the file. `domain`, `data`, `legacy` and `goodbye` are those of
-    `make_environment`.
+    `policy` is the name of the agent in the episode file. `domain`, `data`, `legacy` and `goodbye`
+    have the same meaning as in `make_environment`.
 
-    Raises `UsageError` if a name is unknown or a number or action is invalid, `DataError` or
-    `InputError` if a domain cannot be read, `MwzevalError` if the file cannot be written, and all
-    errors of the agent.
+    Raises `UsageError` if a name, number or action is invalid, `DataError` or `InputError` if a
+    domain cannot be read, `MwzevalError` if the episode file cannot be written, and all errors of
+    the agent.
     """
     if not is_whole(seed, 0) or not is_whole(dialogues, 1):
         raise UsageError(

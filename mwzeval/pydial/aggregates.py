@@ -1,7 +1,7 @@
 """Aggregates over tasks and runs, with intervals that resample runs within each task.
 
-The input is a score per run and task, an array of shape (runs, tasks). The intervals describe the
-variation between runs on these tasks, not between tasks. Source: Agarwal et al., "Deep
+The input is an array of shape (runs, tasks), which has a score for each run and task. The intervals
+describe the variation between runs on these tasks, not between tasks. Source: Agarwal et al., "Deep
 Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021; the stratified
 bootstrap and the two aggregates are defined as in its library `rliable`.
 """
@@ -27,7 +27,7 @@ Scores = NDArray[np.float64]
 
 
 class Aggregate(NamedTuple):
-    """A value over all tasks, and its interval from resampled runs (None for a single run)."""
+    """An aggregate over all tasks, and its interval from resampled runs (None for a single run)."""
 
     value: float
     interval: Interval | None
@@ -45,7 +45,7 @@ def interquartile_mean(scores: Scores) -> Aggregate:
 
 
 def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
-    """Return the probability that a run is better than a run of `others`, averaged over the tasks.
+    """Return the probability that one run is better than a run of `others`, as the mean over tasks.
 
     Equal scores count half. The two sets of runs are resampled independently, even if they have the
     same seeds.

@@ -107,7 +107,7 @@ def numbers(text: str) -> tuple[int, ...]:
 def seeds_named(text: str) -> int | tuple[int, ...]:
     """Parse a number of seeds (10), or ranges and single seeds separated by commas (101-110,7).
 
-    Raises `ArgumentTypeError` for anything else.
+    Raises `ArgumentTypeError` if the text has another form.
     """
     if text.isdecimal() and len(text) <= LONGEST_NUMBER:
         return int(text)

@@ -114,11 +114,18 @@ class EpisodesScorer(FileScorer):
         return MEANINGS
 
     def score(self, file: str, *, progress: bool = False) -> ScoredEpisodes:
-        """Score the episodes in a file or folder. Raises `InputError` or `UsageError`."""
+        """Score the episodes in a file or folder.
+
+        Raises `InputError` if a file is invalid, and `UsageError` if the folder has no such tests.
+        """
         return evaluate(file, self.chosen, strict=self.strict, independent=self.independent)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return all problems of an episode file or folder. Raises `InputError` or `UsageError`."""
+        """Return all problems of an episode file or folder.
+
+        Raises `InputError` if a file cannot be read, or `UsageError` if the folder has no such
+        tests.
+        """
         return validate(file, self.chosen, strict=self.strict)
 
 

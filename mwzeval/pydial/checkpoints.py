@@ -1,7 +1,7 @@
 """Trained policies as safetensors files, with weights and training samples.
 
-A file contains its policy, task and hyperparameters, so that files cannot be confused. Reading a
-file does not execute code.
+A file also contains the policy's name, task and hyperparameters, so that files cannot be confused.
+Reading a file does not execute code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Origin:
 
 
 def checkpoint_content(origin: Origin, dialogues: int, weights: Arrays) -> bytes:
-    """Return the content of the file for a policy after a number of training dialogues.
+    """Return the content of a checkpoint file for a policy after a number of training dialogues.
 
     Raises `DependencyError` without safetensors.
     """
@@ -42,8 +42,8 @@ def checkpoint_content(origin: Origin, dialogues: int, weights: Arrays) -> bytes
 def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[Origin, Arrays]:
     """Return the training settings and the weights of a policy.
 
-    Raises `InputError` if the file is invalid or its training settings differ from `expected` (all
-    differences are listed). Raises `DependencyError` without safetensors.
+    Raises `InputError` if the file is invalid, or if its training settings differ from `expected`;
+    the error lists all differences. Raises `DependencyError` without safetensors.
     """
     weights, about = read_arrays(path, KIND)
     try:

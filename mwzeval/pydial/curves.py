@@ -60,7 +60,7 @@ ERRORS_OF_TRAINING: Mapping[str, Any] = {"color": COLOURS[-1], "linewidth": 0.6,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A policy's learning curve: the mean and its interval at each number in `dialogues`."""
+    """A policy's learning curve: the mean score and interval after each number of `dialogues`."""
 
     panel: str
     policy: str
@@ -84,14 +84,14 @@ def read_curves(
     """Return the training curves of a run, including exploration, up to the length that all seeds
     have reached.
 
-    `results` has the test results of the run in the folder `output`. `figure` is the plotted score.
-    Each point is the mean of `window` dialogues.
+    `results` has the test results of the run in the folder `output`. `figure` is the score that is
+    plotted. Each point is the mean of `window` dialogues.
 
-    With `panels` "means", the curves are means over each domain and over all tasks, from the seeds
-    with all tasks; `aggregate` may then be the interquartile mean. The band is the 95 % interval
-    over seeds. If there are too few seeds, the band is the range from the lowest to the highest
-    seed, with a warning. Warnings are added to `findings`. Raises `InputError` with all errors in
-    the files, and `UsageError` if there is nothing to plot.
+    If `panels` is "means", the curves are means over each domain and over all tasks, computed from
+    the seeds with all tasks. In this case, `aggregate` may be the interquartile mean. The band is
+    the 95 % interval over seeds. If there are too few seeds, the band is the range from the lowest
+    to the highest seed, with a warning. Warnings are added to `findings`. Raises `InputError` with
+    all errors in the files, and `UsageError` if there is nothing to plot.
     """
     findings = Findings() if findings is None else findings
     settings = replace(run_settings(Path(output)), tests=None)
@@ -176,9 +176,9 @@ def plot_curves(
     Points show test results, with intervals of the same kind as the band. A dashed line shows the
     handcrafted policy. The other arguments are those of `read_curves`. The legend explains all
     marks. `format_name` is png, svg or pdf; the default for `window` gives about ten points.
-    Warnings are added to `findings`. Raises `UsageError` if the format is unknown, the
-    interquartile mean is of single tasks or the folder has no tests, `InputError` with all errors
-    in the files, and `DependencyError` without matplotlib.
+    Warnings are added to `findings`. Raises `UsageError` if the format is unknown, if an
+    interquartile mean of single tasks is requested or if the folder has no tests. Raises
+    `InputError` with all errors in the files, and `DependencyError` without matplotlib.
     """
     check_format(format_name)
     if aggregate == "iqm" and panels == "tasks":

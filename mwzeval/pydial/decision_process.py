@@ -1,4 +1,5 @@
-"""A task as a decision process with observation vectors, actions and masks, without Gymnasium.
+"""A task as a decision process with observation vectors, actions and masks; Gymnasium is not
+needed.
 
 Source: Casanueva et al. (2017), sections 3 and 4.
 """
@@ -54,15 +55,15 @@ class DecisionProcess:
     system act or its text. With `strict_masks`, a masked action or a text that users do not
     understand raises `UsageError`; otherwise, it is carried out as in the benchmark.
 
-    Masks depend on a state: the user waits for an alternative from the request until the next
-    offer. The state is reset at the start of each dialogue unless `keep_alternatives` is true, as
-    in the published neural policies. If `looks_again` is true, masks are computed again when a turn
-    is recorded, as in the published DQN program; a new request for an alternative then sets the
-    state again. With `goodbye` "user", "bye" is masked even in environments without other masks.
-    "repeat" and "restart" are always masked.
+    Masks depend on whether the user waits for an alternative, that is, has requested one since the
+    last offer. The state is reset at the start of each dialogue unless `keep_alternatives` is true,
+    as in the published neural policies. If `looks_again` is true, masks are computed again when a
+    turn is recorded, as in the published DQN program; a new request for an alternative then sets
+    the state again. If `goodbye` is "user", the action "bye" is masked even in environments without
+    other masks. The actions "repeat" and "restart" are always masked.
 
-    `actions` are the names of the summary actions; `names` are the names of the vector components.
-    With `kernel`, observations are vectors for GP-SARSA (`kernel_vector`).
+    `actions` has the names of the summary actions, and `names` has the names of the vector
+    components. With `kernel`, observations are vectors for GP-SARSA (`kernel_vector`).
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class DecisionProcess:
 
     @property
     def goodbye(self) -> Goodbye:
-        """The side that ends dialogues in environments without masks."""
+        """The side, user or policy, that ends dialogues in environments without masks."""
         return self.simulation.switches.goodbye
 
     def sibling(self) -> DecisionProcess:
@@ -122,7 +123,7 @@ class DecisionProcess:
         return rng, self.begin(rng)[0]
 
     def begin(self, rng: Rng, goal: Goal | None = None) -> tuple[Vector, Info]:
-        """Start a dialogue; return the first observation, shape (size,), and the info.
+        """Start a dialogue; return the first observation, shape (size,), and further information.
 
         The default for `goal` is a random goal.
         """
@@ -130,7 +131,7 @@ class DecisionProcess:
         return self.observed(), self._info()
 
     def step(self, action: Any) -> Transition:
-        """Carry out an action. Raises `UsageError` if it is invalid or strictly masked."""
+        """Carry out an action. Raises `UsageError` if the action is invalid or strictly masked."""
         if self.level == "act":
             result = self.simulation.answer(self._given_act(action))
         else:

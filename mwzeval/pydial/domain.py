@@ -66,7 +66,7 @@ class Ontology:
 
     @cached_property
     def binary_slots(self) -> frozenset[str]:
-        """The constraint slots whose values are "0" and "1"."""
+        """The binary constraint slots, whose values are "0" and "1"."""
         return frozenset(
             slot for slot in self.constraint_slots if set(self.informable[slot]) == BINARY
         )
@@ -82,7 +82,7 @@ LONGEST_TEXT = 1000
 
 
 def has_controls(text: str) -> bool:
-    """Return whether a text has characters that acts, terminals or UTF-8 cannot represent."""
+    """Return whether a text has characters that are invalid in acts, terminals or UTF-8."""
     return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
@@ -202,7 +202,7 @@ UNAVAILABLE = frozenset({"not available", ""})
 
 
 class EntityTable:
-    """The entities of a domain. The first of several matching rows is offered first."""
+    """The entities of a domain. The first of several matching entities is offered first."""
 
     def __init__(self, ontology: Ontology, rows: Sequence[Entity]) -> None:
         self.ontology = ontology
@@ -254,7 +254,8 @@ def read_rows(file: Path, domain: str) -> list[Any]:
     """Return the rows of a file in their order, without checks.
 
     An SQLite file has a single table or a table with the domain's name; rows are sorted by rowid.
-    Any file that is not an SQLite file is a JSON list of objects. Raises `InputError`.
+    Any file that is not an SQLite file is a JSON list of objects. Raises `InputError` if the file
+    cannot be read.
     """
     rows = _sqlite_rows(file, domain) if file.suffix in SQLITE else read_json(file)
     if not isinstance(rows, list):
@@ -296,8 +297,8 @@ def checked_rows(
 
     Errors are: no rows, rows that are not objects with string values, missing slots, reserved words
     as names, and empty values of slots with listed values. In other slots, an empty value means an
-    unknown fact. These are warnings: duplicate names, and values that the ontology does not list.
-    If `ontology` is None because it is invalid, only the requestable slots are checked. Values of
+    unknown fact. Warnings are: duplicate names, and values that the ontology does not list. If
+    `ontology` is None because it is invalid, only the requestable slots are checked. Values of
     slots with listed values are converted to lower case, like the values in the ontology.
     """
     valued = ontology.informable if ontology is not None else ()
@@ -420,8 +421,8 @@ def load_domain(
     """Return a domain by its code in task names ("CR", "Demo-LAP", "Own-museums").
 
     Published domains come from `data_root`, which downloads and verifies their files if necessary.
-    Custom domains come from `own`. Raises `UsageError` for an unknown code, and `DataError` or
-    `InputError` for its files.
+    Custom domains are read from the files `own`. Raises `UsageError` if the code is unknown, and
+    `DataError` or `InputError` if a file of the domain is missing or invalid.
     """
     if code.startswith(OWN):
         if own is None or own.code != code:

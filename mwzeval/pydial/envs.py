@@ -58,8 +58,8 @@ def goal_of(options: Mapping[str, Any] | None, ontology: Ontology) -> Goal | Non
 def as_numpy(info: Info) -> Info:
     """Return the information about a turn with all keys, and with NumPy types as values.
 
-    TorchRL accepts only NumPy types, which it converts to tensors. Before the end of a dialogue,
-    keys about the end have the value False.
+    TorchRL accepts only NumPy types, which it converts to tensors. Keys that describe the end of a
+    dialogue have the value False before the end.
     """
     ends = ("success", "is_success", "out_of_time")
     return {
@@ -158,7 +158,7 @@ def make_process(
 def domain_and_task(
     task: str | Task, *, domain: Domain | None, data: str | Path | None
 ) -> tuple[Domain, Task]:
-    """Return the domain and the task; in a custom domain, the task is renamed after the domain.
+    """Return the domain and the task, which is renamed if the domain is a custom domain.
 
     Raises `UsageError` if a name is unknown, and `DataError` or `InputError` if the files of the
     domain are missing or invalid.
@@ -218,7 +218,7 @@ def environment_class() -> Any:
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[Vector, Info]:
-            """Start a dialogue. With a seed, a new sequence of dialogues starts.
+            """Start a dialogue. If a seed is given, a new sequence of dialogues starts.
 
             `options={"goal": …}` sets the goal of the user in JSON format (see `goal_from`). Raises
             `UsageError` for a goal that is invalid in the domain, and for unknown options.
@@ -254,7 +254,7 @@ def environment_class() -> Any:
             return list(self.process.actions)
 
         def render(self) -> str | None:
-            """Return the current turn as text in render mode "ansi", otherwise None."""
+            """Return the current turn as text if the render mode is "ansi", otherwise None."""
             return self.process.simulation.view.text() if self.render_mode == ANSI else None
 
         def __reduce__(self) -> tuple[Any, ...]:

@@ -1,9 +1,10 @@
 """Episode files with one episode per line, from benchmark runs, human users or other programs.
 
-A line has `dialogue`, `success`, `exchanges` and `reward`. The values of `task`, `seed`, `policy`
-and `legacy` come from each line, from a first line `{"_meta": {…}}` as in files of runs, or from
-the path in a run folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also has the number of
-episodes. Explanations need the keys `goal` and `turns`. Live dialogues are in trajectory files.
+Each line has the keys `dialogue`, `success`, `exchanges` and `reward`. The values of `task`,
+`seed`, `policy` and `legacy` are in each line, or in a first line `{"_meta": {…}}` as in files of
+runs, or in the path of a file in a run folder (TASK/POLICY/seed-N/test-M.jsonl). A first line
+`{"_meta": {…}}` also has the number of episodes. Explanations need the keys `goal` and `turns`.
+Live dialogues are in trajectory files.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class RunSettings:
 def run_settings(run: Path) -> RunSettings:
     """Return the settings in a run folder; they are empty if the folder has no settings file.
 
-    Raises `InputError`.
+    Raises `InputError` if the settings are damaged.
     """
     file = run / SETTINGS
     plain = read_json(file) if file.is_file() else {}
@@ -122,8 +123,9 @@ class Selection:
 def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
     """Return the given file itself or, for a run folder, the test files of one policy.
 
-    Without `chosen.dialogues`, the tests after the most training dialogues are selected. Raises
-    `UsageError` if the folder has no tests, or if it has tests of several policies.
+    If `chosen.dialogues` is None, the tests after the largest number of training dialogues are
+    selected. Raises `UsageError` if the folder has no tests, or if it has tests of several
+    policies.
     """
     folder = Path(path)
     if path == "-" or not folder.is_dir():
@@ -169,13 +171,13 @@ FACTS = (SUCCESS, EXCHANGES, REWARD, "policy", "legacy")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An episode in a file. `legacy` is None if the file does not specify it.
+    """An episode that was read from a file. `legacy` is None if the file does not specify it.
 
     `constraints` are triples of a slot, an operator ("=" or "!=") and a value. `requests` maps
     requested slots to the values that the system gave. The two fields are None if the file has no
-    goal. `turns` has the turns as plain values. `failed` is the side that failed in a live dialogue
-    (`agent_error`, `user_error`), and `problem` describes the failure. `user` names the user that
-    replaced the simulated user, if any.
+    goal. `turns` has the turns of the episode in plain form. `failed` is `agent_error` or
+    `user_error` if one side failed in a live dialogue, and `problem` describes the failure. `user`
+    names the user that replaced the simulated user, if any.
     """
 
     episode: Episode
@@ -219,7 +221,8 @@ def _holds_trajectories(text: str) -> bool:
 def check_records(
     texts: Texts, path: str, chosen: Selection, findings: Findings
 ) -> tuple[tuple[Record, ...], str]:
-    """Return the episodes in texts, sorted by seed, task and number, and a checksum of the texts.
+    """Return the episodes in the texts, sorted by seed, task and number, and a checksum of the
+    texts.
 
     `path` is the name of the whole input. Raises `InputError` for invalid JSON Lines. Problems
     other than invalid JSON Lines are added to `findings`.
@@ -269,9 +272,9 @@ def read_episodes(
 ) -> tuple[Episode, ...]:
     """Return the dialogues in a test file of a run, in their order.
 
-    The checks include those of `check_records`. The dialogues must be numbered from 0 without gaps,
-    and `settings` gives their number. Problems are added to `findings`; without `findings`, errors
-    raise `InputError`.
+    The checks of `check_records` are included. The dialogues must be numbered from 0 without gaps,
+    and their number must agree with `settings`. Problems are added to `findings`; if `findings` is
+    None, errors raise `InputError`.
     """
     found = Findings() if findings is None else findings
     records: list[Record] = []
@@ -592,7 +595,7 @@ def write_episodes(path: Path, episodes: Iterable[Episode], about: Mapping[str, 
 
 
 def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
-    """Return the content of an episode file: a header, and a line for each dialogue.
+    """Return the content of an episode file, which has a header and one line for each dialogue.
 
     A line has the utterances of the dialogue if they were recorded. The header has the number of
     dialogues and the properties `about` that all dialogues share, such as task and seed.
@@ -616,7 +619,8 @@ def episodes_text(episodes: Iterable[Episode], about: Mapping[str, Any]) -> str:
 def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     """Return the episodes of a file that will be extended, or () if the file does not exist.
 
-    Raises `InputError` if the file has other content, and `UsageError` if it cannot be extended.
+    Raises `InputError` if the file has other content, and `UsageError` if the file cannot be
+    extended.
     """
     file = Path(path)
     if str(path) == "-" or file.suffix in COMPRESSED or file.is_dir() or not file.parent.is_dir():

@@ -54,12 +54,12 @@ class Episode:
 
     @property
     def item(self) -> str:
-        """The name of the user."""
+        """The name of the simulated user in this episode."""
         return item_name(self.task, self.seed, self.index)
 
     @property
     def outcome(self) -> tuple[bool, int, float]:
-        """Success, number of turns and total reward."""
+        """The outcome of the episode: success, number of turns, and total reward."""
         return self.success, self.exchanges, self.reward
 
     @property
@@ -81,10 +81,10 @@ def check_seeds(*seeds: int) -> None:
 
 
 class ActPolicy(Protocol):
-    """A policy that returns dialogue acts instead of summary actions."""
+    """The interface of policies that return dialogue acts instead of summary actions."""
 
     def act(self, belief: Belief, rng: Rng) -> Act:
-        """Return the system act for a belief."""
+        """Return the system act that the policy chooses for a belief."""
         ...
 
 
@@ -166,7 +166,7 @@ class TaskRunner:
         self.size = len(self.process.names) if view == "neural" else self.process.kernel_size
 
     def for_tests(self) -> TaskRunner:
-        """Return a runner with the same initial state, which does not change this runner."""
+        """Return an independent runner with the same initial state."""
         other = copy(self)
         other.process = self.process.sibling()
         return other

@@ -19,7 +19,7 @@ class Goal:
     """A user's goal, which may change during the dialogue.
 
     A constraint is an item: `area="north"`, `name!="x"`. `requests` maps each requested slot to the
-    value that the system gave, or to None before the system gave a value.
+    value that the system gave, or to None if the system has given no value.
     """
 
     constraints: list[Item]
@@ -48,7 +48,7 @@ SHOWN = 20
 
 
 def plain_goal(goal: Goal) -> dict[str, Any]:
-    """Return a goal in the format of files."""
+    """Return a goal in the plain format that is used in files."""
     constraints = [
         [item.slot, "!=" if item.negated else "=", item.value] for item in goal.constraints
     ]
@@ -56,7 +56,7 @@ def plain_goal(goal: Goal) -> dict[str, Any]:
 
 
 def goal_from(plain: Any, ontology: Ontology) -> Goal:
-    """Return a goal from the format of `plain_goal`, without values for its requests.
+    """Convert the format of `plain_goal` to a goal whose requests have no values.
 
     `requests` may also be a list of slots; the name is always requested. Raises `UsageError` with
     all problems if the goal is invalid in the domain.

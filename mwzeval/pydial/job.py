@@ -109,7 +109,7 @@ class Job:
 
     @property
     def work(self) -> int:
-        """The number of dialogues in the job."""
+        """The number of training and test dialogues in the job."""
         return self.tested_at[-1] + self.tests * len(self.tested_at)
 
     def learner(self, runner: TaskRunner) -> Learner:
@@ -145,23 +145,23 @@ class Job:
         return RunSettings(self.tests, self.legacy, self.goodbye)
 
     def results(self, output: str | Path) -> list[Path]:
-        """Return the tests and models of the job."""
+        """Return the paths of the test files and model files of the job."""
         places = [self.test_file, self.model_file] if self.preset.learns else [self.test_file]
         return [place(output, at) for place in places for at in self.tested_at]
 
     def is_done(self, output: str | Path) -> bool:
-        """Return whether all tests and models of the job exist, and no file is damaged."""
+        """Return whether all test files and model files of the job exist and are undamaged."""
         return all(map(Path.exists, self.results(output))) and not self.damage(output)
 
     def damage(self, output: str | Path) -> list[Problem]:
-        """Return the first problem of each damaged file of the job, except `TIMES`."""
+        """Return the first problem of each damaged file of the job; `TIMES` is not checked."""
         folder = self.folder(output)
         files = [*self.results(output), folder / TRAINING, folder / METRICS]
         there = filter(Path.exists, files)
         return [problem for file in there for problem in self.problems_in(file)[:1]]
 
     def problems_in(self, file: Path) -> tuple[Problem, ...]:
-        """Return the problems of a file of the job."""
+        """Return all problems in one file of the job."""
         try:
             if file.name == METRICS:
                 read_rows(read_bytes(file), file)
@@ -191,8 +191,9 @@ def _receiver(job: Job) -> Learner:
 def runner_of(job: Job) -> TaskRunner:
     """Return the runner of a job's dialogues. The seed of the job determines the confusion table.
 
-    Raises `UsageError` if a name is unknown, `DataError` or `InputError` if the files of the domain
-    are missing or invalid, and `DependencyError` if the job is compiled but numba is not installed.
+    Raises `UsageError` if a name is unknown, and `DataError` or `InputError` if the files of the
+    domain are missing or invalid. Raises `DependencyError` if the job is compiled but numba is not
+    installed.
     """
     task = task_named(job.task)
     domain = load_domain(task.domain, job.data, own=job.own)
@@ -217,7 +218,7 @@ def run_job(
 ) -> None:
     """Train and test the policy of a job and write its files, unless the job is done.
 
-    `on_progress` is called with the number of dialogues played since the last call. Raises the
+    `on_progress` is called with the number of dialogues played since the last call. Raises all
     errors of `files_of` and `write_files`.
     """
     if job.is_done(output):
@@ -227,7 +228,7 @@ def run_job(
 
 
 def write_files(job: Job, output: str | Path, files: Files) -> None:
-    """Write the files of a job, except for complete tests. Raises `MwzevalError`."""
+    """Write the files of a job, but do not overwrite complete tests. Raises `MwzevalError`."""
     folder = job.folder(output)
     folder.mkdir(parents=True, exist_ok=True)
     # Tests are written last, because a job with tests counts as done.
@@ -242,9 +243,9 @@ def files_of(
 ) -> dict[str, str | bytes]:
     """Train and test the policy of a job; return the contents of its files by name.
 
-    The files are models, tests, training dialogues, metrics (means of `log_every` dialogues) and
-    CPU seconds. Raises `InputError` if the policy's training diverges, and the errors of
-    `runner_of`.
+    The files contain models, tests, training dialogues, training metrics (means of `log_every`
+    dialogues) and CPU seconds. Raises `InputError` if the policy's training diverges, and the
+    errors of `runner_of`.
     """
     with single_threaded(job.preset):
         runner = runner_of(job)
@@ -304,7 +305,7 @@ def _trained_and_tested(
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """CPU seconds of training so far, and of each test, by the number of training dialogues."""
+    """The CPU seconds of training and of each test, by the number of training dialogues."""
 
     training: Mapping[int, float] = field(default_factory=dict)
     tests: Mapping[int, float] = field(default_factory=dict)
@@ -316,7 +317,7 @@ def _times_text(*seconds: Mapping[int, float]) -> str:
 
 
 def read_times(folder: Path) -> JobTimes:
-    """Return the CPU seconds of a job, which are empty without a file.
+    """Return the CPU seconds of a job; they are empty if there is no file of times.
 
     Raises `InputError` if the file is damaged.
     """

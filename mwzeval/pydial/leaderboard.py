@@ -40,8 +40,8 @@ class PublishedResults:
     def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
         """Return a result of the paper, or None if the paper does not report it.
 
-        `policy` is the name of the policy in the paper, `dialogues` is the number of training
-        dialogues, and `of` is "success" (percent) or "reward" (per dialogue).
+        `policy` is the paper's name of the policy, `dialogues` is the number of training dialogues,
+        and `of` is "success" (percent) or "reward" (per dialogue).
         """
         pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
         return None if pair is None else pair[of == "reward"]
@@ -55,7 +55,7 @@ class PublishedResults:
 
 @cache
 def published_results() -> PublishedResults:
-    """Return the results of the paper."""
+    """Return the results that the paper reports."""
     return read_published(embedded("leaderboards", "pydial.json"), _results)
 
 
@@ -83,7 +83,7 @@ NOTE = (
 
 
 def published_document(task: str | None, entry: Report | None) -> Document:
-    """Return the published results of a task, or of the tasks of an entry (default: all tasks).
+    """Return the published results of one task or of the tasks in `entry` (default: all tasks).
 
     Raises `UsageError` if the domain is embedded, because embedded domains have no published
     results.

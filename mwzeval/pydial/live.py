@@ -64,7 +64,8 @@ class LiveOptions:
 def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
     """Return the task and the number of dialogues in `--goals TASK[:NUMBER]`.
 
-    `task` is the task named in the option `--benchmark`, or None. Raises `UsageError`.
+    `task` is the task named in the option `--benchmark`, or None. Raises `UsageError` if the task
+    is unknown or the number is invalid.
     """
     name, _, number = (goals or task or "").partition(":")
     if not name:

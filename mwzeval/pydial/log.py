@@ -1,9 +1,9 @@
 """A CSV log of training metrics: means over training dialogues, losses, and means over tests.
 
-A log has a row for each value and may contain several runs. The step is the number of training
-dialogues. Metrics have the names `train/success`, `train/reward`, `train/exchanges`, `train/LOSS`
-and `test/…`; success is in percent, as in tables. Rows that exist in the file are not added again,
-so continued training is logged only once.
+A log has a row for each value and may contain several runs. The step of a row is the number of
+training dialogues. Metrics have the names `train/success`, `train/reward`, `train/exchanges`,
+`train/LOSS` and `test/…`; success is in percent, as in tables. Rows that exist in the file are not
+added again, so continued training is logged only once.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class TrainingLog:
     After every `every` training dialogues, the means of their results and the means of the given
     losses are written. The step of a row is the number of training dialogues. `name` is the name of
     the run. Training that continues after `dialogues` dialogues of an earlier process appends to
-    the rows of the same run. If writing fails later, a message is printed on standard error and
-    writing ends.
+    the rows of the same run. If the file cannot be written later, a message is printed on standard
+    error and logging to the file ends.
 
     Raises `UsageError` if a number is invalid, `InputError` if the file has other content, and the
     errors of `LogFile`. Also raises `InputError` if a new training finds rows of the same run in
@@ -156,7 +156,7 @@ class TrainingLog:
             self._outcomes, self._losses = [], {}
 
     def losses(self, **numbers: SupportsFloat) -> None:
-        """Add the losses of an update, by their names in the log.
+        """Log the losses of a learning step under their names.
 
         Values are floats or tensors with one element.
         """

@@ -99,7 +99,7 @@ def adapter_for(
     its simulation.
 
     A checkpoint may come from another environment of the same domain. `legacy` reproduces the
-    published program; the confusion table is drawn from `confusion_seed`. Raises `UsageError` if
+    published program, and `confusion_seed` determines the confusion table. Raises `UsageError` if
     the name is unknown, and `InputError` if the file is not a checkpoint for this domain.
     """
 
@@ -174,9 +174,9 @@ def play_with_human(
 
     The input of the person is read from `said`, line by line. At the end of the input, or with
     Ctrl-C, the person leaves the dialogue. The understood acts and, with `beliefs`, the N-best list
-    and the belief are written to `shown`. After invalid input, an explanation is written, and the
-    input is requested again. The goal of the person is the initial goal of the simulated user with
-    the same number. `about` describes the policy and is stored in the trajectory.
+    and the belief are written to `shown`. If the input is invalid, an explanation is written and
+    the input is requested again. The goal of the person is the initial goal of the simulated user
+    with the same number. `about` describes the policy and is stored in the trajectory.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology

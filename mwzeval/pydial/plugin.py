@@ -85,7 +85,7 @@ class PyDial(Benchmark):
         return live_setting(arguments)
 
     def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
-        """Return the paper's tables, to which `entry` adds a system.
+        """Return the paper's tables, to which the system in `entry` is added.
 
         Raises `UsageError` for embedded domains, which have no published results.
         """
@@ -95,7 +95,10 @@ class PyDial(Benchmark):
         return published_document(task_of(arguments.benchmark), entry)
 
     def shelf(self, data: str | None) -> Shelf:
-        """Return the public data files. Raises `DataError` for a folder that does not exist."""
+        """Return PyDial's public data files.
+
+        Raises `DataError` for a folder that does not exist.
+        """
         from mwzeval.pydial.domain import DOWNLOADED, FOLDER, data_root
 
         return Shelf(TITLE, NAME, data_root(data), {FOLDER: DOWNLOADED})

@@ -116,8 +116,9 @@ def behaviour_named(
 class Recording:
     """A dialogue of n turns as arrays, in the terms of a Gymnasium environment.
 
-    `seed` resets the environment. `observations` has shape (n + 1, size), and its last row is all
-    zeros; `actions` and `rewards` have shape (n,). Each array in `infos` has n + 1 rows.
+    `seed` is the seed with which the environment is reset. `observations` has shape (n + 1, size),
+    and its last row is all zeros; `actions` and `rewards` have shape (n,). Each array in `infos`
+    has n + 1 rows.
     """
 
     seed: int
@@ -186,8 +187,8 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
     """Record the dialogues of a policy, and return the folder of the data set below `output`.
 
     With `MINARI_DATASETS_PATH=OUTPUT`, `minari.load_dataset("BEHAVIOUR/TASK-v0")` loads them. The
-    data set is written completely or not at all. Raises `UsageError` if it exists,
-    `DependencyError` without Minari, and `MwzevalError` if it cannot be written.
+    data set is written completely or not at all. Raises `UsageError` if the data set exists,
+    `DependencyError` without Minari, and `MwzevalError` if the data set cannot be written.
     """
     if dialogues < 1:
         raise UsageError(f"the number of dialogues must be 1 or more, not {dialogues}")

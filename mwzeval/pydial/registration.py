@@ -2,8 +2,8 @@
 
 Since version 1.0, Gymnasium does not load plug-ins through entry points. Instead, packages register
 their environments on import. `import mwzeval` registers the environments if Gymnasium has been
-imported before. It does not import Gymnasium itself, because this takes longer than the rest of the
-import.
+imported before. Gymnasium itself is not imported by mwzeval, because this would take longer than
+the rest of the import.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ VERSION = 0
 
 
 def environment_ids() -> dict[str, tuple[str, bool]]:
-    """Return, for each id, its task and whether it reproduces the published program exactly.
+    """Return the task of each id, and whether the id reproduces the published program exactly.
 
     `mwzeval/PyDial-CR-1-v0` is task CR-1, and `mwzeval/Demo-CR-1-v0` is task Demo-CR-1. Ids with
     `-legacy` before the version reproduce the published program exactly.
@@ -34,7 +34,7 @@ def environment_ids() -> dict[str, tuple[str, bool]]:
 
 
 def register_with_gymnasium() -> None:
-    """Import Gymnasium and register all environments. Only the first call has an effect."""
+    """Import Gymnasium and register PyDial's environments. Only the first call has an effect."""
     import gymnasium
 
     if not hasattr(gymnasium, "make_vec"):  # this version is too old for these environments

@@ -96,7 +96,7 @@ class Results:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """All seeds with a test."""
+        """All seeds that have test results."""
         return tuple(sorted({seed for test in self.tests.values() for seed in test.success}))
 
     def groups(self) -> Groups:
@@ -150,7 +150,7 @@ def read_results(
     """Return the test results of a run. `seeds` is the number of first seeds, or a list of seeds.
 
     Raises `UsageError` if there are no tests, and `InputError` with all errors in the tests.
-    Warnings are added to `findings`.
+    Warnings about the test results are added to `findings`.
     """
     findings = Findings() if findings is None else findings
     seeds = range(seeds) if isinstance(seeds, int) else seeds
@@ -231,13 +231,14 @@ def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -
 def p_value_to_published(
     values: Sequence[float], published: float, least_deviation: float
 ) -> float | None:
-    """Return the two-sided p value of the difference from a mean over the paper's seeds.
+    """Return the two-sided p value of the difference between `values` and a mean of the paper.
 
     The paper does not report the variance between seeds, so the variance of `values` is used for
     `values` and for the paper's results. The standard error is s √(1/n + 1/10), with n - 1 degrees
-    of freedom (Welch's test with a single estimated variance). `least_deviation` is a lower bound
-    for the paper's deviation, from the number of test dialogues. Differences within the paper's
-    rounding count as 0. Returns None for too few seeds.
+    of freedom, as in Welch's test with a single estimated variance. `least_deviation` is a lower
+    bound for the standard deviation in the paper, computed from the number of test dialogues.
+    Differences within the paper's rounding count as 0. The result is None if there are too few
+    seeds.
     """
     if len(values) < FEWEST_SEEDS:
         return None
@@ -261,8 +262,8 @@ def _p_value(difference: float, error: float, freedom: int) -> float:
 def least_deviation(success_rates: Sequence[float]) -> float:
     """Return the standard deviation, in percent, of a seed's mean success rate over tasks.
 
-    This is the deviation of a binomial distribution with the number of test dialogues.
-    `success_rates` (percent) are the paper's results in the tasks.
+    The result is the deviation of a binomial distribution for the number of test dialogues.
+    `success_rates` are the success rates (percent) of the paper in the tasks.
     """
     variances = [rate * (100 - rate) / PUBLISHED_TESTS for rate in success_rates]
     return math.sqrt(sum(variances)) / len(variances)

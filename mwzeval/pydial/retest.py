@@ -70,8 +70,9 @@ class LiveUsers:
 class Retest:
     """The test results of a policy that was trained in one task and tested under one condition.
 
-    `tested` is the name of the test task, including error rate and simulated users. `user` is a
-    user behind an endpoint or in custom code, or None. `tests` has the results of each seed.
+    `tested` is the name of the test task, including error rate and simulated users. `user` names a
+    user behind an endpoint or in custom code; otherwise, it is None. `tests` contains the test
+    results of each seed.
     """
 
     policy: str
@@ -101,9 +102,9 @@ def retest(
     those of training. Without any condition, policies that were trained in environment 1, 3 or 6
     are tested in the other two of these environments.
 
-    Raises `UsageError` if a condition is unknown or there is nothing to test, `InputError` if files
-    are damaged (after all other tests), `DataError` if the files of a domain are missing, and
-    `MwzevalError` if a server does not answer or a file cannot be written.
+    Raises `UsageError` if a condition is unknown or there is nothing to test, and `DataError` if
+    the files of a domain are missing. Raises `InputError` if files are damaged (after all other
+    tests), and `MwzevalError` if a server does not answer or a file cannot be written.
     """
     own = own or {}
     lacking = [
@@ -180,8 +181,8 @@ def played_in(
 ) -> tuple[Episode, ...]:
     """Play test dialogues of a task with a job's policy after its last checkpoint.
 
-    These are the first dialogues of the tests of that task; `tests` is their number. Test results
-    that exist in the run or in files are read instead of played. Raises the errors of `retest`.
+    The dialogues are the first `tests` test dialogues of that task. Test results that exist in the
+    run or in files are read instead of played. Raises the errors of `retest`.
     """
     at = job.tested_at[-1]
     place = job.test_file(output, at)

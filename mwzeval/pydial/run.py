@@ -69,9 +69,10 @@ def run(
 
     Raises `UsageError` for unknown names and invalid numbers, and `InputError` if `output` contains
     a run with other settings, or if `log` is another file or a log of other runs. Errors in the
-    files of a job do not stop other jobs; they are raised together at the end. Three errors stop
-    the run: `DataError` if the files of a domain are missing, `DependencyError` if a library is
-    missing, and `MwzevalError` if a job fails on the cluster or a file cannot be written.
+    files of a job do not stop other jobs; all such errors are raised together at the end. Three
+    errors stop the run: `DataError` if the files of a domain are missing, `DependencyError` if a
+    library is missing, and `MwzevalError` if a job fails on the cluster or a file cannot be
+    written.
     """
     jobs = planned(tasks, policies, **plan)
     if log_every < 1:

@@ -94,13 +94,14 @@ RATES = (
 def measures(
     signature: Signature, sums: Mapping[str, float], tasks: Sequence[str] = (), *, block: int = 1
 ) -> Iterator[Measure]:
-    """Yield success rate (percent), mean reward and mean number of turns, also of each task.
+    """Yield success rate (percent), mean reward and mean number of turns, in total and for each
+    task.
 
     `sums` has the sums of the columns that `table_of` creates. `block` is the number of consecutive
-    episodes that are resampled together. These episodes have the same seed, so they share a
-    confusion table and, with learned policies, the training. The interval of the success rate then
-    also comes from resampled seeds. With a `block` of 1, the interval assumes that episodes are
-    independent.
+    episodes that are resampled together. The episodes of a block have the same seed, so they share
+    a confusion table and, if the policy is learned, the training. If `block` exceeds 1, the
+    interval of the success rate also comes from resampled seeds. With a `block` of 1, the interval
+    assumes that episodes are independent.
     """
     for scopes in ((), *((task,) for task in tasks)):
         for rate in RATES:

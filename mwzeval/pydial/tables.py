@@ -1,8 +1,9 @@
-"""Tables with the paper's results: of the policies of a run, of several runs, and of retests.
+"""Tables that compare the paper's results with the policies of a run, with several runs, and with
+retests.
 
-P values are corrected by Holm's method over each table. A table has one score after one number of
-training dialogues. Comparisons with the paper and comparisons with the best learned policy of each
-row are corrected separately.
+P values are corrected by Holm's method over each table. Each table shows one score, success or
+reward, after one number of training dialogues. Comparisons with the paper and comparisons with the
+best learned policy of each row are corrected separately.
 
 Source: Casanueva et al. (2017). Tables 6, 4 and 7 have results after 1,000, 4,000 and 10,000
 training dialogues; Table 8 has results in other environments.
@@ -88,10 +89,10 @@ class Record:
 
     `row` is the name of a task or of a group of tasks; `of` is "mean" (over seeds and tasks) or
     "iqm" (interquartile mean). `low` and `high` are the ends of the confidence interval, or None if
-    there are too few seeds. `published` is the paper's result. P values are two-sided and corrected
-    over the table; they are None if there is no test. `p_published` is for the difference from the
-    paper, and `p_best` is for the difference from the best learned policy of the row. For the best
-    learned policy, `best` is True.
+    there are too few seeds. `published` is the result in the paper. P values are two-sided and
+    corrected over the table; they are None if there is no test. `p_published` is for the difference
+    from the paper, and `p_best` is for the difference from the best learned policy of the row. For
+    the best learned policy, `best` is True.
     """
 
     row: str
@@ -111,7 +112,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """The probability that `policy` is better than `than`, averaged over tasks; see `Record`."""
+    """The probability that `policy` is better than the policy `than`, as a mean over tasks."""
 
     policy: str
     than: str
@@ -374,7 +375,7 @@ def _improvements_sheet(
 
 
 def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
-    """Yield a table of the CPU seconds of training, if they are available."""
+    """Yield a table with the CPU seconds of training if these are available."""
     seconds: dict[tuple[str, int], list[float]] = {}
     for (_, policy), of_seed in results.times.items():
         for times in of_seed.values():
@@ -407,9 +408,9 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
     Each column is a run, and the heading of the column has the settings in which the runs differ.
     Policies of different runs are not ranked against each other, because different environments
-    have different tasks. The marks in a column come from the table of that run. Means over tasks
-    are omitted if one of the tasks is missing in the run. Raises `UsageError` if a run has no tests
-    after a number of training dialogues.
+    have different tasks. The marks in a column come from the table of that run. A mean over tasks
+    is omitted if the run does not have results in all of these tasks. Raises `UsageError` if a run
+    has no tests after a number of training dialogues.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))
@@ -437,7 +438,7 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
 
 def labels_of(runs: Sequence[Results]) -> tuple[str, ...]:
-    """Return labels for the runs: the settings that differ, or else seeds or folders."""
+    """Return a label for each run: the settings that differ, or else seeds or folders."""
     settings = [
         (
             "legacy" if results.settings.legacy else "clean",

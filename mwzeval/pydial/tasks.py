@@ -33,11 +33,11 @@ class Task:
     """A task: a domain, the noise of its channel, the patience of its user and the action masks.
 
     `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` is the code before the number.
-    `error_rate` is the probability that the best hypothesis is wrong; `error_set` names the
-    parameters of the error model; None means a channel without errors. `masks` has the enabled
-    groups of action masks: "inform", "request" and "bye". `inform_count_accepted` is the number of
-    accepted slots from which "inform" is allowed. Rewards are given per turn and for success at the
-    end.
+    `error_rate` is the probability that the best hypothesis is wrong. `error_set` names the
+    parameters of the error model, or is None if the channel makes no errors. `masks` has the
+    enabled groups of action masks: "inform", "request" and "bye". `inform_count_accepted` is the
+    number of accepted slots from which "inform" is allowed. Rewards are given per turn and for
+    success at the end.
     """
 
     name: str
@@ -181,9 +181,9 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
     """Return a task with another error rate (from 0 to 1, for the best hypothesis) or other users.
 
     `user` is one of `USERS` or begins with `OWN_USER`. The new name contains the changes, with
-    errors in percent: "CR-3@errors=40@user=fickle". The confidences and lengths of N-best lists do
-    not change; a task without errors gets those of the tasks with 15 % errors. Raises `UsageError`
-    for an invalid rate or unknown users.
+    errors in percent: "CR-3@errors=40@user=fickle". The confidences and lengths of N-best lists
+    remain unchanged; a task without errors gets those of the tasks with 15 % errors. Raises
+    `UsageError` for an invalid rate or unknown users.
     """
     base = task_named(task.base)
     rate = task.error_rate if errors is None else round(errors, 4)
@@ -219,7 +219,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def task_named(name: str) -> Task:
-    """Return a task by its name. Raises `UsageError` for an unknown name."""
+    """Return the task with the given name. Raises `UsageError` for an unknown name."""
     task = find_task(name)
     if task is None:
         first, *_, last = ENVIRONMENTS

@@ -122,7 +122,7 @@ OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
 
 
 class UserModel:
-    """The ranges of the parameters, prepared for drawing.
+    """The ranges of the user's parameters, in a form from which values can be drawn.
 
     `patience` has the possible numbers of fruitless turns, which have equal probabilities; None
     selects the values of the benchmark.

@@ -4,7 +4,7 @@ A custom user is a class with a method `answer(act)`, instantiated for each dial
 `respond(acts)`. The user receives the acts of the system, starting with `hello()`, and returns an
 act or its text; `bye()` ends the dialogue. Input from people is parsed leniently. The answer of a
 model is the first act in its text, or `null()` if users of the domain cannot use this act. The
-simulated channel of the task then adds its errors to each answer.
+simulated channel of the task then adds errors to each answer of the user.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ from mwzeval.pydial.tasks import Task
 
 
 def update_goal(goal: Goal, system: Act) -> None:
-    """Store the values in a system act. If the act offers another entity, clear all answers."""
+    """Store the values that a system act gives in the goal.
+
+    If the act offers another entity, all answers in the goal are cleared first.
+    """
     if system.name != "inform":
         return
     informed = [item for item in system.items if not item.negated and item.value is not None]
@@ -69,7 +72,7 @@ MOST_ITEMS, LONGEST_VALUE = 100, 1000
 def checked_act(answer: Any, example: str = "request(area)") -> Act:
     """Return the `Act` or the text returned by custom code as an act.
 
-    Raises `AnswerError`, whose message contains `example`, for anything else.
+    Raises `AnswerError`, whose message contains `example`, if the answer has another form.
     """
     act = parse_act(answer) if isinstance(answer, str) else answer
     if not isinstance(act, Act) or (act == NULL and isinstance(answer, str)):
@@ -115,7 +118,7 @@ class AskedUser(User):
         self._left = limit
 
     def answer(self, system: Act) -> Act:
-        """Return the answer. After the last turn, no further act is requested."""
+        """Return the answer to a system act. After the last turn, no further act is requested."""
         update_goal(self.goal, system)
         if not self._left:
             return NULL
@@ -127,7 +130,8 @@ def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
     """Return possible next acts, the most useful first. `said` has the slots that the user has
     mentioned so far.
 
-    Answers to the system are first, then constraints not yet mentioned, then open requests.
+    Answers to the system come first, followed by constraints that have not been mentioned and by
+    open requests.
     """
     return tuple(dict.fromkeys(_options(goal, system, said)))
 
@@ -176,7 +180,7 @@ NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 
 
 def typed_act(text: str, ontology: Ontology) -> Act:
-    """Return the act that a person typed as an act, an act name without brackets, "yes" or "no".
+    """Parse the input of a person: an act, an act name without brackets, "yes" or "no".
 
     `inform(dontcare)` refers to the slot of the last system act. Raises a `UsageError` that lists
     the allowed input if users of this domain cannot use the act.
@@ -197,7 +201,7 @@ def typed_act(text: str, ontology: Ontology) -> Act:
 def spoken_act(act: Act, ontology: Ontology) -> Act:
     """Return an act as the user simulator writes it, such as `inform(="dontcare")`.
 
-    If users cannot use the act, raises a `UsageError` that lists the allowed input.
+    Raises a `UsageError` that lists the allowed input if users cannot use the act.
     """
     _check_name(act.name)
     items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
@@ -298,7 +302,7 @@ def own_users(name: str) -> Make:
     """Return the function that creates users from `package.module:Name` or `file.py:Name`.
 
     Raises `UsageError` if the object cannot be called in the way that users are called. The
-    function raises the errors of the user's constructor. The returned function raises
+    returned function raises the errors of the user's constructor. The returned function raises
     `InfrastructureError` instead of `InputError` (a missing or damaged file), so that the dialogue
     is not scored.
     """
@@ -442,7 +446,7 @@ def asked_model(
     written: Callable[[Message], object],
     ontology: Ontology,
 ) -> Act:
-    """Return the answer of a model to an act; add act and answer to the messages of `request`.
+    """Return the answer of a model to a system act; both are appended to the messages in `request`.
 
     `complete` calls the model and passes the model's messages to `written`. Raises the errors of
     `complete`.
@@ -490,9 +494,9 @@ KNOWN = f"{AGENDA}, openai:MODEL, package.module:Name or file.py:Name"
 class RunUsers:
     """The users of all dialogues of a run, selected by name.
 
-    `options` configure a model. `trusts` is False if the users are custom code, and otherwise True.
-    `waits` is True if a server is asked. Raises `UsageError` for an unknown name, and
-    `MwzevalError` for an invalid prompt.
+    `options` are the settings of the model that plays the users. `trusts` is False if the users are
+    custom code, and otherwise True. `waits` is True if users wait for the answers of a server.
+    Raises `UsageError` for an unknown name, and `MwzevalError` for an invalid prompt.
     """
 
     def __init__(self, name: str, options: ModelOptions) -> None:
@@ -531,7 +535,7 @@ class RunUsers:
                 make(state)
 
     def stop(self) -> None:
-        """Cancel all requests."""
+        """Cancel all requests to the model."""
         if self._model is not None:
             self._model.stop()
 

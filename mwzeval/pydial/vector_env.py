@@ -47,14 +47,14 @@ def make_vector_environment(
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """Return a vector environment with `num_envs` dialogues of a task; actions are summary actions.
 
-    Compiled code simulates all dialogues together. The i-th environment plays the same dialogues as
-    a single environment that is reset with the i-th seed (`seed + i` if `seed` is a number).
-    `autoreset_mode` is a mode of Gymnasium. With NEXT_STEP, the step after the end of a dialogue
-    starts a new dialogue and ignores the action. With SAME_STEP, the step that ends a dialogue also
-    starts a new dialogue (`info["final_obs"]` and `info["final_info"]` describe the end). With
-    DISABLED, `reset` with `options["reset_mask"]` starts new dialogues. `info["action_mask"]` and
-    `action_masks()` have shape (environments, actions). For the other arguments, see
-    `make_environment`.
+    Compiled code simulates all dialogues in parallel. The i-th environment plays the same dialogues
+    as a single environment after a reset with the i-th seed (`seed + i` if `seed` is a number).
+    `autoreset_mode` is a mode of Gymnasium. If the mode is NEXT_STEP, the step after the end of a
+    dialogue starts a new dialogue and ignores the action. With SAME_STEP, the step that ends a
+    dialogue also starts a new dialogue (`info["final_obs"]` and `info["final_info"]` describe the
+    end). With DISABLED, `reset` with `options["reset_mask"]` starts new dialogues.
+    `info["action_mask"]` and `action_masks()` have shape (environments, actions). The other
+    arguments are explained in `make_environment`.
 
     Raises `UsageError` if `num_envs` is below 1 or `autoreset_mode` is unknown, `DependencyError`
     without Gymnasium or numba, and the errors of `make_environment`: `RenderModeError`,
@@ -141,7 +141,7 @@ def vector_class() -> Any:
         def step(
             self, actions: Any
         ) -> tuple[Vector, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
-            """Take a step in each environment. Raises `UsageError` for an invalid action."""
+            """Take one step in each environment. Raises `UsageError` for an invalid action."""
             batch, number = self.batch, self.num_envs
             over = batch.flags("ended")
             if over.any() and (self.autoreset_mode == AutoresetMode.DISABLED or not self._begun):

@@ -1,7 +1,8 @@
 """Run a baseline system over a fold and write its predictions.
 
-The baseline `template` is a template-based policy that uses the database. It gets the gold states,
-and reads the user's utterances only to find requested slots by keywords; see docs/multiwoz.md.
+The baseline `template` is a template-based policy that uses the database. The policy gets the gold
+states, and uses the user's utterances only to find requested slots by keywords; see
+docs/multiwoz.md.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write delexicalized predictions and print counts; return 0.
+    """Write the delexicalized predictions and print the counts of mentions; return 0.
 
     With `--strict`, raises `InputError` if there are warnings.
     """

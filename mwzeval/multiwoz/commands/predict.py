@@ -1,8 +1,8 @@
 """Let an agent answer the user turns of the corpus, and write a file of predictions.
 
 The agent is one of `mwzeval live`: rule, rule-convlab, silent, openai:MODEL, package.module:Name or
-file.py:Name. Its messages and calls are saved in OUTPUT.run.jsonl as dialogues end. To resume an
-interrupted run, repeat the same command; see docs/formats.md.
+file.py:Name. The messages and calls of the agent are saved in OUTPUT.run.jsonl at the end of each
+dialogue. To resume an interrupted run, repeat the same command; see docs/formats.md.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write an agent's predictions; return 1 if infrastructure errors ended dialogues, else 0.
+    """Write the predictions of an agent; return 1 if infrastructure errors ended dialogues, else 0.
 
     Raises `UsageError` if an option is invalid, and `DataError` if the corpus is missing.
     """

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the client disconnects or Ctrl-C is pressed; return the exit code.
+    """Run the tool server until the client disconnects or Ctrl-C is pressed; return the exit code.
 
     Raises `DependencyError` if the package is not installed, `UsageError` if the address or log is
     invalid, and `DataError` if the database is missing.

@@ -5,10 +5,11 @@ their form, and judges a booking by the database record of the first reference t
 gives. Success also depends on the user's final goal. Source: Zhu et al., "ConvLab-2", ACL 2020
 (system demonstrations), and its published evaluator.
 
-(odd) Superfluous slots are listed under act names but compared with goal names, so most of them
-never count. Only the first booking of a domain is scored, and only its venue, not its day, people,
-time or route. A dialogue without any scored request or booking cannot succeed. The corrected rules
-fix these errors. The corrected rules also accept a value of any form if the database contains it.
+(odd) Superfluous slots have the names of acts, but are compared with the names of goals, so most of
+them are never counted. Only the first booking of a domain is scored. Only the venue of this booking
+is judged, not its day, people, time or route. A dialogue without any scored request or booking
+cannot succeed. The corrected rules fix these errors. The corrected rules also accept a value of any
+form if the database contains it.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ class Outcome:
 class PublicEvaluator:
     """Judges one dialogue from the acts of each turn: the system's acts, then the user's acts.
 
-    `goal` is the user's copy of the goal, which contains the answers at the end and is then judged.
+    `goal` is the user's copy of the goal, which is judged after the dialogue, when it contains the
+    answers.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -240,8 +242,8 @@ class CorrectedEvaluator(PublicEvaluator):
 
     Distinct values of slots that were not requested are superfluous. The last booking of a domain
     is scored, with all slots of `info` and `book`. The booking is judged by the values in the
-    system's confirmation. A value that is missing there is replaced by the user's value at that
-    time. A domain of the goal without requests and bookings cannot fail.
+    system's confirmation. A value that is missing in the confirmation is replaced by the user's
+    value at that time. A domain of the goal without requests and bookings cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:
@@ -319,7 +321,7 @@ def has(row: Record, slot: str, constraint: str) -> bool:
 def judged(
     dialogue: Trajectory, database: ActDatabase, judge: type[PublicEvaluator] = PublicEvaluator
 ) -> Outcome:
-    """Return the outcome of an act-level dialogue.
+    """Return the outcome of an act-level dialogue under the rules of `judge`.
 
     Without a report of the user simulator, the goal is judged as if the simulator had understood
     none of the answers. Raises `ValueError` for invalid acts or goals.

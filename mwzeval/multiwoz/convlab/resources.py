@@ -1,8 +1,9 @@
-"""The database of ConvLab-2's rule policy and evaluator, and the value lists of user and system.
+"""The database of ConvLab-2's rule policy and evaluator, and the lists of values for its user and
+system.
 
-Unlike in `mwzeval.multiwoz.database`, values are compared without normalization, and the reference
-of a booking is the number of the venue's record. The objects of this module cache answers and can
-be shared by any number of dialogues.
+Values are compared without normalization, unlike in `mwzeval.multiwoz.database`. The reference of a
+booking is the number of the venue's record. The objects of this module cache answers and can be
+shared by any number of dialogues.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class ActDatabase:
         return self._tables.get(domain, ())
 
     def has(self, domain: str, slot: str, value: str) -> bool:
-        """Return whether a field of any record in a domain equals a text in lower case."""
+        """Return whether any record of a domain has a field with this lower-case text."""
         return any(text and text.lower() == value for text in self._column(domain, slot))
 
     def query(
@@ -147,8 +148,8 @@ def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
 
     The user compares the texts of values with its goal. Before the comparison, a value is replaced
     by the first listed value of the slot that contains the value or is contained in it. For
-    example, `4 stars` becomes `4`, and `""` becomes the first listed value. `lists` is the content
-    of `value_set.json`, which has values by domain and slot.
+    example, the value `4 stars` becomes `4`, and the value `""` becomes the first listed value.
+    `lists` is the content of `value_set.json`, which has values by domain and slot.
     """
     listed = {
         (domain, slot): sorted({spelled for v in values for spelled in (v, v.lower())})
@@ -233,7 +234,10 @@ def _listed_value(listed: Sequence[str], value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ActResources:
-    """The database and value lists. Each process creates a copy, because answers are cached."""
+    """The database and the lists of values for act-level dialogues.
+
+    Each process creates its own copy, which caches answers.
+    """
 
     database: ActDatabase
     system_values: Spelling

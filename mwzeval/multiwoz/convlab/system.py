@@ -241,7 +241,7 @@ def _value(record: Record, domain: str, slot: str, missing: str) -> str:
 class RefusedBookings:
     """Refuses a system's bookings if the user's values match `fail_book` in the goal.
 
-    In such a turn, the user only receives the act that reports the failed booking.
+    If a booking is refused, the user only receives the act that reports the failed booking.
     """
 
     def __init__(self, system: ActSystem, goal: Goal) -> None:
@@ -290,7 +290,7 @@ def hold_in_acts(
     """Run an act-level dialogue and return how it ended.
 
     The acts of the dialogue and the user's report are written to `record`. Errors of the system are
-    handled as in `conversation.loop.converse`.
+    handled in the same way as in `conversation.loop.converse`.
     """
     return converse(
         make_user, lambda: _Recorded(make_system(), record), user_turns=user_turns, record=record

@@ -1,7 +1,7 @@
 """ConvLab-2's agenda user, which states its goal, answers questions, and gives up without an offer.
 
-It follows the public simulator exactly, even in unexpected behavior, because scores are only
-comparable with published scores if the user is the same.
+The user follows the public simulator exactly, even in unexpected behavior. Otherwise, scores would
+not be comparable with published scores.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class Agenda:
         return iter(self._items)
 
     def close(self) -> None:
-        """Remove all acts except the goodbye."""
+        """Remove all acts from the agenda except the goodbye."""
         self._items = [BYE]
         self.pushed = 0
 
     def add(self, act: Act) -> None:
-        """Put an act on top.
+        """Put an act on top of the agenda.
 
         An older act with the same value may get a reference ("the same") instead.
         """
@@ -102,7 +102,9 @@ class Agenda:
                 return
 
     def has(self, intent: str, domain: str, booking: bool | None = None) -> bool:
-        """Return whether an act matches; `booking` selects acts with or without booking slots."""
+        """Return whether the agenda has an act with this intent and domain; `booking` selects acts
+        with or without booking slots.
+        """
         return any(
             item[:2] == (intent, domain)
             and (booking is None or (item.slot in ALL_BOOKING_SLOTS) == booking)
@@ -143,8 +145,8 @@ class _GivesUpError(Exception):
 class AgendaUser:
     """A user with a goal, for a single dialogue.
 
-    `goal` is copied, and answers are written to the copy. The function `understand` converts values
-    to the spelling of goals.
+    `goal` is copied, and the system's answers are written to the copy. The function `understand`
+    converts values to the spelling of goals.
     """
 
     def __init__(self, goal: Goal, understand: Spelling, draws: Draws) -> None:
@@ -172,7 +174,7 @@ class AgendaUser:
         return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
-        """Return whether the user believes that it is done, and its goal with the answers."""
+        """Return whether the user believes that its goal is met, and the goal with the answers."""
         return {"complete": self.complete, "goal": self.goal}
 
     def begin(self) -> list[Act]:
@@ -349,7 +351,8 @@ def _timed(domain: str, pairs: Pairs) -> Iterator[tuple[str, str]]:
 
 
 class UserBookings:
-    """The user's booking values so far. References such as "the same day" are resolved to values.
+    """The booking values that the user has stated so far. References such as "the same day" are
+    resolved to values.
 
     `by_domain` maps domain and slot to a value.
     """

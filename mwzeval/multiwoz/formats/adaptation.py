@@ -37,7 +37,7 @@ _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 
 
 def marks(raw: Any) -> set[str]:
-    """Return the formats whose marks occur in the predictions."""
+    """Return the formats of which the predictions contain marks."""
     return set(_marks(raw))
 
 
@@ -79,11 +79,11 @@ def _is_schema_guided(raw: Any) -> bool:
 
 
 def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TOOLS) -> Any:
-    """Return predictions in mwzeval's own format, or the same object if it already has this format.
+    """Convert predictions to mwzeval's own format; return the same object if it has this format.
 
     `input_format` is one of `choices.INPUT_FORMATS`; `tools` are the functions that messages call.
-    Problems are added to `findings`, which also gets the positions of turns in the original.
-    Returns None if no dialogue can be checked.
+    Problems are added to `findings`, which also receives the positions of turns in the original
+    file. Returns None if no dialogue can be checked.
     """
     is_schema_guided = _is_schema_guided(raw)
     if foreign := recognised(raw, but=NAME, external=is_schema_guided):

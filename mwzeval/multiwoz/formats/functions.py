@@ -90,11 +90,11 @@ RETURNED = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function under the name that a system uses.
+    """A function with the name and arguments that a system uses.
 
     `function` is the equivalent function of mwzeval, or None if there is no equivalent. `slots`
-    maps the system's names of arguments and results to mwzeval's names, or to None if mwzeval has
-    no equivalent.
+    maps the system's names of arguments and results to mwzeval's names, or to None if there is no
+    equivalent name.
     """
 
     function: Function | None

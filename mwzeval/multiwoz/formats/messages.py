@@ -1,9 +1,9 @@
 """Convert conversations of chat models to predicted turns with states, bookings and responses.
 
-Calls are checked against the table of functions. Active domains are estimated from the states, as
-for most published systems. The domains of the calls are not used: they are often several per turn,
-whereas the estimate has only one domain, and would make Inform and Success one or two points
-higher.
+Function calls are checked against the table of functions. Active domains are estimated from the
+states, as for most published systems. The domains of the calls are not used as active domains.
+Calls often concern several domains per turn, whereas the estimate has only one domain, so Inform
+and Success would be one or two points higher.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Conversation:
         self.has_called = False
 
     def read(self, messages: Iterable[Any]) -> list[tuple[int, dict[str, Any]]]:
-        """Return the (position of the answer, turn) pairs of a list of messages."""
+        """Return the turns in a list of messages, as (position of the answer, turn) pairs."""
         for position, raw in enumerate(messages):
             place = Place(self._findings, self._dialogue, position)
             path = f"{CONTENT}[{position}]"

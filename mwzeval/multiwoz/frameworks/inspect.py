@@ -55,7 +55,7 @@ EPISODE: ContextVar[Episode] = ContextVar("episode")
 
 
 def multiwoz_dataset(goals: str = GOALS, **options: Any) -> Dataset:
-    """Return the goals as samples; the options and errors are those of `Episodes`."""
+    """Return a data set with one sample per goal; options and errors are those of `Episodes`."""
     metadata = {KEY: {"goals": goals, **options}}
     samples = [
         Sample(id=name, input="\n".join(goal_sentences(goal)), metadata={"goal": goal, **metadata})
@@ -77,11 +77,11 @@ def multiwoz(
     seed: int = 0,
     data: str | None = None,
 ) -> Task:
-    """Return the task, in which a user with a goal talks to the model, which calls functions.
+    """Return the task, in which a simulated user talks to the model and the model calls functions.
 
-    `trials` is the number of epochs, that is, of dialogues per goal; `prompt` is a file with a
-    custom system message. The other arguments are options of `mwzeval live`. Raises `UsageError` if
-    a name is unknown, and `DataError` if a file is missing.
+    `trials` is the number of dialogues per goal (epochs), and `prompt` is a file with a custom
+    system message. The other arguments are options of `mwzeval live`. Raises `UsageError` if a name
+    is unknown, and `DataError` if a file is missing.
     """
     limits = {"user_turns": user_turns, "tool_rounds": tool_rounds}
     options = {"corpus": corpus, "user": user, "stress": stress, "seed": seed, "data": data}
@@ -116,7 +116,8 @@ def multiwoz_tools(stress: str = "") -> list[Tool]:
 
 @solver
 def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solver:
-    """Return a solver: the sample's user talks to the model or agent until the user is done.
+    """Return a solver that lets the sample's user talk to the model or agent until the user is
+    done.
 
     Without `agent`, the user talks to the model under test. The model receives the functions and
     the system message in the file `prompt` (default: the message of `mwzeval live`). A given
@@ -228,12 +229,12 @@ def _usages() -> dict[str, dict[str, int]]:
 
 @scorer(metrics={name: [mean(), stderr()] for name in VALUES})
 def task_success() -> Scorer:
-    """Return the scorer, which gives `success`, `inform` and `booking` as 1 or 0.
+    """Return the scorer, whose scores are `success`, `inform` and `booking`, each 1 or 0.
 
     `booking` is NaN if the goal has no booking. The explanation of a score contains the failure
-    reasons. The metadata have `end`, `turns`, the success of each domain, and the user's report:
-    whether the user's goal is `complete` and the number of the user's mistakes (`user_faults`). The
-    scores of the trials of a goal are averaged first, so standard errors are over goals.
+    reasons. The metadata contain `end`, `turns`, the success of each domain, and two values of the
+    user's report: whether its goal is `complete`, and the number of its mistakes (`user_faults`).
+    The scores of the trials of a goal are averaged first, so standard errors are over goals.
     """
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -42,7 +42,7 @@ NAME = "mwzeval-multiwoz"
 
 
 class MultiwozTasksetConfig(vf.TasksetConfig):
-    """The options of the dialogues, as in `mwzeval live`."""
+    """The options of the dialogues, which are those of `mwzeval live`."""
 
     goals: str = GOALS
     corpus: str = AUTO
@@ -55,7 +55,7 @@ class MultiwozTasksetConfig(vf.TasksetConfig):
 
 
 class MultiwozData(vf.TaskData):
-    """A goal, with its name in `id`, and the options of its dialogue."""
+    """A goal, whose name is the `id`, and the options of the dialogue about this goal."""
 
     options: dict[str, Any]
 
@@ -114,7 +114,8 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
 
 
 class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
-    """A loop of model calls in this process, which starts no programs and executes no code.
+    """A harness that calls the model in a loop in this process, without starting programs or
+    executing code.
 
     The framework verifiers intercepts every model request, as it requires of harnesses.
     """
@@ -171,13 +172,13 @@ class MultiwozEnvConfig(vf.EnvConfig):
 
 
 class MultiwozEnv(vf.Env[MultiwozEnvConfig]):
-    """A user with a goal talks to the agent until the user is done or a limit is reached."""
+    """An environment in which a user talks to the agent until the end or a limit is reached."""
 
     async def run(self, task: vf.Task[Any], agents: vf.Agents) -> None:
-        """Run the dialogue of a task.
+        """Run the dialogue of a task between the simulated user and the agent.
 
-        Raises `UsageError` if the harness does not offer the functions, and `InfrastructureError`
-        if a user behind an endpoint cannot be reached.
+        Raises `UsageError` if the harness does not offer the functions. Raises
+        `InfrastructureError` if a user behind an endpoint cannot be reached.
         """
         episodes = await asyncio.to_thread(load, task.data.options)
         episode = episodes.episode(task.data.id)
@@ -218,9 +219,9 @@ def load_environment(**options: Any) -> MultiwozEnv:
 def write_run(traces: str | Path, output: str | Path) -> int:
     """Write the dialogues in `traces.jsonl` to a trajectory file; return their number.
 
-    The rollouts of a task become trials, in the order of the file; rollouts that failed with an
-    error are left out. Raises `UsageError` if there are no dialogues, `InputError` if a file cannot
-    be read, and `MwzevalError` if the output cannot be written.
+    The rollouts of a task are written as trials, in the order of the file. Rollouts that failed
+    with an error are left out. Raises `UsageError` if there are no dialogues, `InputError` if a
+    file cannot be read, and `MwzevalError` if the output cannot be written.
     """
     trials: Counter[str] = Counter()
     found: list[tuple[dict[str, Any], Trajectory]] = []

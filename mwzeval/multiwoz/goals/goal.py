@@ -236,7 +236,7 @@ def begun(goal: Goal) -> Goal:
 
 
 def tried(goal: DomainGoal, part: str) -> Slots:
-    """Return the user's current constraints in a part (`info` or `book`)."""
+    """Return the constraints that the user currently states in a part (`info` or `book`)."""
     constraints: Slots | None = goal.get(f"fail_{part}")
     return goal.get(part, {}) if constraints is None else constraints
 
@@ -247,7 +247,7 @@ def wish_for(goal: DomainGoal, slot: str) -> str | None:
 
 
 def correction(goal: DomainGoal, slot: str, said: str) -> str | None:
-    """Return the value that should replace a system's value, or None if this is acceptable."""
+    """Return the user's correction of a system's value, or None if the value is acceptable."""
     for part in ("info", "book"):
         value = tried(goal, part).get(slot)
         if value is None or value == said:
@@ -288,7 +288,7 @@ def missing_part(goal: DomainGoal) -> tuple[str, Slots] | None:
     """Return the next unfinished part of a domain as (intent, slots), or None if the domain is
     complete.
 
-    Unanswered requests come first (`name` before all others), then the booking.
+    Unanswered requests (`name` before all others) come before the booking.
     """
     requests = goal.get("reqt", {}).items()
     asked = [slot for slot, value in requests if value in UNANSWERED_VALUES]

@@ -1,10 +1,10 @@
 """The goals of a live run, selected by a text: `corpus`, `corpus-raw:dev`, `sampled:500`.
 
 `corpus[:FOLD][:CHOICE]` selects the goals of a fold (test, dev, train). A `fail_info` that matches
-records in the database is removed, because a correct system would not report a failure. With
-`corpus-raw`, it is not removed. CHOICE is the number of goals from the beginning of the fold, or
-ids separated by commas. CHOICE is part of this text and not an option, so that the name of a run's
-goals includes the choice.
+records in the database is removed, because a correct system would not report a failure. If the text
+begins with `corpus-raw`, `fail_info` is not removed. CHOICE is the number of goals from the
+beginning of the fold, or ids separated by commas. CHOICE is part of this text and not an option, so
+that the name of a run's goals includes the choice.
 
 `sampled:N` draws N goals from a model that has the frequencies of domain combinations, of slot
 combinations, and of values in the train fold. Source: the published goal model of Zhu et al.,
@@ -61,7 +61,7 @@ _SOURCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class GoalSource:
-    """The selected goals of a fold: the first `number` (None: all), or the goals with `ids`."""
+    """The selected goals of a fold: the first `number` goals (None: all) or those with `ids`."""
 
     kind: str
     fold: Fold = "test"
@@ -170,7 +170,7 @@ def select_goals(
 
 
 def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
-    """Return the selected names of a fold. Raises `UsageError` if a selected name is unknown."""
+    """Return the selected dialogue names of a fold. Raises `UsageError` if a name is unknown."""
     for name in asked.ids:
         if name not in names:
             hint = did_you_mean(name, names)
@@ -215,9 +215,9 @@ def _draw(weights: Mapping[str, float], rng: Random) -> str:
 class GoalModel:
     """Draws goals that the database can satisfy.
 
-    `plain` is the content of the published model in JSON form. `domain_orderings` maps domains
-    joined by `|` to a probability; `slot_combinations`, `slot_probability`, `value_distribution`
-    and `book_probability` have values for each domain.
+    `plain` is the content of the published model in JSON form. `domain_orderings` maps combinations
+    of domains, joined by `|`, to probabilities. `slot_combinations`, `slot_probability`,
+    `value_distribution` and `book_probability` have values for each domain.
     """
 
     def __init__(self, plain: Mapping[str, Any], database: Records) -> None:
@@ -363,7 +363,8 @@ def _taxi_between(goal: Goal, places: list[str]) -> None:
 
 
 def read_goal_model(path: Path) -> dict[str, Any]:
-    """Return the parts of the goal model in a JSON file or in the published pickle (`*.pkl`).
+    """Read the goal model in a JSON file or in the published pickle (`*.pkl`), and return its
+    parts.
 
     In keys, combinations of slots or domains are joined by `|`. Raises `DataError` if the file
     cannot be read, has forbidden classes, or has missing parts.

@@ -24,7 +24,7 @@ SPELLINGS = {"train_id": "trainid", "id": "trainid", "train": "trainid"}
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """A booking: the venues to which it may refer, and its slots in normalized spelling.
+    """A booking: the venues to which it may refer, and its slots with normalized values.
 
     `venue` is the name of the venue in the booking, or None if there is no name.
     """
@@ -44,9 +44,9 @@ class Miss(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookingOutcome:
-    """The outcome of a domain's booking; a correct booking has no errors.
+    """The outcome of a domain's booking, with its errors; a correct booking has no errors.
 
-    `made` is False if there is no booking.
+    `made` is False if no booking was made in the domain.
     """
 
     made: bool
@@ -89,9 +89,9 @@ def booked_by_calls(
 def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
     """Return the bookings of a dialogue from its final (normalized) state.
 
-    A domain is booked if its state has any booking slot. The booked venue is the venue that the
-    state names. If the state names no venue, any venue that satisfies the state is accepted, as for
-    Inform.
+    A domain counts as booked if the final state has any booking slot of the domain. The booked
+    venue is the venue that the state names. If the state names no venue, any venue that satisfies
+    the state is accepted, as for Inform.
     """
     booked = {}
     for domain in BOOKED_BY:

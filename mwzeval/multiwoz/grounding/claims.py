@@ -90,7 +90,8 @@ FEW = 8
 class SystemTurn:
     """A turn of the system: its response, its (normalized) state, and its mentions.
 
-    `booked` are the domains that the turn books; `calls` are the tool calls of the turn.
+    `booked` are the domains in which the turn makes a booking, and `calls` are the tool calls of
+    the turn.
     """
 
     words: str
@@ -151,7 +152,7 @@ class Claim(explanation.Claim):
 
     @property
     def is_flagged(self) -> bool:
-        """Whether the claim is false."""
+        """Whether the claim is false according to its verdict."""
         return self.verdict in (INCONSISTENT, UNKNOWN)
 
     def line(self) -> str:
@@ -196,9 +197,9 @@ class Named(NamedTuple):
 class Grounded:
     """The turns of a dialogue, compared with the database.
 
-    `named` are the last named venues by domain, including those that later states exclude;
-    `outcome` has Grounded Inform as `inform` and Grounded Success as `success` for `goal`.
-    `offered` are the final venues of a domain.
+    `named` are the last named venues by domain, including venues that later states exclude. For
+    `goal`, `outcome` has Grounded Inform as `inform` and Grounded Success as `success`. `offered`
+    has the finally offered venues of each domain.
     """
 
     turns: Sequence[SystemTurn]

@@ -51,8 +51,8 @@ Record = Mapping[str, str]
 class Returned:
     """The result of a call.
 
-    `count` is the number of venues, or None if unknown. `is_whole` is False if the result is
-    truncated.
+    `count` is the number of venues in the result, or None if the number is unknown. `is_whole` is
+    False if the result is truncated.
     """
 
     call: FunctionCall
@@ -235,7 +235,7 @@ def compare_with_log(
 ) -> tuple[CheckedMention, ...]:
     """Return the mentions of a dialogue for which the log contains evidence, turn by turn.
 
-    `known` is set only for values of offered venues; it is None for other mentions.
+    `known` is set only for values of offered venues; for all other mentions, `known` is None.
     """
     returned = [[returned_by(call) for call in turn.calls] for turn in grounded.turns]
     if not any(map(any, returned)):

@@ -1,7 +1,7 @@
 """The grounded scores of dialogues: rows of counts, rates, names of scores, and failure reasons.
 
-The judgments are made in `claims.py`, `log.py` and `bookings.py`; `docs/metrics.md` defines them
-with examples, and docs/explaining.md lists the failure reasons.
+The modules `claims.py`, `log.py` and `bookings.py` make the judgments. Their definitions with
+examples are in `docs/metrics.md`, and the failure reasons are in docs/explaining.md.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """The grounded scores that can be computed for an input.
+    """Which of the grounded scores can be computed for an input.
 
     `words` is true if the responses are lexicalized. `bookings` is the source of bookings in all
     dialogues: `calls`, `states`, `mixed` if dialogues have different sources, or None if no
@@ -105,7 +105,7 @@ class Computed:
     def of(
         cls, sums: Mapping[str, float], *, lexicalized: bool, predicted_states: bool
     ) -> Computed:
-        """Return the scores that are defined for these sums."""
+        """Return which grounded scores are defined for these sums of counts."""
         cases, by_calls = sums[f"booking_goals.{WHOLE}"], sums[BY_CALLS]
         if by_calls:
             return cls(lexicalized, "calls" if by_calls == cases else "mixed")

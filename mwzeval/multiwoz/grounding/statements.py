@@ -1,9 +1,10 @@
-"""Decide to which of several venues a response assigns a value, and whether the value is claimed.
+"""Decide which of several venues a response describes by a value, and whether the response claims
+this value.
 
 The assignment depends on the layout (list item, row or column of a table) and on the sentence. A
 value is assigned to the preceding names in the same sentence or, without such names, to the names
-in an earlier sentence or in the line above. The venue is unknown if there is a question between
-name and value, or if a list has ended.
+in an earlier sentence or in the line above. The venue of a value is unknown if there is a question
+between the name and the value, or if a list has ended.
 
 A value is not a claim if the response denies it (`not in the centre`), requests it (`something
 cheap?`), describes a wish with it (`you want a hotel`), or states it about other or several venues
@@ -302,7 +303,7 @@ class Count(NamedTuple):
     """A number of venues and its position in a displayed text.
 
     `noun` is the noun that is counted. `of_own` is true if the speaker "has" these venues, because
-    they may then be only a selection. `rest` is the rest of the sentence.
+    they may then be only a selection. `rest` is the remaining text of the sentence.
     """
 
     start: int

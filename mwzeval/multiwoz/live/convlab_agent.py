@@ -1,9 +1,9 @@
 """ConvLab-2's rule tracker and policy as a text-level agent.
 
-The policy queries its own database, as at act level, but books with the tools. A tool requires all
-details of a booking, whereas the policy books after the first slot. Therefore, the agent asks the
-user for the missing details of a booking. The agent also orders taxis with the tool, which requires
-the route.
+The policy queries its own database, as in act-level dialogues, but makes bookings with the tools. A
+tool requires all details of a booking, whereas the policy books after the first slot. Therefore,
+the agent asks the user for the missing details of a booking. The agent also orders taxis with the
+tool, which requires the route.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def load_agent(options: LiveOptions, tables: Tables) -> Callable[[ExitStack], Ma
 
     The agent's name must have been accepted by `LiveOptions.check_names`. Raises `DataError` if
     files are missing, and `DependencyError` if tools cannot be served. The returned function raises
-    `MwzevalError`.
+    `MwzevalError` if the agent cannot be started.
     """
     name, rounds = options.agent, options.most_tool_rounds
     if name == HUMAN:
@@ -203,9 +203,9 @@ def agenda_user(
 
 
 class LiveSetting:
-    """The goals and options of a run.
+    """The goals and the options of a live run.
 
-    Raises `UsageError` for unknown names, and `DataError` if files are missing.
+    Raises `UsageError` if a name is unknown, and `DataError` if a file is missing.
     """
 
     benchmark = NAME
@@ -223,7 +223,7 @@ class LiveSetting:
 
 
 class TextSetting(LiveSetting):
-    """A text-level agent that may call database functions. Subclasses add the user."""
+    """A text-level agent that may call database functions. Subclasses define the user."""
 
     def __init__(self, options: LiveOptions, *users: str) -> None:
         super().__init__(options)
@@ -326,7 +326,7 @@ class ActSetting(LiveSetting):
         self._own: Callable[..., ActSystem] | None = None
 
     def begin(self) -> None:
-        """Import the system. Raises `UsageError` if this fails."""
+        """Import the system. Raises `UsageError` if the system cannot be imported."""
         if not self.trusts:
             name = self._options.agent
             own = imported(name)
@@ -359,7 +359,7 @@ class ActSetting(LiveSetting):
         )
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the dialogue succeeded according to the corrected or the public rules."""
+        """Return whether the dialogue succeeded under the selected rules, corrected or public."""
         judge = CorrectedEvaluator if self._options.compat is None else PublicEvaluator
         return bool(judged(trajectory, self._resources.database, judge).success)
 
@@ -432,7 +432,7 @@ class Episodes:
         return self._setting.episode(planned)
 
     def outcome(self, dialogue: Trajectory) -> Outcome:
-        """Return the outcome of a dialogue, with the reasons for its failure."""
+        """Return the outcome of a dialogue, with the reasons why it failed."""
         judgement = self._setting.judgement(dialogue)
         bookings = [d.booking for d in judgement.domains.values() if d.booking is not None]
         complete = dialogue.report.get("complete")

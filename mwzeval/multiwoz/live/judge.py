@@ -1,18 +1,19 @@
 """The judge of live dialogues, which decides for each domain whether the user's goal was met.
 
-A judgment only needs the goal and the messages of a dialogue. The judge determines the following
-for each domain, in this order:
+The judgment of a dialogue depends only on the goal and the messages of the dialogue. The judge
+determines the following for each domain, in this order:
 
 * the chosen venue: the venue that the user picked from a list or asked about, or that the agent
   named last. If the user picked no venue from a list, the first venue of the list is assumed,
   because users often only say "yes". A taxi is judged by the arguments of its call. Without calls,
-  it is judged by the places and times that are mentioned where the dialogue is about the taxi
+  a taxi is judged by the places and times that are mentioned where the dialogue is about the taxi
   (`inform`); * the answers to requests, which must be values of the chosen venue, service or
   booking. If the agent gives right and wrong values for a slot, the last value counts, because the
-  user relies on this value (`success`);
-* the last booking and its reference (`booking`).
+  user relies on this value (`success`); * the last booking of the domain and the reference of this
+  booking (`booking`).
 
-`docs/live_reference.md` has the definitions; `docs/metrics.md` defines the grounded scores.
+The definitions of the judgments are in `docs/live_reference.md`, and the definitions of the
+grounded scores are in `docs/metrics.md`.
 """
 
 from __future__ import annotations
@@ -100,12 +101,12 @@ _PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class DomainJudgement:
-    """The judgment of one domain in a goal. Outcomes that do not apply are None.
+    """The judgment of one domain in a goal. An outcome that does not apply to the domain is None.
 
     `inform`: the chosen venue or ride satisfies the goal. `success`: `inform`, and all requested
     slots have right answers. `booking`: the last booking of the domain is right. `reference`: the
-    agent gave its reference. `venue` is the name of the chosen venue, `answers` has the agent's
-    answers for the requested slots, and `reasons` has the failure reasons.
+    agent gave the reference of the last booking. `venue` is the name of the chosen venue, `answers`
+    has the agent's answers for the requested slots, and `reasons` has the failure reasons.
     """
 
     inform: bool
@@ -126,9 +127,9 @@ class DomainJudgement:
 class Judgement:
     """The judgment of a live dialogue, which has one judgment per domain of the goal.
 
-    `row` has the counts of the grounded scores and of Booking (as for predictions) and of informed
-    and requested slots (as for an act-level dialogue). `turns` is the number of user turns, and
-    `calls` is the number of the agent's valid calls.
+    `row` has the counts of the grounded scores and of Booking, as for predictions, and the counts
+    of informed and requested slots, as for an act-level dialogue. `turns` is the number of user
+    turns, and `calls` is the number of the agent's valid calls.
     """
 
     domains: Mapping[str, DomainJudgement]
@@ -212,7 +213,10 @@ class Judge:
     def claims(
         self, goal: Mapping[str, Any], messages: Iterable[ChatMessage], bookings: object = None
     ) -> tuple[Claim, ...]:
-        """Return the agent's claims and whether they are true. For arguments, see `judge`."""
+        """Return the agent's claims and whether they are true.
+
+        The arguments are those of `judge`.
+        """
         dialogue = self._read(goal, messages, bookings)
         log = compare_with_log(dialogue.grounded, self.database, self.facts)
         return claims_of(dialogue.grounded, log, self.facts)
@@ -505,7 +509,7 @@ class DomainJudge:
 
 
 class Option(NamedTuple):
-    """A venue in the dialogue: its text, and the database venues with that name (possibly none)."""
+    """A venue that may be chosen: its text, and the database venues with this name, if any."""
 
     text: str
     venues: tuple[str, ...]
@@ -523,8 +527,8 @@ class VenueChoice:
     """Tracks, turn by turn, which venue of a domain the user and the agent choose.
 
     `options` are the venues that remain candidates after `turn`, and the first of them is assumed
-    to be chosen. Before a venue is named, `options` is empty. `is_picked` is true if the user named
-    the venue, and `is_confirmed` is true if the agent has mentioned the venue.
+    to be chosen. Before a venue is named, `options` is empty. `is_picked` is true if the user has
+    named the venue, and `is_confirmed` is true if the agent has mentioned the venue.
     """
 
     def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
@@ -534,7 +538,7 @@ class VenueChoice:
         self._set(0, ())
 
     def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:
-        """Return the final choice, or None. `booked` maps a turn index to the booked venue."""
+        """Return the final choice of a venue, or None. `booked` maps turns to booked venues."""
         for turn, exchange in enumerate(exchanges):
             if exchange.user_mentions or len(self.options) > 1:
                 self._after_user(turn, exchange)
@@ -685,8 +689,8 @@ def _words(text: str) -> frozenset[str]:
 class Answer(NamedTuple):
     """The agent's answer for a requested slot: right, wrong, or None if there is no true value.
 
-    `text` is the wrong value in `turn`, or None if there was no answer. `right` has the right
-    values.
+    `text` is the wrong value that the agent gave in `turn`, or None if the agent gave no answer.
+    `right` has the correct values of the slot.
     """
 
     slot: str
@@ -764,11 +768,11 @@ def inform_counts(
 ) -> tuple[int, int, int]:
     """Return the numbers of slots: requested and informed, only informed, only requested.
 
-    `answers` maps the domains of the goal to answers. A slot without an answer was not informed.
-    Only right values count as answers to requests; a requested slot with a wrong value counts as
-    only informed. A slot is informed if a claim about a venue, or any mention about a ride or a
-    service, has this slot. Slots of the goal's constraints and requested slots without a known true
-    value are not counted.
+    `answers` has the agent's answers for each domain of the goal. A requested slot without an
+    answer was not informed. Only right values count as answers to requests; a requested slot with a
+    wrong value counts as only informed. A slot is informed if a claim about a venue, or any mention
+    about a ride or a service, has this slot. Slots of the goal's constraints and requested slots
+    without a known true value are not counted.
     """
     found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
     for domain, given in answers.items():

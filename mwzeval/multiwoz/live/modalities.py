@@ -133,11 +133,12 @@ END_TEXTS = {
 class Modality(NamedTuple):
     """The functions that judge the dialogues of a run.
 
-    `check` is called first and reports dialogues that cannot be judged. `row` returns the counts of
-    a dialogue, which can be summed over dialogues. `explain` returns the explanation of a dialogue,
-    with outcomes only if the dialogue is scored. `has_faults` returns whether the user made a
-    mistake, or None if this is unknown. `measures` yields the scores for column sums in the order
-    of a report. `plain` converts score values, by name and scope, to parts of a JSON report.
+    `check` is called before the other functions, and reports dialogues that cannot be judged. `row`
+    returns the counts of a dialogue, which can be summed over dialogues. `explain` returns the
+    explanation of a dialogue, with outcomes only if the dialogue is scored. `has_faults` returns
+    whether the user made a mistake in the dialogue, or None if this is unknown. `measures` yields
+    the scores for column sums in the order of a report. `plain` converts score values, by name and
+    scope, to parts of a JSON report.
     """
 
     name: str
@@ -184,7 +185,7 @@ def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) ->
     def check(
         dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Report the calls that the judge ignores, with their results and bookings."""
+        """Report calls that the judge ignores, and ignored results and bookings."""
         for name, dialogue in dialogues.items():
             for entries in (message.raw.get("tool_calls") for message in dialogue.talk):
                 for entry in entries if isinstance(entries, LIST) else ():
@@ -422,7 +423,7 @@ def _plain(value: Any) -> str:
 
 
 def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Modality:
-    """Return the modality for acts, with corrected rules or as in ConvLab-2's public evaluator."""
+    """Return the modality of act-level dialogues, with corrected rules or ConvLab-2's rules."""
     database = ActDatabase(tables)
     evaluator = PublicEvaluator if as_published else CorrectedEvaluator
     outcomes: dict[str, Outcome] = {}
@@ -430,7 +431,7 @@ def act_level(tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> Mod
     def check(
         dialogues: Mapping[str, Trajectory], goals: Mapping[str, Goal], findings: Findings
     ) -> None:
-        """Judge the dialogues, and report dialogues with invalid acts."""
+        """Judge all dialogues, and report the dialogues that contain invalid acts."""
         for name, goal in goals.items():
             dialogue, more = dialogues[name], dialogues[name].more
             held = dialogue.report.get("goal")

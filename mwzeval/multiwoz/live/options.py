@@ -73,9 +73,9 @@ class LiveOptions:
     `strict_user` selects the public simulator with its errors. If `fail_book` is true, a booking
     fails when the goal requires a failed booking. `model` and `user_model` are the settings for
     models behind an endpoint. `goal_model` is the file of the model from which goals are sampled.
-    With `compat`, acts are judged as in the public evaluator. `serve_tools` is the address at which
-    tools are served to agents with their own client. If the agent has no name, an external harness
-    calls it. `stress` selects the stress conditions.
+    If `compat` is true, act-level dialogues are judged as in the public evaluator. `serve_tools` is
+    the address at which tools are served to agents with their own client. If the agent has no name,
+    it is called by an external harness. `stress` selects the stress conditions.
 
     Raises `UsageError` for numbers that are too low, and for conditions that do not apply.
     """
@@ -139,8 +139,8 @@ class LiveOptions:
 
     @classmethod
     def of(cls, arguments: Namespace, **others: Any) -> LiveOptions:
-        """Create the options from the arguments of a command, which have the same names. `others`
-        have precedence.
+        """Create the options from the arguments of a command, which have the same names. The values
+        in `others` replace the values of arguments.
 
         Raises `UsageError` for invalid combinations.
         """
@@ -193,7 +193,7 @@ class LiveOptions:
         yield in_acts and any(map(is_endpoint, sides)), f"models talk in {WORDS}: leave out --level"
 
     def check_names(self) -> None:
-        """Raise `UsageError` for an unknown agent, user or goals, before any file is read."""
+        """Raise `UsageError` if agent, user or goals are unknown, before any file is read."""
         parse_goal_source(self.goals)
         if self.agent == ORACLE and self.user != AGENDA:
             raise UsageError(
@@ -221,7 +221,10 @@ class LiveOptions:
 
     @property
     def corpus_name(self) -> str:
-        """The corpus with the database and goals. Raises `UsageError` if it is unknown."""
+        """The name of the corpus that provides the database and the goals.
+
+        Raises `UsageError` if the corpus is unknown.
+        """
         return corpus_named(self.corpus)
 
     @property
@@ -230,7 +233,7 @@ class LiveOptions:
         return corpus_root(self.corpus_name, self.data, offline=self.offline)
 
     def select_goals(self, database: Records) -> RunGoals:
-        """Return the goals. Raises `UsageError` for unknown goals, or `DataError`."""
+        """Return the selected goals. Raises `UsageError` for unknown goals, or `DataError`."""
         return select_goals(
             self.goals,
             corpus=self.corpus_name,

@@ -1,4 +1,4 @@
-"""The parser with which an act-level user reads an agent's messages.
+"""A parser for messages of agents, which an act-level user needs to understand the agent.
 
 Only the text counts: the user does not know values that only a tool returned, such as a reference
 that the agent does not mention. Calls in a turn help to interpret its text: they show the domain,
@@ -6,11 +6,12 @@ the booking to which a reference belongs, and whether an apology means that noth
 Values are found as for the grounded scores. Values are spelled as in the database, or as in the
 user's goal if the two spellings have the same meaning.
 
-If the text names several venues or trains of one domain, the user is offered a choice (Select)
-among those that satisfy the user's constraints according to the text. If the text names a single
-venue, it is an offer of this venue (Recommend). A statement about some but not all of several
-venues is ignored. A booking counts as made if the text confirms it or has a reference. The day,
-people, time and nights of the booking are parsed, so that the user can correct them.
+If the text names several venues or trains of one domain, the parser creates a Select act. The user
+can choose among those that satisfy the user's constraints according to the text. If the text names
+a single venue, it is an offer of this venue (Recommend). A statement about some but not all of
+several venues is ignored. A booking is regarded as made if the text confirms the booking or
+contains a reference. The day, people, time and nights of the booking are parsed, so that the user
+can correct them.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ class ReadingContext:
     """The context of an agent's turn, for a single dialogue.
 
     `goal` is the goal of the dialogue, or the copy that the user modifies. `domain` is the last
-    mentioned domain, `state` has the constraints that the user has stated, and `words` are the
-    names that were mentioned.
+    mentioned domain, `state` has the constraints stated by the user, and `words` are the mentioned
+    names.
     """
 
     def __init__(self, goal: Goal, gazetteer: Gazetteer, rules: Rules) -> None:
@@ -108,7 +109,7 @@ class ReadingContext:
         self._rules = rules
 
     def add_user_acts(self, acts: Iterable[Act]) -> None:
-        """Update the context with a turn of the user."""
+        """Update the context with the acts of a user turn."""
         self.asked.clear()
         for intent, raw_domain, act_slot, value in acts:
             domain = raw_domain.lower()
@@ -198,7 +199,7 @@ def _service_values(
 
 
 class AgentReader:
-    """Parses messages of agents into dialogue acts. A reader serves all dialogues of a process.
+    """Parses messages of agents into dialogue acts. All dialogues of a process share one reader.
 
     `tables` maps domains to the unmodified rows of the database.
     """
@@ -241,8 +242,8 @@ class AgentReader:
         """Return the dialogue acts of an agent turn, or no acts if no meaning is recognized in the
         text.
 
-        `calls` are the results of the calls in the turn. The names in the turn are added to the
-        context.
+        `calls` are the results of the agent's calls in the turn. The names in the turn are added to
+        the context.
         """
         called = [call.domain for call in reversed(calls) if call.domain in context.domains]
         before = (context.domain,) if context.domain else ()
@@ -266,13 +267,14 @@ class AgentReader:
 
 
 class Sentence:
-    """A sentence or line in lower case, its start position, and its meaning.
+    """A sentence or line of an agent's message, in lower case, with its start position and its
+    meaning.
 
     `topics` are the domains of the goal that the words name. The flags state that no result was
     found (`nothing`), that a booking was made (`booked`) or failed (`unbooked`), or that a venue or
-    booking is `unavailable`. `domains` are the domains of the values. `given` maps the slots of
-    acts to all values in the sentence, asserted or not. `details` are the slots and values of
-    bookings in the sentence.
+    booking is `unavailable`. `domains` are the domains to which the values in the sentence belong.
+    `given` maps the slots of acts to all values in the sentence, asserted or not. `details` are the
+    slots and values of bookings in the sentence.
     """
 
     def __init__(self, start: int, low: str, domains: Sequence[str]) -> None:

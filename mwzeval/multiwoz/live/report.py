@@ -67,7 +67,8 @@ _OF_SERVER = ("model", "host", "dialogue_seconds")
 
 
 class KnowledgeBase:
-    """The database of a corpus and the judges that use it. Each is created when it is first used.
+    """The database of a corpus and the judges that use it. A judge is created when it is first
+    used.
 
     Raises `DataError` if files are missing.
     """
@@ -320,7 +321,7 @@ class ScoredRun:
     warnings: Sequence[Problem]
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report, with intervals if `resampling` is given."""
+        """Return the report on the live run, with intervals if `resampling` is given."""
         scores = self.scored_table.scores(resampling)
         sums = self.scored_table.table.sums()
         versions = {name: library_version(name) for name in DEPENDENCIES}
@@ -348,7 +349,7 @@ class ScoredRun:
         return tuple(self.run.dialogues)
 
     def explain(self, unit: str) -> Explanation:
-        """Return the explanation of a dialogue. Raises `UsageError` for an unknown name."""
+        """Return the explanation of one live dialogue. Raises `UsageError` for an unknown name."""
         if unit not in self.run.dialogues:
             raise UsageError(f'there is no dialogue "{unit}"')
         dialogue = self.run.dialogues[unit]
@@ -503,8 +504,8 @@ def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
 def described(about: Any) -> str:
     """Return a text that describes an agent, a user or goals with all settings in a file header.
 
-    `{"spec": "agenda", "strict": true}` becomes `agenda,strict`; false and empty values are left
-    out. For a model behind an endpoint, arguments and prompt are included
+    For example, `{"spec": "agenda", "strict": true}` becomes `agenda,strict`; false and empty
+    values are left out. For a model behind an endpoint, arguments and prompt are included
     (`prompt=user-1@1f2e3d4c`), but not the server and its time limits.
     """
     if not isinstance(about, Mapping):

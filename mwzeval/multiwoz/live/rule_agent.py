@@ -119,7 +119,7 @@ class Response:
             self.say(f"ask {domain} {'time' if timed else slot}", {}, acts)
 
     def general(self, intent: str, what: str) -> None:
-        """Add a courtesy."""
+        """Append a sentence of courtesy, such as a greeting or goodbye."""
         self.say(what, {}, [Act(intent, GENERAL, NONE, NONE)])
 
 
@@ -183,7 +183,7 @@ class CallingAgent:
 
 
 class RuleAgent(CallingAgent):
-    """The agent `rule` for one dialogue. Several agents can share a `vocabulary`."""
+    """The built-in agent `rule` for one dialogue. Several agents can share a `vocabulary`."""
 
     def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
         def read(utterance: str, state: BeliefState) -> UserTurn:
@@ -224,7 +224,7 @@ class Policy:
         self._proposed: str | None = None
 
     def answer(self, utterance: str, response: Response) -> Calling:
-        """Yield the calls of a turn, and add sentences to `response`."""
+        """Yield the agent's calls in a turn, and append sentences to `response`."""
         self._response, state = response, self._state
         turn = self._understand(utterance, state)
         asked, state.asked = state.asked, []

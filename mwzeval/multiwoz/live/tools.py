@@ -3,9 +3,9 @@
 The arguments of a call are checked and converted to the spelling of the database. Error messages
 are written for the agent, which may be a language model that tries again.
 
-A result depends only on the seed, the dialogue, the number of the call and its arguments, so that a
-recorded conversation can be replayed. Venues are found as in the scores: with fuzzy names, aliases
-and normalized times.
+The result of a call depends only on the seed, the dialogue, the number of the call and its
+arguments. Therefore, a recorded conversation can be replayed. Venues are found as in the scores:
+with fuzzy names, aliases and normalized times.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class DatabaseTools:
         self._department_index = FuzzyIndex(departments)
 
     def of_dialogue(self, seed: int, dialogue: str, goal: Goal | None = None) -> Tools:
-        """Return the tools for one dialogue. Bookings in `fail_book` of the goal are refused."""
+        """Return the tools for one dialogue. Bookings in the goal's `fail_book` are refused."""
         return Tools(self, f"{seed} {dialogue}", goal or {})
 
     def find(self, function: Function, constraints: Arguments) -> Result:
@@ -133,7 +133,7 @@ class DatabaseTools:
 
     def venue(self, domain: str, called: str) -> Mapping[str, Any]:
         """Return the database fields of the venue that is to be booked. Raises `CallError` if there
-        is none.
+        is no such venue.
 
         If several trains have the same id, the result has only the fields in which these trains
         agree.
@@ -220,16 +220,16 @@ class Tools:
 
 
 class CallError(Exception):
-    """A call cannot be executed. The text explains the reason and the solution to the agent."""
+    """A call cannot be executed. The text tells the agent the reason and the solution."""
 
 
 def checked_call(
     name: str, arguments: Mapping[str, Any], rules: Rules
 ) -> tuple[Function, Arguments]:
-    """Return the function of a call, and the values of its arguments that are constraints.
+    """Return the function that is called, and those arguments of the call that are constraints.
 
     Null, empty text and values such as "any" are not constraints. Values are normalized according
-    to `rules`. Raises `CallError`.
+    to `rules`. Raises `CallError` if the function or an argument is invalid.
     """
     function = BY_NAME.get(name)
     if function is None:

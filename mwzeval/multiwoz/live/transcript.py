@@ -42,7 +42,8 @@ OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number
 
 @dataclass(frozen=True, slots=True)
 class Exchange(SystemTurn):
-    """A user message, and all actions of the agent until the next user message.
+    """One turn of user and agent: a user message, and all actions of the agent until the next user
+    message.
 
     `domains` are the domains of this turn, beginning with the most certain domain. The belief state
     is derived from all calls so far or, if the agent calls no functions, from the user's messages.
@@ -68,7 +69,7 @@ class TurnBooking(NamedTuple):
 class Transcript(NamedTuple):
     """The turns of a dialogue and its bookings, in order.
 
-    `has_calls` is true if the agent has called any function.
+    `has_calls` is true if the agent has called at least one function.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -134,7 +135,7 @@ def read_transcript(
 def calls_by_turn(
     messages: Iterable[ChatMessage], tools: Tools = OUR_TOOLS
 ) -> list[tuple[FunctionCall, ...]]:
-    """Return the calls in each turn of these messages."""
+    """Return the agent's tool calls in each turn of a conversation."""
     return list(map(_calls, _conversation(messages, tools)[1]))
 
 
@@ -155,7 +156,7 @@ def _calls(turn: Mapping[str, Any]) -> tuple[FunctionCall, ...]:
 
 
 def domains_in(text: str) -> tuple[str, ...]:
-    """Return the domains of a text in order of mention, but a taxi ride always first."""
+    """Return the domains mentioned in a text, in order of mention; a taxi ride is always first."""
     found = dict.fromkeys(
         str(match.lastgroup) for match in domain_words("judge domain", r"\b").finditer(text.lower())
     )

@@ -1,7 +1,7 @@
 """The parser for user messages, which finds constraints, requests and bookings by cues and values.
 
 The parser has no grammar and no trained model. Values are found in the trie of the gazetteer, as in
-system responses. The slot and domain of an ambiguous value (an area, a day, a number of people) are
+system responses. If an area, a day or a number of people is ambiguous, its slot and domain are
 determined by the nearest word that names a domain, the last question, and the previous topic.
 """
 
@@ -100,7 +100,7 @@ class UserTurn:
 
     `books` are the domains in which the user wants a booking, and `declines` are the domains in
     which the user wants no booking. `given_up` are the domains that the user abandons. In the
-    domains `any_type`, "hotel" means any place to stay.
+    domains listed in `any_type`, "hotel" means any place to stay.
     """
 
     constraints: list[Constraint] = field(default_factory=list)
@@ -121,9 +121,10 @@ class UserTurn:
 class BeliefState:
     """The state of the agent before a user turn.
 
-    `current` is the current domain; `domains` are all domains so far, in order of their last turn.
-    `asked` are the slots in the agent's last question. `constraints` maps domain and slot to the
-    user's constraint. `offered` maps each domain to the known values of its recommended venue.
+    `current` is the current domain, and `domains` are all domains so far, ordered by the last turn
+    about each domain. `asked` are the slots that the agent asked for in its last question.
+    `constraints` maps domain and slot to the user's constraint. `offered` maps each domain to the
+    known values of its recommended venue.
     """
 
     current: str | None = None
@@ -138,7 +139,7 @@ class BeliefState:
         return frozenset(str(row["name"]) for row in self.offered.values() if "name" in row)
 
     def turn_to(self, domains: Iterable[str]) -> None:
-        """Record the domains of a turn."""
+        """Record that a turn is about these domains."""
         for domain in domains:
             if domain in self.domains:
                 self.domains.remove(domain)
@@ -160,8 +161,8 @@ def plain(slot: str) -> str:
 
 
 class Vocabulary:
-    """The database values, venue names and hospital departments of a corpus. Its only state is a
-    cache.
+    """The database values, venue names and hospital departments of a corpus. Apart from a cache,
+    the object has no state.
 
     `tables` maps domains to the rows of the database.
     """
@@ -263,7 +264,7 @@ def _number(tokens: Tokens, index: int) -> Span | None:
 
 
 def understand(text: str, vocabulary: Vocabulary, state: BeliefState) -> UserTurn:
-    """Return the meaning of a user turn."""
+    """Return the meaning of a user turn in the given belief state."""
     reader = _Reader(text, vocabulary, state)
     tokens = reader.tokens
     first = 0

@@ -2,12 +2,13 @@
 
 The user follows these rules, each of which has a test:
 
-* It states its constraints in messages of one to three constraints, then asks, then books. The user
-  states all constraints, including the day of a train, before any question.
-* It remembers every answer until the system names another venue.
-* It compares values after normalization; names, types and times are compared as in the scores. * It
-  corrects a value that contradicts the goal, or a booking with a wrong or missing detail, only
-  once. After the correction, the user accepts the value or gives up the booking.
+* The user states its constraints in messages of one to three constraints, then asks questions, and
+  then makes bookings. The user states all constraints, including the day of a train, before any
+  question.
+* It remembers every answer until the system names another venue. * The user compares values after
+  normalization; names, types and times are compared as in the scores. * It corrects a value that
+  contradicts the goal, or a booking with a wrong or missing detail, only once. After the
+  correction, the user accepts the value or gives up the booking.
 * "The same day as the hotel" is used only for a value stated earlier. The user states the value
   itself if the system asks for the slot or finds nothing. * If nothing is found or the booking
   fails, the user states the second wish in its goal. If the goal has no second wish, the user
@@ -102,13 +103,14 @@ class Manner:
     """How a user distributes constraints, questions and bookings over messages.
 
     `most` is the maximum number of constraints and questions in a message; if it is 0, the number
-    is drawn for each message. A user that `waits` opens with the domain alone, answers questions,
-    and states a constraint only if it was not asked anything. A user that `hurries` also books and
-    asks in the message with its constraints. In the `joined` domains, the message with the
-    constraints opens the next domain instead. The user gives up a domain after `patience`
-    consecutive turns without anything new, unless `patience` is 0. If `returns` is true, the user
-    names the domain when it returns to an earlier domain. `same` is the probability of "the same
-    day" for an earlier value.
+    is drawn for each message. If `waits` is true, the user opens with the domain alone and answers
+    questions. Such a user states a constraint on its own initiative only if it was not asked
+    anything. If `hurries` is true, the user also makes bookings and asks questions in the message
+    with its constraints. In the `joined` domains, the message with the constraints opens the next
+    domain instead. The user gives up a domain after `patience` consecutive turns without anything
+    new, unless `patience` is 0. If `returns` is true, the user names the domain when it returns to
+    an earlier domain. `same` is the probability that the user says "the same day" instead of an
+    earlier value.
     """
 
     most: int = 0
@@ -126,7 +128,8 @@ COOPERATIVE = Manner()
 class LiveUser:
     """An act-level user with a goal, for a single dialogue.
 
-    `goal` is copied, and answers are written to the copy. `draws` makes all random choices.
+    `goal` is copied, and the system's answers are written to the copy. `draws` makes all random
+    choices.
     """
 
     def __init__(self, goal: Goal, draws: Draws, manner: Manner = COOPERATIVE) -> None:
@@ -210,7 +213,8 @@ class LiveUser:
     # Changes of the user's wishes
 
     def wish_otherwise(self, domain: str, part: str, marker: Act) -> None:
-        """Turn to the second wish for a part (`info` or `book`), announced by the marker.
+        """Start the second wish for a part (`info` or `book`); the act `marker` announces the new
+        wish.
 
         The user forgets the booking. If the user wants another venue, it also forgets the answers
         about the present venue.
@@ -684,8 +688,9 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
 def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
     """Return whether a value satisfies a constraint, or does not contradict it.
 
-    Times of trains are limits. Names, types and times are compared after normalization. Foods and
-    stations are compared as in the database, where modern european food is european.
+    A time in a constraint on a train is a limit. Names, types and times are compared after
+    normalization. Foods and stations are compared as in the database, where modern european food is
+    european.
     """
     value, constraint = value.strip().lower(), constraint.strip().lower()
     if value == constraint or value in UNINFORMATIVE or constraint in UNINFORMATIVE:

@@ -5,9 +5,10 @@
   action are compared. These are answers to requests, values that contradict the goal, names of
   venues, questions, bookings with reference, and failures to find or book something. A turn is
   misunderstood if the user missed or invented one of these acts, or understood another value.
-* `invented`: the user gives a value that neither its goal nor an earlier agent message contains.
-* `early`: the user claims to be done, but a request or booking is open, either in the user's copy
-  of the goal or, if the user does not report its goal, according to the text.
+* `invented`: the user gives a value that neither its goal nor an earlier agent message contains. *
+  `early`: the user claims to be done although a request or booking is still open. This is
+  determined from the user's copy of the goal or, if the user does not report its goal, from the
+  text.
 * `repeated`: a user message equals the previous message.
 """
 
@@ -76,8 +77,8 @@ def faults_of(
     """Return the user's mistakes in a dialogue as JSON, in turn order.
 
     Each mistake has a `kind`, the index of the user `turn` (from 0), and a `detail`. `goal` is the
-    goal that the user received. Of the `report`, only `understood`, `token` and `goal` are used.
-    Checks without data are skipped.
+    goal that the user received. Only the entries `understood`, `token` and `goal` of the `report`
+    are used. Checks for which data are missing are skipped.
     """
     goal = begun(goal)
     understood = [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
@@ -151,9 +152,9 @@ def misunderstanding(
     goal: Goal,
     named: Collection[Effect] = (),
 ) -> str | None:
-    """Return a description of the user's misunderstanding of a turn, or None.
+    """Return a description of what the user misunderstood in a turn, or None.
 
-    `named` are the effects of names that the user already knows, which are ignored.
+    `named` are the effects of venue names that the user already knows; these effects are ignored.
     """
     expected, got = (effects(acts, goal).difference(named) for acts in (meant, understood))
     missed = [f"missed {' '.join(effect)}" for effect in sorted(expected - got)]
@@ -162,10 +163,10 @@ def misunderstanding(
 
 
 def effects(acts: Iterable[Sequence[str]], goal: Goal) -> frozenset[Effect]:
-    """Return the effects of system acts for a user with this goal, which may be empty.
+    """Return the effects of system acts on a user with this goal; the set may be empty.
 
-    `goal` is the initial goal. For the user, two interpretations of a turn are equivalent if they
-    have the same effects.
+    `goal` is the initial goal of the user. For the user, two interpretations of a turn are
+    equivalent if they have the same effects.
     """
     found: set[Effect] = set()
     for raw in acts:

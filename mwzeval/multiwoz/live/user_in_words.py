@@ -16,7 +16,7 @@ from mwzeval.multiwoz.live.wordings import is_same, user_text
 
 
 class ActUser(User, Protocol):
-    """An act-level user that reports its `goal` with the answers."""
+    """The interface of an act-level user that reports its `goal` with the answers."""
 
     def report(self) -> dict[str, Any]:
         """Return the user's final state."""

@@ -78,7 +78,7 @@ def _ordered(values: Values, order: Sequence[str]) -> list[str]:
 
 
 def filled(wording: str, value: Callable[[str], str]) -> str:
-    """Return a wording with the values of its slots."""
+    """Return a wording in which the slots are replaced by their values."""
 
     def put(found: re.Match[str]) -> str:
         slot, singular, plural = found.groups()
@@ -166,7 +166,7 @@ def is_same(value: str) -> bool:
 
 
 def user_text(acts: Sequence[Act], rng: Random) -> str:
-    """Return the text for user acts, or an empty text if no act is known."""
+    """Return a text that expresses the user acts, or an empty text if no act is known."""
     return _UserTurn(rng).text(acts)
 
 

@@ -67,8 +67,8 @@ Key = tuple[str | int, ...]
 
 
 class Wording(NamedTuple):
-    """Numbers of turns with a known placeholder, with the placeholder of an identifier, and with
-    the value of an identifier but no known placeholder.
+    """The numbers of turns that have a known placeholder, that have the placeholder of an
+    identifier, and that have the value of an identifier but no known placeholder.
     """
 
     with_placeholder: int = 0
@@ -91,8 +91,8 @@ class Wording(NamedTuple):
     def lexicalized(self) -> bool:
         """Whether responses are lexicalized, that is, most identifiers (or all) are values.
 
-        A tie counts as lexicalized, because delexicalization does not change placeholders, whereas
-        values in delexicalized responses are not scored.
+        If the two forms are equally frequent, responses count as lexicalized: delexicalization does
+        not change placeholders, whereas values in delexicalized responses are not scored.
         """
         in_words = self.identifier_in_words
         return not self.with_placeholder or 0 < in_words >= self.identifier_as_placeholder
@@ -106,7 +106,7 @@ class Tally:
     turns: dict[Key, int] = field(default_factory=dict)
 
     def add(self, turn: int, *key: str | int) -> None:
-        """Count a key for a turn."""
+        """Add one turn to the count of a key."""
         self.counts[key] += 1
         self.turns.setdefault(key, turn)
 
@@ -115,13 +115,13 @@ class Tally:
 class Census:
     """The counts of the predictions in an input.
 
-    `turns` is the number of turns. The fields `with_…` count turns with a predicted state, with a
-    value in the state, with active domains, with a nonempty list of active domains, and in
-    dialogues with bookings. `references` counts the turns in each reference set; `answers` counts
-    turns by their placeholders in `COUNTED`. `requests` counts the user's requests for slots of the
-    goal, and `early` counts the requested slots that were answered before the request.
-    `unknown_placeholders` counts the occurrences of each unknown name. `seen` contains the dialogue
-    ids, and `sample` contains the counts of the sampled dialogues.
+    `turns` is the number of turns. The fields `with_…` are numbers of turns: with a predicted
+    state, with a value in the state, with active domains, with a nonempty list of active domains,
+    and in dialogues with bookings. `references` has the number of turns in each reference set, and
+    `answers` has the number of turns for each placeholder in `COUNTED`. `requests` counts the
+    user's requests for slots of the goal, and `early` counts the requested slots that were answered
+    before the request. `unknown_placeholders` counts the occurrences of each unknown name. `seen`
+    contains the dialogue ids, and `sample` contains the counts of the sampled dialogues.
     """
 
     turns: int = 0

@@ -1,4 +1,5 @@
-"""Check whether predictions fit the corpus, and warn about valid but suspicious predictions.
+"""Check whether predictions fit the corpus, and warn about predictions that are valid but
+suspicious.
 
 `check_fit` and `check_turns` check single dialogues, and `check_whole` checks the counts of a whole
 input.
@@ -43,7 +44,7 @@ UNREAD = ("missing-response", "shape")
 def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
     """Return dialogues with the fold's ids if ids differ only in capitals or a suffix `.json`.
 
-    The ids are changed only if all changed ids are in the fold and different from each other.
+    Ids are changed only if all new ids are in the fold and different from each other.
     """
     if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
         return dialogues
@@ -386,7 +387,7 @@ def _is_valid(slot: str, value: str) -> bool:
 
 
 def check_sample(census: Census, findings: Findings, *, responses: bool) -> None:
-    """Warn about errors that the sample shows. `responses` is true if responses are scored."""
+    """Warn about errors found in the sample. `responses` is true if responses are scored."""
     sample = _Sample(census, findings)
     if responses:
         sample.check("form of responses")
@@ -444,7 +445,7 @@ def _whole_warnings() -> Sequence[tuple[str, str, str, str]]:
 
 
 def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
-    """Sort the previous warnings; add warnings that follow from the counts of a whole input."""
+    """Sort the previous warnings, and add warnings about the counts of the whole input."""
     gold, stated, turns, wording = scorer.gold, scorer.responses, census.turns, census.wording
     metrics = scorer.metrics
     lexicalized = Sources.of_census(census, stated).lexicalized

@@ -120,7 +120,7 @@ def read_predictions(path: str | Path) -> Any:
 
 
 def predictions_of_text(text: str, name: str) -> Any:
-    """Return the predictions in the text of a file; `name` is the name of the file.
+    """Parse the text of a predictions file; `name` is the name of the file.
 
     Raises `InputError` in the same cases as `read_predictions`.
     """
@@ -197,7 +197,7 @@ def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, 
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
-    """Return the typed dialogues of raw predictions. Problems are added to `findings`."""
+    """Convert raw predictions to typed dialogues. Problems are added to `findings`."""
     if not isinstance(raw, Mapping):
         remedy = ""
         if isinstance(raw, LIST) and raw and isinstance(raw[0], Mapping):
@@ -431,7 +431,7 @@ def spelling(value: str) -> str:
 
 
 def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
-    """Return dialogues with states from which all slots with one of these values are removed.
+    """Return the dialogues without the slots of states that have one of the `unfilled` values.
 
     A domain whose slots are all removed is removed, too.
     """

@@ -1,8 +1,9 @@
 """Explain why Inform or Success failed by the smallest set of repairs with which the domain passes.
 
-For each possible failure, a pure function repairs the scorer's input. The scorer is run on repaired
-input to determine which repairs are needed. If a domain can be repaired in any of several turns,
-the turn that needs the fewest repairs is reported (docs/explaining.md).
+For each possible failure, a pure function changes the scorer's input so that the failure is
+repaired. The scorer is then run on the repaired input to determine which repairs are needed. If a
+domain can be repaired in any of several turns, the turn that needs the fewest repairs is reported
+(docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -84,13 +85,14 @@ class Scenario:
         return dialogue_acts(self.goal, self.turns, self.booked, self.database)
 
     def outcome(self) -> DialogueOutcome:
-        """Return Inform and Success."""
+        """Return the outcome of the scenario under Inform and Success."""
         return judge(self.goal, self.acts())
 
     def offers_right(self, domain: str) -> bool:
         """Return whether the final offer has venues that all satisfy the goal.
 
-        For a train, Inform also passes without any offer, but omitting the offer is not a repair.
+        For a train, Inform is also met without any offer, but omitting the offer is not regarded as
+        a repair.
         """
         result = self.outcome().domains[domain]
         return bool(result.offered) and result.inform
@@ -119,7 +121,7 @@ class Scenario:
         return self._with(changed)
 
     def book(self, turn: int, domain: str) -> Scenario:
-        """Let a turn book a domain."""
+        """Return a scenario in which a turn makes a booking in a domain."""
         booked = list(self.booked)
         booked[turn] |= {domain}
         return replace(self, booked=tuple(booked))
@@ -155,7 +157,7 @@ class Failure:
     then: str = ""
 
     def reason(self) -> Reason:
-        """Return the failure as a sentence with its turn."""
+        """Return the failure as a reason, with the sentence and the turn."""
         words = {
             **self.words,
             "too": "; the annotation of that turn agrees with the state" * bool(self.then),
@@ -164,7 +166,7 @@ class Failure:
 
 
 def failures(case: Scenario) -> list[Failure]:
-    """Return why Inform failed in each domain, or else why Success failed ([] if both passed)."""
+    """Return the failures of Inform by domain, or else those of Success ([] if both are met)."""
     outcome = case.outcome()
     found: list[Failure] = []
     for domain, result in outcome.domains.items():
@@ -447,7 +449,7 @@ def _slot_failures(case: Scenario, domain: str, slot: str) -> list[Failure]:
 
 
 def spelled(slots: Mapping[str, str]) -> str:
-    """Return slots and values as a single line."""
+    """Return slots and their values as a single line of text."""
     return ", ".join(f"{slot}={value}" for slot, value in slots.items()) or "anything"
 
 

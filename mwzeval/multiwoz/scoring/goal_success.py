@@ -27,7 +27,7 @@ WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 
 
 class NeedsOffer(Enum):
-    """The conditions under which a domain is matched without an offer."""
+    """The condition under which a domain can be matched although the system makes no offer."""
 
     ALWAYS = "only an offer that satisfies the goal passes"
     IF_MADE = "making no offer counts as an offer that satisfies the goal"
@@ -52,7 +52,7 @@ class DomainGoal:
 
 
 def prepare_goal(goal: Mapping[str, Goal], database: Database) -> dict[str, DomainGoal]:
-    """Return the goal of each domain with the venues that satisfy it."""
+    """Return the goal of each domain, including the venues that satisfy the goal."""
     return {
         domain: DomainGoal(
             satisfying=frozenset(database.find(domain, of_domain.informable)),
@@ -81,7 +81,7 @@ class NormalizedTurn(NamedTuple):
 
 
 class DomainTurn(NamedTuple):
-    """The acts of a system turn in a domain.
+    """The offer and the provided slots of a system turn in one domain.
 
     `found` are the venues that the turn may offer, or None if it makes no offer.
     """
@@ -229,14 +229,14 @@ def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
     """Return whether the venues that a turn may offer (`found`) replace the current offer
     (`offered`).
 
-    The current offer remains if all its venues are among the found venues. Otherwise, naming a
-    venue again would widen an earlier, narrower offer.
+    The current offer remains if all its venues are among the found venues. Without this rule,
+    naming a venue again would widen an earlier offer that was narrower.
     """
     return not offered or not set(offered) <= set(found)
 
 
 class Rates:
-    """Rows and measures of percentages, in total and per scope (a domain or a slot).
+    """Counts and measures of percentages, in total and for each domain or slot (the scope).
 
     With `of_dialogues`, each count of a dialogue is 0 or 1, and intervals are Wilson intervals.
     Without `of_dialogues`, the cases of a dialogue are dependent, so intervals resample dialogues.
@@ -252,7 +252,7 @@ class Rates:
         self._rates = [rate._replace(is_outcome=of_dialogues) for rate in rates]
 
     def row(self, counted: Mapping[str, Sequence[float]]) -> dict[str, float]:
-        """Return a dialogue's row. `counted` maps each scope to one count per rate."""
+        """Return a dialogue's row. `counted` maps each scope to its counts, one for each rate."""
         return {
             column: number
             for scope, numbers in counted.items()
@@ -260,7 +260,7 @@ class Rates:
         }
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
-        """Yield the percentages of each scope that has cases."""
+        """Yield the percentages for all scopes in which cases exist."""
         for rate in self._rates:
             yield from rate.measures(sums, sign(rate.name), self.scopes)
 

@@ -2,9 +2,9 @@
 
 A goal is a list of *needs*. There is one need for each requested slot, and one need for each domain
 whose offer can be wrong. The *progress* of a dialogue is the proportion of needs that are met.
-Progress is 1 if and only if the dialogue succeeds. A turn's *credit* is the change of progress in
-this turn. This is the potential-based shaping of Ng, Harada and Russell (ICML 1999, undiscounted),
-which does not change the optimal policy.
+Progress is 1 if and only if the dialogue succeeds. The *credit* of a turn is the change of progress
+in this turn. This is the potential-based shaping of Ng, Harada and Russell (ICML 1999,
+undiscounted), which does not change the optimal policy.
 
 The content of responses can also have weights: Grounded Success (correct mentions satisfy the
 goal), hallucination (the proportion of mentions that are not in the database), and consistency (the
@@ -56,7 +56,7 @@ class RewardWeights:
 
     @property
     def grounded(self) -> bool:
-        """Whether the content of responses has a weight."""
+        """Whether any grounded score has a weight."""
         return any((self.grounded_success, self.hallucination, self.consistency))
 
 
@@ -65,12 +65,12 @@ DEFAULT_WEIGHTS = RewardWeights()
 
 @dataclass(frozen=True, slots=True)
 class TurnReward:
-    """The changes in one turn, in the order of the goal's domains.
+    """The changes of offers and provided slots in one turn, in the order of the goal's domains.
 
     `offered` are domains whose offer became right in this turn. `lost` are domains whose offer was
-    right (or not needed) and became wrong. `provided` are the requested (domain, slot) pairs that
-    this turn provides for the first time. `credit`, between -1 and 1, is the number of `offered`
-    and `provided` minus the number of `lost`, divided by the number of needs.
+    right (or not needed) before this turn and became wrong. `provided` are the requested (domain,
+    slot) pairs that this turn provides for the first time. `credit`, between -1 and 1, is the
+    number of `offered` and `provided` minus the number of `lost`, divided by the number of needs.
     """
 
     offered: tuple[str, ...]
@@ -126,10 +126,10 @@ class GroundedReward:
         return counts.consistent / counts.belonging if counts.belonging else None
 
     def shares(self, weights: RewardWeights) -> list[float]:
-        """Return the contribution of each turn to the value of the reward. Grounded Success counts
-        in the last turn.
+        """Return the contribution of each turn to the value of the reward. The contribution of
+        Grounded Success is in the last turn.
 
-        Scores without cases contribute 0.
+        The contribution of a score without cases is 0.
         """
         total = self.counts
         shares = [
@@ -189,7 +189,7 @@ def reward(
     weights: RewardWeights = DEFAULT_WEIGHTS,
     grounded: GroundedReward | None = None,
 ) -> Reward:
-    """Return the reward of a dialogue from the acts of its turns in the domains of the goal.
+    """Return the reward of a dialogue, given the acts of each turn in the domains of the goal.
 
     `grounded` has the grounded scores of the dialogue, if these scores have weights.
     """

@@ -1,9 +1,10 @@
 """Lexical richness of responses: distinct n-grams, entropies, lengths, MSTTR.
 
 Distinct words are counted over all dialogues, so most scores are not additive. `Richness` counts
-the dialogues of an input in order. Parts of an input are also merged in order, and the result
-equals the result of a single pass. Memory does not grow with the number of dialogues. Intervals and
-comparisons need the words of each dialogue, because they resample dialogues.
+words and n-grams in the dialogues of an input, in order. Parts of an input are also merged in
+order, and the result equals the result of a single pass. Memory does not grow with the number of
+dialogues. Intervals and comparisons need the words of each dialogue, because they resample
+dialogues.
 
 MSTTR divides the whole text into consecutive windows, so the position of windows in a later part
 depends on the number of preceding words. For each possible offset of the first window,
@@ -171,7 +172,8 @@ def _library() -> Callable[[str], list[str]]:
 class Richness:
     """Counts of words and n-grams over turns; memory is bounded by the number of distinct n-grams.
 
-    N-grams do not cross turns. Turns are collected and counted in batches, which is faster.
+    N-grams do not cross turns. Turns are counted in batches, which is faster than counting single
+    turns.
     """
 
     def __init__(self, turns: Iterable[tuple[str, ...]] = ()) -> None:

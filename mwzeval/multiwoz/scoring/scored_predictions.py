@@ -161,7 +161,7 @@ class Rows:
         return replace(self, table=table, richness=richness, confusions=confusions, words=())
 
     def merge(self, later: Rows) -> None:
-        """Add the sums of folded rows that follow these rows."""
+        """Add the sums of a later part of the input to the sums of this part."""
         self.table = (self.table + later.table).folded_into(FOLDED)
         self.turns += later.turns
         self.richness.merge(later.richness)
@@ -179,7 +179,7 @@ class Rows:
 
 @dataclass(eq=False)
 class ScoredPredictions:
-    """Predictions that can be scored, their scorer, their counts, and warnings.
+    """Checked predictions with their scorer, their counts and the warnings.
 
     Rows and measures are computed when they are first needed. If an input is scored in parts,
     `dialogues` is empty, because only sums are stored. If `resampling` is given, the scores in
@@ -210,7 +210,7 @@ class ScoredPredictions:
 
     @cached_property
     def scored_table(self) -> ScoredTable:
-        """The rows with all their measures."""
+        """The rows of counts with all measures that are computed from them."""
         table, words = self.rows.table, self.rows.words
         measures = tuple(self.measures())
         if not self.scorer.metrics.richness:
@@ -240,7 +240,7 @@ class ScoredPredictions:
             yield from rows.richness.measures(sign("richness"))
 
     def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report, with intervals by `resampling` or else by the evaluator's setting."""
+        """Return the report; intervals use `resampling` or else the setting of the evaluator."""
         scorer, gold = self.scorer, self.scorer.gold
         with no_garbage_collection():
             scores = self.scored_table.scores(resampling or self.resampling)
@@ -286,9 +286,9 @@ class ScoredPredictions:
     def explain_all(self) -> Iterator[Explanation]:
         """Yield the explanation of every dialogue.
 
-        If state tracking is scored, turns show errors of their states. If only state tracking is
-        scored, for example because there are no responses, outcomes and failure reasons concern the
-        states.
+        If state tracking is scored, the explanation of a turn shows the errors in its state. If
+        only state tracking is scored, for example because there are no responses, outcomes and
+        failure reasons concern the states.
         """
         return map(self.explain, self.units())
 

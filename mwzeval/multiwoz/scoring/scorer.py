@@ -1,4 +1,4 @@
-"""Compute rows from checked predictions. A row is the contribution of a dialogue to each score."""
+"""Compute rows of counts from checked predictions: one row contains the counts of one dialogue."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Metrics:
 
     @property
     def need_responses(self) -> bool:
-        """Whether responses are scored; state tracking alone does not need responses."""
+        """Whether any selected metric needs responses; state tracking does not need them."""
         return not self.tracking or replace(self, dst=False, dst_rules=()) != Metrics()
 
 
@@ -122,7 +122,7 @@ class NormalizedDialogue:
 
     @property
     def responses(self) -> list[str]:
-        """The responses with natural spacing, for BLEU and richness."""
+        """The responses with natural spacing, as needed for BLEU and richness."""
         return [natural_spacing(turn.response) for turn in self.turns]
 
 
@@ -130,8 +130,8 @@ class Scorer:
     """Scores dialogues of one fold under one rule set, and prepares gold data once, when needed.
 
     `unfilled` are the values that were removed from the states, and `tools` is the checksum of the
-    table by which calls were interpreted. Signatures contain `unfilled` and `tools`. Its caches do
-    not affect results; it can be shared by threads and pickled.
+    table by which calls were interpreted. Signatures contain `unfilled` and `tools`. The caches of
+    a scorer do not affect results, so a scorer can be shared by threads and pickled.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class Scorer:
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
         """Return the sources that a single checked dialogue would have as the whole input.
 
-        Names in the database are also counted. Otherwise, a single placeholder could decide whether
-        a short dialogue counts as delexicalized.
+        Names in the database also count as evidence for lexicalized responses. Otherwise, a single
+        placeholder could decide whether a short dialogue counts as delexicalized.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),
@@ -272,7 +272,7 @@ class Scorer:
     def reward(self, dialogue: NormalizedDialogue, weights: RewardWeights) -> Reward:
         """Return the reward of one dialogue, or of its first turns.
 
-        Weights of grounded scores need lexicalized responses.
+        Grounded scores can have weights only if responses are lexicalized.
         """
         grounded_reward = None
         if weights.grounded:
@@ -317,7 +317,7 @@ class Scorer:
         return self.grounding.judge(self._grounded_goal(dialogue.name), turns)
 
     def words(self, dialogue: NormalizedDialogue) -> Words:
-        """Return the interpreted responses of a dialogue, and the data to judge them."""
+        """Return the lexicalized responses of a dialogue, with their judged mentions."""
         grounded, facts = self.grounded(dialogue), self.grounding.facts
         log = compare_with_log(grounded, self.database, facts)
         goal = self.gold.dialogues[dialogue.name].goal
@@ -338,7 +338,7 @@ class Scorer:
     ) -> dict[str, float]:
         """Return the counts of one dialogue for the grounded scores that can be computed.
 
-        `turns` are the predicted turns, which have the bookings.
+        `turns` are the predicted turns, which contain the bookings.
         """
         row: dict[str, float] = {}
         if sources.lexicalized:

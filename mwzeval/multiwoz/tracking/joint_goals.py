@@ -1,4 +1,5 @@
-"""Score dialogue state tracking by joint goal accuracy and related scores, as additive rows.
+"""Score dialogue state tracking by joint goal accuracy and related scores, which are computed from
+sums of counts.
 
 A slot of a turn is *correct* (predicted with an accepted value), *missing* (only in the gold
 state), *spurious* (only in the predicted state) or *wrong* (in both, with another value). Joint
@@ -107,7 +108,8 @@ def _smoothed_f1(sums: Sums) -> NDArray[np.float64]:
 
 
 class JudgedDomain:
-    """A domain's slots in a predicted and a gold state, and the number of turns with these states.
+    """The slots of one domain in a predicted and a gold state, and the number of turns with these
+    two states.
 
     A state that does not contain the domain is None.
     """
@@ -137,7 +139,8 @@ class JudgedDomain:
         self.predicted_slots = in_both + len(self.spurious)
 
     def has_new_error(self, before: JudgedDomain | None) -> bool:
-        """Return whether this turn has a new error; `before` is the domain in the previous turn.
+        """Return whether this turn has a new error; `before` is the same domain in the previous
+        turn.
 
         An error is new if a value that the annotation added or changed in this turn is not
         predicted. It is also new if a value that the prediction added or changed in this turn is
@@ -199,8 +202,8 @@ FINE_TURN = WHOLE_TURN * 2**10
 class JointGoals:
     """Scores dialogue states under one convention of joint goal accuracy.
 
-    Scores and columns of rows have names of the form `dst.CONVENTION.…`. Slots that the convention
-    does not know are counted as `other`. If the convention is `closed`, these slots are removed
+    The names of scores and of row columns have the form `dst.CONVENTION.…`. Slots that are unknown
+    to the convention are counted as `other`. If the convention is `closed`, these slots are removed
     from states; slot accuracy is defined only in this case.
     """
 
@@ -464,10 +467,10 @@ def _slot_accuracy(prefix: str, slots: int, sums: Sums) -> NDArray[np.float64]:
 def with_state_errors(
     explanation: Explanation, outcome: str, agree: Agree, states: States, *, alone: bool
 ) -> Explanation:
-    """Return an explanation with the annotated state and the state errors of each turn.
+    """Return a copy of the explanation with the annotated state and the state errors of each turn.
 
-    `outcome` is the name of the outcome that is reached if no turn has a state error. With `alone`,
-    outcomes and failure reasons of other scores are omitted.
+    `outcome` is the name of the outcome that is reached if no turn has a state error. If `alone` is
+    true, the outcomes and failure reasons of all other scores are omitted.
     """
     turns = [
         [

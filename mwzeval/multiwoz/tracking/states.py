@@ -100,8 +100,8 @@ class Convention:
 def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...]]:
     """Return whether `fuzzy95` is among the names, and the named conventions without duplicates.
 
-    `names` are spellings in a list or separated by commas. Raises `UsageError` with all problems:
-    unknown names, choices or values, and contradictory choices.
+    `names` are names of conventions, in a list or separated by commas. Raises `UsageError` with all
+    problems: unknown names, choices or values, and contradictory choices.
     """
     texts = [names] if isinstance(names, str) else names
     spelled = [name.strip() for text in texts for name in text.split(",")]
@@ -192,16 +192,16 @@ def any_equal(value: str, accepted: Sequence[str]) -> bool:
 
 
 def any_similar(value: str, accepted: Sequence[str]) -> bool:
-    """Return whether a value is similar to one of the accepted values."""
+    """Return whether a value is similar to any of the accepted values."""
     return value in accepted or any(
         partial_ratio(value, other) > DST_THRESHOLD for other in accepted
     )
 
 
 class StateReader:
-    """Normalizes states for one convention, under one set of normalization rules.
+    """Normalizes dialogue states for one convention and one set of normalization rules.
 
-    A domain that has not changed since the previous turn is the same object.
+    If a domain has not changed since the previous turn, the normalized domain is the same object.
     """
 
     def __init__(self, convention: Convention, rules: Rules) -> None:
@@ -212,7 +212,7 @@ class StateReader:
     def predicted(self, states: Iterable[State]) -> Sequence[PredictedState]:
         """Return the predicted states of consecutive turns, without slots that are not filled.
 
-        If two slots get the same name, the later one is used.
+        If two slots have the same normalized name, the value of the later slot is used.
         """
 
         def read(domain: str, slots: Mapping[str, str]) -> dict[str, str]:
@@ -222,7 +222,7 @@ class StateReader:
         return _turn_by_turn(states, read)
 
     def gold(self, dialogue: GoldDialogue) -> Sequence[GoldState]:
-        """Return the annotated states; each slot has a list of accepted values."""
+        """Return the gold states of a dialogue, which have a list of accepted values per slot."""
         counted = 1 if self._chosen["alternatives"] == "first" else None
 
         def read(domain: str, slots: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -236,7 +236,7 @@ class StateReader:
         return _turn_by_turn(dialogue.slot_values(), read)
 
     def slot(self, domain: str, name: str) -> str | None:
-        """Return the slot's normalized name, or None if the convention does not score the slot."""
+        """Return the normalized name of a slot, or None if the slot is not scored."""
         slot = normalize_slot(name)
         if f"{BOOK}{slot}" in STATE_BOOKING_SLOTS.get(domain, ()):
             slot = f"{BOOK}{slot}"

@@ -90,9 +90,10 @@ SAINT = "saint"
 class Address:
     """An address of the database in normalized words.
 
-    `streets` are its streets and buildings without numbers; `tail` is the part of the town, or
-    empty. A response may give only parts of an address, so each part is compared separately. An
-    address matches a response if it has all streets and numbers that the response gives.
+    `streets` are the streets and buildings in the address, without numbers. `tail` is the part of
+    the town, or empty. A response may give only parts of an address, so each part is compared
+    separately. An address matches a response if it has all streets and numbers that the response
+    gives.
     """
 
     streets: tuple[Words, ...]
@@ -120,7 +121,7 @@ class Address:
         return cls(tuple(dict.fromkeys(streets)), numbers, tail)
 
     def allows(self, numbers: Iterable[str], tails: Iterable[str]) -> bool:
-        """Return whether house numbers and parts of the town are compatible with this address."""
+        """Return whether house numbers and parts of the town are consistent with this address."""
         return self.numbers.issuperset(numbers) and (
             not self.tail or all(fold(tail) in (self.tail, TOWN) for tail in tails)
         )
@@ -200,7 +201,9 @@ SHORTEST, LONGEST = 5, 24
 
 
 class Longest(NamedTuple):
-    """A value in tokens: the token after it, its meanings, and whether a possessive "s" follows."""
+    """The longest database value at a token: the token after it, its meanings, and whether a
+    possessive "s" follows.
+    """
 
     after: int
     meanings: tuple[Meaning, ...]
@@ -211,8 +214,8 @@ class Gazetteer:
     """Finds database values in tokens, and finds the venues that have these values.
 
     `names` has the words of each venue name, `places` has the words of each train station, and
-    `town_parts` has the words that may follow an address. `begins` and `words` are the first words
-    and all words of the values. Its caches do not affect results.
+    `town_parts` has the words that may follow an address. `begins` has the first words of all
+    values, and `words` has all words of the values. Its caches do not affect results.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -313,7 +316,7 @@ class Gazetteer:
         return None
 
     def near_street(self, tokens: Tokens, first: int, last: int) -> tuple[Meaning, ...]:
-        """Return the meanings of a misspelled street, or none if no street is similar."""
+        """Return the meanings of a misspelled street name, or () if no known street is similar."""
         name, kind = " ".join(tokens.words[first:last]), tokens.words[last]
         streets = self._streets.get(SAINT if kind == "street" else kind, {})
         best = process.extractOne(

@@ -92,10 +92,10 @@ def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: in
 def unknown_stations(
     text: str, tokens: Tokens, known: Container[str], places: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the first and last tokens of stations that are not in the database.
+    """Yield the first and the last token of each station name that is not in the database.
 
-    Such stations are capitalized, and they follow words about a journey or are connected with a
-    station of the database (at one of the positions `places`). At least one word is not in `known`.
+    Such names are capitalized. They follow words about a journey, or are connected with a station
+    of the database (at one of the positions `places`). At least one word is not in `known`.
     """
     found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:
@@ -134,7 +134,7 @@ class Journeys:
         return way
 
     def time(self, first: int, after: int) -> str | None:
-        """Return `leaveat` or `arriveby` for a time, or None without evidence."""
+        """Return `leaveat` or `arriveby` for a time in a text, or None if there is no evidence."""
         self.is_sure = True
         slot = self._ending(first) or self._noun(after) or self._cue(first)
         self.is_sure &= slot is not None

@@ -176,7 +176,10 @@ class Candidate(NamedTuple):
     def of_tokens(
         cls, tokens: Tokens, first: int, after: int, slot: str, end: int | None = None
     ) -> Candidate:
-        """Return a candidate whose tokens identify its slot. `end` is the end of the last token."""
+        """Return a candidate value, whose slot is identified by its tokens.
+
+        `end` is the end of the last token.
+        """
         end = tokens.end(after - 1) if end is None else end
         return cls(tokens.start(first), end, first, after, ((slot, ""),))
 

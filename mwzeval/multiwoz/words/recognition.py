@@ -1,4 +1,4 @@
-"""Find candidates, that is, parts of a response that may be values of slots, in one pass.
+"""Find candidates in one pass; candidates are parts of a response that may be values of slots.
 
 Common words are values of the database only in certain contexts, as in `a hotel`, `free entry` and
 `in central Cambridge`, but not in `the hotel`, `free parking` and `the central station`. The texts
@@ -68,7 +68,7 @@ class Recognizer:
         self._dull: set[str] = set()
 
     def candidates(self, tokens: Tokens) -> list[Candidate]:
-        """Return the candidates of a text in order, without overlaps."""
+        """Return the candidate values of a text, in order and without overlaps."""
         words, kinds = tokens.words, tokens.kinds
         begins, dull = self._gazetteer.begins, self._dull
         found: list[Candidate] = []
@@ -492,7 +492,7 @@ for _phrase in phrases("landmarks"):
 
 
 def in_landmark_phrase(tokens: Tokens, index: int, *, street: bool) -> bool:
-    """Return whether a place that begins at a token only describes another place's location."""
+    """Return whether the place at a token only describes the location of another place."""
     last = index - 2 if tokens.word(index - 1) == "the" and index > 1 else index - 1
     if last < 0:
         return False
@@ -516,8 +516,8 @@ def has_amenity(words: Sequence[str], index: int, after: int) -> tuple[int, str]
     """Return the index of the token after a statement about an amenity, and the value "yes" or
     "no".
 
-    The words of the amenity are those from `index` to `after`. Returns None if it is only requested
-    or wished for.
+    The words of the amenity are those from `index` to `after`. Returns None if the amenity is only
+    requested or wished for.
     """
     later = words[after : after + FARTHEST]
     earlier = words[max(0, index - FARTHEST) : index][::-1]

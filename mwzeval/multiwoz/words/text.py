@@ -1,9 +1,9 @@
-"""A response as displayed, its normalized tokens, and its mentions.
+"""The displayed text of a response, its normalized tokens, and its mentions.
 
 Language models write Markdown: emphasis, links, headings, lists, tables, and sometimes HTML. This
 module reads the displayed text, in which markup is removed, entities are decoded, and a line break
-is a separate token. Lines become blocks, so that a value can be assigned to the list item or table
-row in which it occurs.
+is a separate token. Lines of text become blocks, so that a value can be assigned to the list item
+or table row that contains it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Mention(NamedTuple):
     without its domain (`name`, `phone`, `postcode`, …); `domain` is the domain of the slot, or None
     if the domain is unknown. `value` is the value in the database's spelling, or None if the
     database does not have it. `venues` are the ids of all rows of the domain with this value, in
-    table order. `sure` is False if another reading was equally likely. `written` is False for
-    claims that are never replaced by a placeholder.
+    table order. `sure` is False if another interpretation of the text was equally likely. `written`
+    is False for claims that are never replaced by a placeholder.
     """
 
     start: int
@@ -260,7 +260,7 @@ class Shown:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The lines of the text."""
+        """The blocks that correspond to the lines of the text."""
         blocks: list[Block] = []
         above: list[int] = []
         begins = self.lines or ((0, 0, False),)
@@ -317,7 +317,7 @@ def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
 
 @lru_cache(maxsize=2**8)
 def shown(response: str) -> Shown:
-    """Return the displayed text of a response, in linear time. The result is cached."""
+    """Return the displayed text of a response, in linear time. Displayed texts are cached."""
     if response.isascii() and not PATTERNS["needs to be stripped"].search(response):
         return Shown(response)
     plain = response.translate(_REPLACED)

@@ -23,7 +23,7 @@ Words = tuple[str, ...]
 def keyed_rows(*table: str) -> Mapping[str, tuple[str, ...]]:
     """Return the texts in a table, by the key in the first column.
 
-    Raises `DataError` if it is damaged.
+    Raises `DataError` if the table is damaged.
     """
     rows: dict[str, list[str]] = {}
     for key, text in table_rows(embedded(*table), 2):

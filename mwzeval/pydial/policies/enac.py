@@ -73,7 +73,7 @@ PAPER = ENACSettings()
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A dialogue in the replay memory with the probability of each action at its choice."""
+    """A dialogue in the replay memory, with the probability of each action when it was chosen."""
 
     exchanges: tuple[Exchange, ...]
     probabilities: NDArray[np.float64]
@@ -196,7 +196,7 @@ def natural_gradient(
 
     Each row of G is the gradient of one dialogue, followed by a 1 for the baseline. The baseline is
     not returned. For each linear layer, `inputs` has the inputs, shape (turns, in), and `returned`
-    has the gradients at the outputs, shape (turns, out). `lengths` has the number of turns of each
+    has the gradients at the outputs, shape (turns, out). `lengths` has the number of turns in each
     dialogue. `values` is the vector R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction
     `cutoff` of the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
     """

@@ -1,4 +1,4 @@
-"""GP-SARSA: Q as a Gaussian process over beliefs, whose variance drives exploration.
+"""GP-SARSA: a Gaussian process over beliefs estimates Q, and the variance of Q drives exploration.
 
 Source: Casanueva et al. (2017); Gašić and Young, "Gaussian Processes for POMDP-Based Dialogue
 Manager Optimization", 2014; Engel, Algorithms and Representations for Reinforcement Learning, 2005,
@@ -48,7 +48,7 @@ PAPER = GPSarsaSettings()
 
 
 class GPSarsa:
-    """The GP-SARSA policy. The reward of the last turn is the whole return of the dialogue."""
+    """The GP-SARSA policy. The last turn gets the whole return as its reward."""
 
     view: ClassVar[View] = "kernel"
 
@@ -135,7 +135,7 @@ class Block:
         return self._places[: self.number]
 
     def restore(self, points: Vector, places: NDArray[np.intp]) -> None:
-        """Replace the points; afterwards, the block can predict but not learn."""
+        """Replace the points of the block by stored points, which can predict but cannot learn."""
         self.number, self._points, self._places = len(points), points, places
 
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
@@ -205,7 +205,7 @@ class SparseTemporalDifference:
 
     @property
     def points(self) -> tuple[Vector, NDArray[np.intp]]:
-        """The points in the order of their insertion, shape (n, size), and the action of each."""
+        """The points in the order of insertion, shape (n, size), and the action of each point."""
         points = np.empty((self.number, self.size))
         owners = np.empty(self.number, dtype=np.intp)
         for action, block in enumerate(self.blocks):
@@ -226,7 +226,7 @@ class SparseTemporalDifference:
         return square
 
     def predict(self, belief: Vector, action: int) -> tuple[float, float]:
-        """Return mean and variance of Q for a belief of shape (size,)."""
+        """Return the mean and the variance of Q for an action in a belief of shape (size,)."""
         block = self.blocks[action]
         norm = float(belief @ belief)
         if not block.number:

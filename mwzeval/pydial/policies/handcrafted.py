@@ -44,7 +44,7 @@ ENOUGH = 3
 
 
 def say_handcrafted(t: Shared, d: Dialogue) -> int:
-    """Create the act of the policy; return the act's summary action, or -1 if there is none."""
+    """Create the system act of the handcrafted policy; return its summary action, or -1."""
     action = _what_the_method_asks(t, d)
     if action == UNDECIDED:
         action = _make_sure(t, d)
@@ -128,7 +128,7 @@ class RandomPolicy:
     def act(self, state: Any, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the index of a random action that `mask` allows; `rng` makes the choice.
 
-        `mask` has shape (actions,); `state` and `training` are ignored.
+        `mask` has shape (actions,); the arguments `state` and `training` are ignored.
         """
         allowed: list[int] = np.flatnonzero(mask).tolist()
         return rng.choose(allowed)
@@ -148,7 +148,7 @@ class HandcraftedPolicy:
         return belief.view.next_act
 
     def action(self, belief: Belief, rng: Rng) -> int:
-        """Return the index of the summary action for a belief, or -1 if the act has none."""
+        """Return the index of the summary action for a belief, or -1 if there is no such action."""
         d = belief.view.d
         before, d.rng = d.rng, rng
         try:

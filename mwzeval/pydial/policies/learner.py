@@ -1,4 +1,4 @@
-"""The protocol and the exploration of all policies that learn."""
+"""The common protocol of all policies that learn, and their exploration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ View = Literal["neural", "kernel"]
 
 
 class DivergedError(MwzevalError):
-    """The weights of a policy give no valid action, because scores are infinite or NaN."""
+    """The error for weights that give no valid action, because scores are infinite or NaN."""
 
     def __init__(self) -> None:
         super().__init__("the policy's scores of actions are not finite")
@@ -43,7 +43,8 @@ class ActionPolicy(Protocol):
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the index of an action that `mask`, shape (actions,), allows.
 
-        `state` has shape (size,). Random choices use `rng`; in `training`, the policy may explore.
+        `state` has shape (size,). Random choices use `rng`; if `training` is true, the policy may
+        explore.
         """
         ...
 
@@ -51,16 +52,16 @@ class ActionPolicy(Protocol):
 class Learner(ActionPolicy, Protocol):
     """The interface of policies that learn from dialogues.
 
-    Each dialogue starts with `begin`. For each turn, `act` is called, then `record` with the action
-    and its reward. The last reward includes the reward for success. At the end of a dialogue, `end`
-    is called, and the policy learns. In test dialogues, only `act` is called. `view` selects the
-    vector that the policy observes.
+    Each dialogue starts with `begin`. In each turn, `act` is called first, and then `record` with
+    the action and its reward. The last reward includes the reward for success. At the end of a
+    dialogue, `end` is called, and the policy learns. In test dialogues, only `act` is called.
+    `view` selects the vector that the policy observes.
     """
 
     view: ClassVar[View]
 
     def begin(self) -> None:
-        """Start a training dialogue."""
+        """Prepare the policy for a new training dialogue."""
         ...
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
@@ -88,8 +89,8 @@ class Exploration:
     """The fraction of random actions, which decreases linearly over training dialogues.
 
     After every `restart` dialogues, the fraction starts again at its initial value; with None, it
-    never restarts. The published program restarted it with every batch of 1,000 dialogues, because
-    it counted each batch from 0.
+    never restarts. The published program restarted the fraction with every batch of 1,000
+    dialogues, because it counted dialogues from 0 in each batch.
     """
 
     start: float = 0.3

@@ -119,8 +119,8 @@ def layers(
     deviations; all biases are 0. If `deviation` is None, weights are drawn by He initialization (He
     et al., 2015), except that the last layer with `open_end` has the deviation SMALL.
 
-    Called with a tensor, the layers are PyTorch modules; called with one vector as an array, shape
-    (size,), they compute with NumPy, which has less overhead.
+    If the input is a tensor, the layers are PyTorch modules. If the input is one vector as an
+    array, shape (size,), they compute with NumPy, which has less overhead.
     """
     torch = required("torch")
     modules: list[Any] = []
@@ -162,7 +162,8 @@ def allowed_logits(logits: Tensor, masks: Tensor) -> Tensor:
 def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
     """Return states, masks and actions of n turns as tensors.
 
-    Shapes are (n, size), (n, actions) and (n,). Raises `DependencyError` without PyTorch.
+    The shapes of states, masks and actions are (n, size), (n, actions) and (n,). Raises
+    `DependencyError` without PyTorch.
     """
     torch = required("torch")
     number = len(exchanges)
@@ -206,8 +207,8 @@ REWARD_SCALE = 20.0
 class NeuralPolicy(ABC):
     """A policy that chooses the allowed action with the highest score, or explores at random.
 
-    Subclasses define `_scores` (a score for each action), `_choice` (if actions are sampled),
-    `_learn` (called after each dialogue) and `network`, the module that chooses actions.
+    Subclasses define `_scores` (the score of each action), `_choice` (if actions are sampled),
+    `_learn` (called after each dialogue) and `network` (the module that chooses actions).
     """
 
     view: ClassVar[View] = "neural"
@@ -243,7 +244,8 @@ class NeuralPolicy(ABC):
         return self.exploration.share(self.dialogues)
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the best or a sampled allowed action; training includes random actions.
+        """Return the best allowed action or a sampled one; if `training` is true, explore at
+        random.
 
         `state` has shape (size,), and `mask` has shape (actions,).
         """

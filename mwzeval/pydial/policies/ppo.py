@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PPOSettings:
-    """Hyperparameters."""
+    """The hyperparameters of PPO."""
 
     hidden: tuple[int, ...] = (128, 64)
     """Sizes of the hidden layers of actor and critic (each has its own layers)."""

@@ -20,8 +20,8 @@ HANDCRAFTED, RANDOM = "handcrafted", RandomPolicy.name
 class Preset:
     """A kind of policy and its hyperparameters.
 
-    `published` is its name in the paper's tables, None for policies that are not in the paper. In
-    legacy environments, `legacy` replaces `settings` unless it is None.
+    `published` is the name of the policy in the paper's tables, or None if the policy is not in the
+    paper. In legacy environments, `legacy` replaces `settings` unless it is None.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Preset:
     def learner(self, size: int, actions: int, *, seed: int, legacy: bool = False) -> Learner:
         """Return a new, untrained policy.
 
-        `size` is the length of a state vector, `actions` the number of actions. Raises
+        `size` is the length of a state vector, and `actions` is the number of actions. Raises
         `DependencyError` without PyTorch, and `UsageError` if the policy does not learn.
 
         In `legacy`, the initial weights are the same for all seeds, as in the published program.

@@ -1,4 +1,4 @@
-"""The error model, which turns a user act into an N-best list of hypotheses with confidences.
+"""The error model, which converts a user act to an N-best list of hypotheses with confidences.
 
 Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
 hypotheses contain acts, slots and values whose spelling is similar to the true words (by

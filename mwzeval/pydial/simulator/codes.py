@@ -1,7 +1,7 @@
 """The codes of acts, slots, values and methods.
 
 The code of a slot is its index among all slots. The code of a value is its index among the values
-of the slot. An item of an act is coded as a single number (see `coded`).
+of the slot. An item of an act has a single number as its code (see `coded`).
 """
 
 from __future__ import annotations

@@ -94,10 +94,10 @@ def advance_function() -> Callable[..., int]:
         masks: Any,
         rewards: Any,
     ) -> int:
-        """Process each dialogue as `what` specifies, and write rewards, vectors and masks.
+        """Process each dialogue as `what` specifies, and write its reward, vector and mask.
 
         Returns the index of a dialogue for which no goal was found, or -1 if all goals were found.
-        In a finished dialogue, the vector becomes zero and the mask does not change.
+        If a dialogue is finished, its vector becomes zero and its mask does not change.
         """
         len(digest)
         t = shared[0]
@@ -135,7 +135,7 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that is called from Python, and cache the result on disk.
 
     Numba detects changes of this function, but does not detect changes of the functions that it
-    calls. Numba's cache key includes the values in a closure, so the digest of all code is put into
+    calls. Numba's cache key includes the values in a closure, so a checksum of all code is put into
     the closure. The called functions become globals of a copy of the function, because compiled
     functions in a closure would differ between processes. With NUMBA_DISABLE_JIT=1, nothing is
     compiled: the code runs as plain Python, which is much slower but allows a debugger.

@@ -41,13 +41,13 @@ class Neighbours:
         return tuple((b - a) / total for a, b in zip((0.0, *self.sums), self.sums, strict=False))
 
     def without(self, word: str) -> Neighbours:
-        """Return a copy without the neighbor `word`."""
+        """Return a copy of the confusion probabilities from which `word` is removed."""
         kept = [(w, p) for w, p in zip(self.words, self.probabilities, strict=True) if w != word]
         return Neighbours([w for w, _ in kept], [p for _, p in kept])
 
 
 def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
-    """Return the nearest words of each word by Levenshtein distance; ties are broken at random.
+    """Return the nearest words of each word by Levenshtein distance; ties are resolved at random.
 
     The weight of a neighbor is the inverse of its distance, divided by the sum of the inverse
     distances of all neighbors, plus a constant. Words that have no neighbor are omitted.
@@ -91,9 +91,9 @@ class ErrorParameters:
     """Parameters of a channel; N-best lists that begin with the true act have separate parameters.
 
     `lengths` are the weights of the list lengths 1, 2, … `positions` are the weights of the ranks
-    0, 1, … of the true act in an incorrect list; a rank beyond the end of the list means that the
-    act is absent. `means` and `variances` describe the confidence at each rank and of the null
-    hypothesis.
+    0, 1, … of the true act in a list that does not begin with it; a rank beyond the end of the list
+    means that the true act is absent. `means` and `variances` describe the confidence at each rank
+    and of the null hypothesis.
     """
 
     correct_lengths: tuple[float, ...]
@@ -142,7 +142,7 @@ def _confidences(means: Sequence[float], variances: Sequence[float]) -> Confiden
 class ErrorModel:
     """The channel of a task, whose confusion tables are drawn once with `confusion_rng`.
 
-    Lengths and positions are cumulative sums of weights.
+    The list lengths and the positions are stored as cumulative sums of weights.
     """
 
     def __init__(self, domain: Domain, task: Task, confusion_rng: Rng) -> None:

@@ -25,7 +25,7 @@ TRIES = 200_000
 
 
 def begin_of(d: Dialogue, index: int) -> int:
-    """Return the index of an agenda act's first item."""
+    """Return the index of the first item of an act on the agenda."""
     return d.agenda_end[index - 1] if index > 0 else 0
 
 
@@ -50,7 +50,7 @@ def push_item(d: Dialogue, act: int, item: int) -> None:
 
 
 def leave(d: Dialogue) -> None:
-    """Replace the agenda with a goodbye."""
+    """Replace all acts on the agenda by a goodbye."""
     d.agenda = 0
     push(d, c.BYE)
 
@@ -163,13 +163,13 @@ def constraint_on(d: Dialogue, slot: int, negated: bool) -> int:
 
 
 def add_constraint(d: Dialogue, item: int) -> None:
-    """Append a constraint."""
+    """Append a constraint to the goal."""
     d.constraint[d.constraints] = item
     d.constraints += 1
 
 
 def replace(d: Dialogue, slot: int, value: int) -> None:
-    """Replace the constraint on a slot by `slot=value` at the end; constraints with `!=` remain."""
+    """Remove the constraint on a slot and append `slot=value`; constraints with `!=` remain."""
     kept = 0
     for at in range(d.constraints):
         item = d.constraint[at]
@@ -209,7 +209,7 @@ def accept_name(t: Shared, d: Dialogue, name: int) -> None:
 
 
 def refuse_name(t: Shared, d: Dialogue, name: int) -> None:
-    """Add a constraint that excludes this name, unless the goal requires a name."""
+    """Add to the goal a constraint that excludes this name, unless the goal requires a name."""
     if name != c.NO_VALUE and constraint_on(d, t.name, False) == c.NO_VALUE:
         add_constraint(d, coded(t.name, name, True))
 
@@ -238,7 +238,7 @@ def recommended(d: Dialogue) -> int:
 
 
 def next_unfilled(d: Dialogue, begin: int) -> int:
-    """Return the index of the next unanswered request, or -1 if there is none."""
+    """Return the index of the next request without an answer, or -1 if all are answered."""
     for at in range(begin, d.requests):
         if d.request_value[at] == c.NO_VALUE:
             return at
@@ -251,7 +251,7 @@ def completed(d: Dialogue) -> bool:
 
 
 def achieved(t: Shared, d: Dialogue) -> bool:
-    """Return whether the current goal of the user is met."""
+    """Return whether the user's current goal has been achieved."""
     if next_unfilled(d, 0) >= 0:
         return False
     name = recommended(d)

@@ -47,7 +47,7 @@ class Sizes:
     near: int = 16
 
     def at_least(self, **needed: int) -> Sizes:
-        """Return sizes that are doubled until they reach the given minimums."""
+        """Return a copy in which sizes are doubled until they reach the given minimums."""
         sizes = {field.name: int(getattr(self, field.name)) for field in fields(self)}
         for name, number in needed.items():
             while sizes[name] < number:
@@ -84,7 +84,7 @@ STANDARD = Sizes()
 
 
 def kind_of(sizes: Sizes) -> str:
-    """Return the number type for values and entities; smaller types are faster."""
+    """Return the integer type for values and entities; smaller types are faster."""
     return "i2" if max(sizes.values, sizes.entities) < 2**15 else "i4"
 
 
@@ -170,7 +170,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
 
 
 def dialogue_fields(sizes: Sizes) -> list[Field]:
-    """Return the fields of a dialogue; frequently used fields are adjacent."""
+    """Return the fields of a dialogue record; frequently used fields are adjacent."""
     slots, values, said = sizes.slots, sizes.values, sizes.user_items
     return [
         # the course of a dialogue
@@ -260,7 +260,7 @@ class _Record:
 
 
 class SharedRecord(_Record):
-    """Shared data for plain Python. `matching` caches the entities that match accepted values."""
+    """Shared data in plain Python. `matching` caches the entities that match accepted values."""
 
     __slots__ = (*(name for name, *_ in shared_fields(STANDARD)), "matching")
 
@@ -279,7 +279,7 @@ def _zeros(zero: float, shape: int | tuple[int, ...]) -> Any:
 
 
 def as_array(record: Any, layout: list[Field]) -> Any:
-    """Return a record as a structured array of length 1."""
+    """Convert a record to a structured array of length 1."""
     array = np.zeros(1, dtype=np.dtype(layout, align=True))
     for name, *_ in layout:
         array[name][0] = getattr(record, name)

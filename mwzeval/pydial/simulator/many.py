@@ -40,9 +40,9 @@ class ManyDialogues:
     """Parallel dialogues of a decision process; dialogues at the same index are played in sequence.
 
     `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are the last
-    observations; a finished dialogue has a zero vector and the mask of its last action. `rewards`
-    are the rewards of the last step. Each index has a NumPy generator (`seed`), which seeds the
-    dialogues there in the same way as `rng_from`.
+    observations. A finished dialogue has a zero vector and the mask of the last action. `rewards`
+    are the rewards of the last step, one for each dialogue. Each index has a NumPy generator
+    (`seed`), which seeds the dialogues there in the same way as `rng_from`.
     """
 
     def __init__(self, process: DecisionProcess, number: int) -> None:
@@ -91,7 +91,7 @@ class ManyDialogues:
         return View(self.process.simulation.codes, self._t, d)
 
     def load(self) -> None:
-        """Compile the code, or load it from the cache, before the first dialogue."""
+        """Compile the code, or load it from the cache, before the first dialogue begins."""
         other = self.sibling(1)
         other.begin(np.zeros(1, dtype=np.bool_))
         PlaceRng(other, 0).random()
@@ -106,7 +106,7 @@ class ManyDialogues:
         """Seed the next dialogues at some indices. If `forget` is true, the memory of earlier
         dialogues is cleared.
 
-        The generators do not advance.
+        The given generators do not advance.
         """
         for place, generator in zip(places, generators, strict=True):
             self.dialogues["seeder"][place] = _seeder_state(generator)
@@ -161,7 +161,7 @@ def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 class PlaceRng(Rng):
-    """The random generator of the dialogue in one place, for policies that sample actions."""
+    """The random generator of the dialogue at one index, for policies that sample actions."""
 
     def __init__(self, batch: ManyDialogues, place: int) -> None:
         super().__init__(0)
@@ -217,7 +217,7 @@ class CompiledProcess(DecisionProcess):
         return PlaceRng(self._many, 0), self._many.vectors[0]
 
     def step(self, action: Any) -> Transition:
-        """Carry out an action."""
+        """Carry out an action and return the transition."""
         many = self._many
         many.step(np.array([action]))
         self.mask = many.masks[0].copy()

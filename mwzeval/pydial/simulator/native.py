@@ -36,7 +36,7 @@ def choose(d: Dialogue, number: int) -> int:
 
 
 def which(d: Dialogue, first: float, second: float) -> int:
-    """Return `FIRST` or `SECOND` with the given probabilities, otherwise `NEITHER`."""
+    """Return `FIRST` with probability `first`, `SECOND` with `second`, otherwise `NEITHER`."""
     drawn = d.rng.random()
     if drawn < first:
         return c.FIRST
@@ -69,7 +69,7 @@ def copy_rows(rows: Rows, copy: Rows) -> None:
 
 
 def narrow(rows: Rows, having: Rows) -> None:
-    """Remove entities from a set that are not in another set."""
+    """Remove from the set `rows` the entities that are not in the set `having`."""
     rows[0] &= having[0]
 
 
@@ -84,7 +84,7 @@ def at_least_two(rows: Rows) -> bool:
 
 
 def nth(rows: Rows, number: int) -> int:
-    """Return the entity at an index of a set, or -1 if the set is smaller."""
+    """Return the entity at an index of an entity set, or -1 if the set is smaller."""
     bits = rows[0]
     for _ in range(number):
         bits &= bits - 1

@@ -15,8 +15,8 @@ Bits = np.random.Generator
 class Rng(Random):
     """The random generator of a dialogue; the same seed gives the same numbers.
 
-    It is Python's generator, because single draws with NumPy take ten times as long. `rng_from`
-    creates a generator from a NumPy generator.
+    The generator is a Python generator, because single draws with NumPy take ten times as long.
+    `rng_from` creates a generator from a NumPy generator.
     """
 
     def choose(self, members: Sequence[Member]) -> Member:
@@ -34,5 +34,5 @@ def _restored(state: tuple[Any, ...]) -> Rng:
 
 
 def rng_from(generator: Bits) -> Rng:
-    """Return the generator of one dialogue, seeded with a number that `rng` draws."""
+    """Return the generator of one dialogue, whose seed is drawn from a NumPy generator."""
     return Rng(int(generator.integers(2**63)))

@@ -36,7 +36,7 @@ from mwzeval.pydial.user_parameters import UserModel, user_model
 
 @dataclass(slots=True)
 class UserState:
-    """The initial state of a user; `rng` is the generator of the dialogue."""
+    """The state of a user at the start of a dialogue; `rng` is the dialogue's generator."""
 
     domain: Domain
     goal: Goal
@@ -57,7 +57,7 @@ class User:
         return self.state.goal
 
     def answer(self, system: Act) -> Act:
-        """Return the user's answer to a system act. After `bye()`, the dialogue is over."""
+        """Return the user's answer to a system act. The act `bye()` ends the dialogue."""
         raise NotImplementedError
 
 
@@ -79,10 +79,11 @@ class Result(NamedTuple):
 class Simulation:
     """A sequence of dialogues in a task with user, channel and tracker, but without a policy.
 
-    The confusion table is drawn once, from `confusion_seed`. A dialogue depends only on its random
-    numbers and the system's answers; in `legacy`, it also depends on earlier dialogues, because the
-    tracker remembers an offer until `forget`. `make_user` creates users that replace the simulated
-    user. `t` and `d` are the shared record and the dialogue record, which `layout` defines.
+    The confusion table is drawn once, with the seed `confusion_seed`. The course of a dialogue
+    depends only on its random numbers and the system's answers. In `legacy`, it also depends on
+    earlier dialogues, because the tracker remembers an offer until `forget` is called. The function
+    `make_user` creates users that replace the simulated user. `t` and `d` are the shared record and
+    the dialogue record, which `layout` defines.
     """
 
     def __init__(
@@ -241,7 +242,7 @@ class Simulation:
 
 
 def no_goal(domain: str) -> DataError:
-    """Return the error for a domain in which no goal was found."""
+    """Return the error that is raised if no goal was found in a domain."""
     return DataError(
         f"{domain}: none of {TRIES:,} random goals is satisfied by {FEWEST_MATCHES} or "
         f"{MOST_MATCHES} entities; more entities of the domain must share values"

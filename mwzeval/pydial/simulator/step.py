@@ -1,4 +1,4 @@
-"""The course of a dialogue: its start and its turns.
+"""The course of a dialogue, that is, its start and its turns.
 
 Source: Casanueva et al. (2017); the order of events follows the published program.
 """
@@ -80,5 +80,5 @@ def go_on(t: Shared, d: Dialogue) -> float:
 
 
 def last_reward(t: Shared, success: bool) -> float:
-    """Return the reward of the last turn."""
+    """Return the reward of the last turn, which includes the reward for success."""
     return t.exchange_reward + success * t.success_reward

@@ -1,4 +1,5 @@
-"""The system's observations and acts: summaries, vectors, masks, and acts of summary actions.
+"""The system's side of a dialogue: summaries of the belief, observation vectors, action masks, and
+the acts of summary actions.
 
 Source: Casanueva et al. (2017), sections 3 and 4; the sizes of vectors (Table 2) and the conditions
 of masks are those of the published program.
@@ -101,14 +102,14 @@ def sort_as_dictionary(t: Shared, slots: Any, number: int) -> None:
 
 
 def order(t: Shared, slots: Any, number: int) -> None:
-    """Sort slots in the default order."""
+    """Sort slots in the order that is used by default."""
     sort_alphabetically(t, slots, number)
     if t.legacy:
         sort_as_dictionary(t, slots, number)
 
 
 def summarize(t: Shared, d: Dialogue) -> None:
-    """Find the accepted slots and the properties of the matching entities."""
+    """Summarize the belief: find the accepted slots and the properties of the matching entities."""
     number, listed = 0, d.listed_slot
     for index in range(t.constraints):
         slot = t.constraint[index]
@@ -188,7 +189,7 @@ def has_thanked(d: Dialogue) -> bool:
 
 
 def top_name(t: Shared, d: Dialogue) -> int:
-    """Return the most probable name, or `c.NO_VALUE` if it is more probable that there is none."""
+    """Return the most probable name, or `c.NO_VALUE` if "no name" is more probable."""
     return d.best[t.name] if d.best_mass[t.name] > d.none[t.name] else c.NO_VALUE
 
 
@@ -243,7 +244,7 @@ def write_mask(t: Shared, d: Dialogue, allowed: Any) -> None:
 
 
 def say(d: Dialogue, act: int) -> None:
-    """Start the next act of the system."""
+    """Start a new system act with the given name."""
     d.system_act[1 - d.now], d.system_items[1 - d.now] = act, 0
 
 
@@ -255,7 +256,7 @@ def add(d: Dialogue, slot: int, value: int, negated: bool) -> None:
 
 
 def say_action(t: Shared, d: Dialogue, action: int) -> None:
-    """Create the act of a summary action."""
+    """Create the system act of a summary action."""
     about = 3 * t.constraints
     if action < about:
         slot, kind = t.constraint[action // 3], action % 3
@@ -304,7 +305,7 @@ def _ask_about(t: Shared, d: Dialogue, slot: int, values: int) -> None:
 
 
 def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
-    """Offer the match named `rather`, or else the first match, or inform that nothing matches."""
+    """Offer the matching entity `rather` or else the first match; report if nothing matches."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return
@@ -406,7 +407,7 @@ def _say_nothing_found(t: Shared, d: Dialogue) -> None:
 
 
 def is_asked(t: Shared, d: Dialogue) -> bool:
-    """Return whether the user probably requests a slot."""
+    """Return whether any slot is probably requested by the user."""
     for index in range(t.requestables):
         if d.requested[t.requestable[index]] > CERTAIN:
             return True

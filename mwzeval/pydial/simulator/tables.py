@@ -54,7 +54,7 @@ def sizes_for(codes: Codes, task: Task, *, compiled: bool) -> Sizes:
 
 
 def orders_of(codes: Codes) -> list[tuple[int, ...]]:
-    """Return the possible orders of constraints in a goal."""
+    """Return all orders in which the constraints of a goal can be drawn."""
     slots = [codes.slot[slot] for slot in codes.domain.ontology.constraint_slots]
     return list(permutations(slots, min(CONSTRAINTS, len(slots))))
 
@@ -221,7 +221,7 @@ def _put_near(
 
 
 def vector_names(codes: Codes) -> tuple[str, ...]:
-    """Return the names of the components of neural policies' vectors."""
+    """Return the names of the components of the vectors for neural policies."""
     ontology = codes.domain.ontology
     names: list[str] = []
     for slot, values in ontology.informable.items():

@@ -29,7 +29,10 @@ Answer = Callable[[Belief], Act]
 
 
 class Outcome(NamedTuple):
-    """The result of a dialogue. A dialogue in which one side failed is not a success."""
+    """The outcome of a dialogue between a policy and a user.
+
+    It is no success if one side failed.
+    """
 
     success: bool
     exchanges: int
@@ -105,7 +108,7 @@ class SimulatedUser:
 
     @property
     def goal(self) -> Goal | None:
-        """The current goal; None before the dialogue."""
+        """The current goal of the user, or None before the dialogue."""
         return self.simulation.goal if self._has_begun else None
 
     def outcome(self) -> Outcome:
@@ -136,7 +139,7 @@ class System:
         self._record = record
 
     def answer(self, belief: Belief, /) -> Act:
-        """Return the system act."""
+        """Return the system act in reply to a belief."""
         user = self._user
         if user.is_done and user.simulation.ended:
             return BYE
@@ -176,7 +179,7 @@ def hold_dialogue(
 
 
 def facts_of(user: SimulatedUser) -> dict[str, Any]:
-    """Return the fields of a line for a dialogue, except for its turns and its ending."""
+    """Return the fields for a dialogue's line in a file, except for the turns and the ending."""
     outcome = user.outcome()
     facts: dict[str, Any] = {
         SUCCESS: outcome.success,

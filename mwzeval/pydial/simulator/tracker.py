@@ -1,9 +1,9 @@
 """The focus tracker: new evidence replaces older evidence in proportion to its probability.
 
 Source: the published program, as described in the specification of the benchmark. `legacy`
-reproduces its errors: a value without a slot is only understood after a request (after other acts,
-it still makes the method "byconstraints"); the method "none" has an outdated probability; and an
-offer is remembered across dialogues.
+reproduces three errors of the published program. A value without a slot is only understood after a
+request; after other acts, it still makes the method "byconstraints". The method "none" has an
+outdated probability, and an offer is remembered across dialogues.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mwzeval.pydial.simulator.native import fill, summed
 
 
 def begin_belief(t: Shared, d: Dialogue) -> None:
-    """Start a dialogue with an empty belief."""
+    """Reset the belief to an empty belief at the start of a dialogue."""
     for index in range(t.informables):
         _forget(d, t.informable[index])
     fill(d.methods, 0.0)
@@ -178,10 +178,10 @@ def _update_requested(t: Shared, d: Dialogue, act: int, items: Items, number: in
 
 
 def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, score: float) -> None:
-    """Add the score of a hypothesis to the evidence for its items.
+    """Interpret a hypothesis, and add its score to the evidence for each of its items.
 
-    `this` is the slot to which values without a slot refer, and `confirmed` is the item that the
-    system asked the user to confirm; either may be -1 (none).
+    `this` is the slot to which values without a slot refer. `confirmed` is the item that the system
+    asked the user to confirm. Each of these arguments may be -1 (none).
     """
     row, act = _in_context(t, d, rank, this, confirmed)
     items = d.hypothesis_item[row]

@@ -119,7 +119,7 @@ def choose(d: Any, number: int) -> int:
 
 
 def which(d: Any, first: float, second: float) -> int:
-    """Return `FIRST` or `SECOND` with the given probabilities, otherwise `NEITHER`."""
+    """Return `FIRST` with probability `first`, `SECOND` with `second`, otherwise `NEITHER`."""
     drawn = random(d)
     if drawn < first:
         return c.FIRST
@@ -214,13 +214,13 @@ def narrow(rows: Any, having: Any) -> None:
 
 
 def drop(rows: Any, having: Any) -> None:
-    """Remove entities from a set that are in another set."""
+    """Remove from the set `rows` the entities that are in the set `having`."""
     for word in range(len(rows)):
         rows[word] &= ~having[word]
 
 
 def at_least_two(rows: Any) -> bool:
-    """Return whether a set has at least two entities."""
+    """Return whether an entity set has at least two entities."""
     some = False
     for word in range(len(rows)):
         bits = rows[word]
@@ -280,7 +280,7 @@ def fill(numbers: Any, number: float) -> None:
 
 
 def put(numbers: Any, at: int, some: Any) -> None:
-    """Write numbers into an array, from an index on."""
+    """Write numbers into an array, beginning at an index."""
     for index in range(len(some)):
         numbers[at + index] = some[index]
 
@@ -292,7 +292,7 @@ _SPLIT = 134217729.0  # 2**27 + 1: splits a significand into halves
 
 
 def summed(numbers: Any, count: int) -> float:
-    """Return `sum` of the first `count` numbers."""
+    """Return the sum of the first `count` numbers, computed as by `sum`."""
     total, lost = 0.0, 0.0
     for index in range(count):
         number = numbers[index]
@@ -307,7 +307,7 @@ def summed(numbers: Any, count: int) -> float:
 
 
 def rounded(number: float) -> float:
-    """Return `round(number, 4)` of a number between 0 and 1, exactly as in Python."""
+    """Return a number between 0 and 1 rounded to four digits, exactly as by Python's `round`."""
     product = number * _SCALE
     # Near the middle between two results, the rounding error of the product (Dekker) decides.
     high = number * _SPLIT

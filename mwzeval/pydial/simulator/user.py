@@ -87,8 +87,8 @@ def _mentioned(d: Dialogue, items: Items, number: int, constraint: int) -> bool:
 def agrees(t: Shared, d: Dialogue, items: Items, number: int, asked: bool) -> bool:
     """Return whether the user accepts a system act; if not, push a reaction on the agenda.
 
-    `asked` is True if the system asked for confirmation. If `asked` is False, the user may ask the
-    system to confirm a constraint that the act omits.
+    `asked` is True if the system asked the user for confirmation. If `asked` is False, the user may
+    ask the system to confirm a constraint that the act omits.
     """
     nothing_matches = answers = False
     for at in range(number):
@@ -170,7 +170,7 @@ def _push_correction(d: Dialogue, said: int) -> None:
 
 
 def hear_inform(t: Shared, d: Dialogue, items: Items, number: int) -> None:
-    """Push the reaction to acts such as `inform(name="x",…)` and `inform(name=none,…)`."""
+    """Push the user's reaction to acts such as `inform(name="x",…)` or `inform(name=none,…)`."""
     offered = excluded = 0
     nothing_matches = must_relax = False
     for at in range(number):
@@ -373,7 +373,7 @@ def says_the_same(a: Items, a_items: int, b: Items, b_items: int) -> bool:
 
 
 def answer(t: Shared, d: Dialogue) -> None:
-    """Let the user process the current system act and choose an act."""
+    """Let the simulated user process the last system act and choose a user act."""
     _hear(t, d)
     _reply(t, d)
 

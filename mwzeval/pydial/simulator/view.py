@@ -48,7 +48,7 @@ class SlotBelief(NamedTuple):
 
 
 class View:
-    """A readable view of a dialogue; `t` and `d` are its records."""
+    """A readable view of a dialogue; `t` and `d` are the records of the dialogue."""
 
     def __init__(self, codes: Codes, t: Shared, d: Dialogue) -> None:
         self.codes, self.t, self.d = codes, t, d
@@ -120,7 +120,7 @@ class View:
         return coded(slot, self.value_code(slot, item.value), item.negated)
 
     def put_system(self, act: Act) -> None:
-        """Set the next system act; items without a slot refer to the type of entity."""
+        """Replace the next system act, whose items without a slot refer to the entity type."""
         d, after = self.d, 1 - self.d.now
         _grow(len(act.items), *d.system_item)
         d.system_act[after], d.system_items[after] = self._act_code(act.name), len(act.items)
@@ -150,7 +150,7 @@ class View:
         d.name_at = list(goal.requests).index(NAME)
 
     def value(self, slot: int, value: int) -> str | None:
-        """Return the value with a code."""
+        """Return the value of a slot that has this code."""
         if value == c.NO_VALUE:
             return None
         known = self.codes.values[slot] if slot < len(self.codes.values) else c.OF_EACH_SLOT
@@ -166,7 +166,7 @@ class View:
         return item
 
     def act(self, name: int, items: list[int], number: int) -> Act:
-        """Return the act with these codes."""
+        """Return the dialogue act that has these codes."""
         return Act(self._acts[name], tuple(map(self.item, items[:number])))
 
     def _system(self, at: int) -> Act:
@@ -213,7 +213,7 @@ class View:
         return Goal(list(map(self.item, d.constraint[: d.constraints])), requests)
 
     def text(self) -> str:
-        """Return a short description of the current turn, "" before the first dialogue."""
+        """Return a short description of the current turn, or "" before the first dialogue."""
         if self.d.max_patience == 0:
             return ""
         return "\n".join(map(printable, self._lines())) + "\n"
@@ -239,12 +239,12 @@ class View:
         """Return the vector for GP-SARSA, shape (size,); the kernel depends only on inner products
         of such vectors.
 
-        For each informable slot, it contains the probability of no value and the other
-        probabilities, sorted. The probabilities of discourse acts (including "bye") and of methods
-        follow. The last components are pairs of p and 1 - p for each requested slot, each number of
-        matching entities, an offer, and an offer since nothing was found. In `legacy`, the method
-        "none" has different probabilities in vectors for choosing actions (`choosing`) and in
-        vectors for learning, as in the published program.
+        For each informable slot, the vector contains the probability of no value and the other
+        probabilities in sorted order. The next components are the probabilities of discourse acts
+        (including "bye") and of methods. The last components are pairs of p and 1 - p for each
+        requested slot, each number of matching entities, an offer, and an offer since nothing was
+        found. In `legacy`, the method "none" has different probabilities in vectors for choosing
+        actions (`choosing`) and in vectors for learning, as in the published program.
         """
         t, d, ontology = self.t, self.d, self.codes.domain.ontology
         numbers: list[float] = []
@@ -286,7 +286,7 @@ def user_item(item: Item) -> Item:
 
 
 def kernel_size(codes: Codes) -> int:
-    """Return the length of the vectors for GP-SARSA."""
+    """Return the length of the observation vectors for GP-SARSA."""
     ontology = codes.domain.ontology
     values = sum(len(values) + 2 for values in ontology.informable.values())
     pairs = len(ontology.requestable) + 25 + 2
