@@ -49,7 +49,8 @@ _LATER = {
     "Reward": "mwzeval.multiwoz.scoring.reward",
     "RewardWeights": "mwzeval.multiwoz.scoring.reward",
 }
-"""Names whose modules take a third of a second to import; `--help` does not need them."""
+"""Public names that are imported on first use, because their modules take a third of a second to
+import and `--help` does not need them."""
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from mwzeval.statistics.intervals import CONFIDENCE
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 OUTPUTS = ("output", "mentions")
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
-"""The formats of tables; some commands accept more."""
+"""The table formats that every command accepts; some commands accept more formats."""
 
 
 class InputFile(str):
@@ -36,7 +36,7 @@ class InputFile(str):
 def add_files(
     parser: argparse.ArgumentParser, what: str, metavar: str = "INPUT", *, several: bool = True
 ) -> None:
-    """Add an argument for input files, with or without `-i`; see `files_of` and `file_of`."""
+    """Add an argument for input files, which may also follow `-i`; see `files_of` and `file_of`."""
     parser.add_argument("files", type=InputFile, nargs="*", metavar=metavar, help="the same as -i")
     parser.add_argument(
         "-i",
@@ -106,7 +106,7 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add `--samples` and `--seed`; `resampling_of` reads both, for intervals of 95 %."""
+    """Add the options `--samples` and `--seed`, from which `resampling_of` makes a `Resampling`."""
     parser.add_argument(
         "--samples",
         type=int,
@@ -181,11 +181,12 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 
 
 Identity = tuple[int, int] | str
-"""Device and inode, or the path without symbolic links if the file does not exist."""
+"""The identity of a file: its device and inode, or its path without symbolic links if it does not
+exist."""
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise an error if an output cannot be written, before the work begins.
+    """Check, before a command begins its work, that its outputs can be written.
 
     Raises `UsageError` if an output is the same file as another output or as an input. Files are
     compared by device and inode, which resolves links, `..` and patterns. Raises `MwzevalError` if

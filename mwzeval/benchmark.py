@@ -6,8 +6,8 @@ A benchmark is a class derived from `Benchmark`, named by an entry point of the 
     [project.entry-points."mwzeval.benchmarks"]
     toy = "mwzeval_toy:Toy"
 
-All commands, formats, intervals and comparisons then work for `--benchmark toy` and for files that
-the benchmark recognizes. `docs/add_benchmark.md` has a complete example.
+All commands, formats, intervals and comparisons then work with `--benchmark toy`, and with files
+that the new benchmark recognizes. `docs/add_benchmark.md` has a complete example.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class BenchmarkInfo:
     input_help: str = ""
     """An example of a correct input, and the page of the documentation that describes the input."""
     words: Words = field(default_factory=Words)
-    """The nouns for the units of the table: `Words("example", "examples", "part")`."""
+    """The benchmark's nouns for a unit, several units and a part of a unit: `Words("example",
+    "examples", "part")`."""
     headline: Sequence[str] = ()
     """The main scores, which figures and `compare` show by default.
 
@@ -73,14 +74,16 @@ class BenchmarkInfo:
     gates: str = ""
     """An example of gates: `inform=85,success=70`."""
     no_runs: str = ""
-    """The reason why `compare` accepts no runs of a system; empty if it accepts runs."""
+    """The reason why `compare` does not accept several runs of a system; empty if runs are
+    accepted."""
 
 
 class Benchmark:
     """A benchmark: its name, its options, and a scorer of its files.
 
-    The class is imported whenever benchmarks are listed. Its methods should therefore import slow
-    modules themselves. Only `api`, `info`, `recognises` and `scorer` must be implemented.
+    The class is imported whenever benchmarks are listed. Methods of a benchmark should therefore
+    import slow modules when they are called. Only `api`, `info`, `recognises` and `scorer` must be
+    implemented.
     """
 
     api: int
@@ -93,11 +96,13 @@ class Benchmark:
 
     @property
     def names(self) -> Sequence[str]:
-        """The accepted values of `--benchmark`: the name, and names of parts (`toy-easy`)."""
+        """The accepted values of `--benchmark`: the benchmark's name, and its parts
+        (`toy-easy`)."""
         return (self.info.name,)
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value, or a line of JSON Lines, is (the beginning of) an input."""
+        """Return whether a JSON value, or a line of JSON Lines, has the form of the benchmark's
+        input."""
         return False
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
@@ -110,14 +115,15 @@ class Benchmark:
     def live(self, arguments: Namespace) -> RunSetting:
         """Return the users, agents and judge of the dialogues of `live` and `play`.
 
-        Raises `UsageError` if the benchmark has no such dialogues.
+        Raises `UsageError` if the benchmark has no live dialogues.
         """
         raise UsageError(f"`{arguments.verb}` is not available for {self.info.title}")
 
     def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
-        """Return the published results, including a system's own scores.
+        """Return the published results, with the scores of the user's system if given.
 
-        Raises `UsageError` if there are no results, or none that are comparable with the system.
+        Raises `UsageError` if there are no published results, or if no published result is
+        comparable with the system's scores.
         """
         raise UsageError(f"`leaderboard` is not available for {self.info.title}")
 
@@ -127,14 +133,14 @@ class Benchmark:
 
 
 class FileScorer(Protocol):
-    """Scores files according to the options of a command. It can be pickled for other processes."""
+    """Scores files according to the options of a command. Scorers can be pickled."""
 
     @property
     def compared(self) -> tuple[Collection[str], Sequence[str] | None]:
         """The scopes and the scores that `compare` shows by default.
 
-        If the scopes are empty, only scores of the whole input are shown. If the scores are empty,
-        all are shown; None means the headline.
+        Without scopes, only scores of the whole input are shown. An empty list of scores means all
+        scores; None means the main scores of the benchmark.
         """
         return (), None
 

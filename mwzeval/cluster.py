@@ -125,7 +125,8 @@ QUIET_WORKERS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
 }
-"""By default, workers profile themselves up to a hundred times a second, which costs time."""
+"""The Dask settings that disable profiling, which workers otherwise do up to a hundred times a
+second."""
 
 
 @contextmanager
@@ -133,8 +134,8 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
     """Connect to a Dask scheduler (`tcp://host:8786`), or start a local cluster (`local`).
 
     `workers` is the number of processes of a local cluster (default: one per core). Yields a Dask
-    client. Raises `DependencyError` without Dask, `UsageError` if the scheduler does not answer or
-    has no workers, and `MwzevalError` if local workers do not start.
+    client. Raises `DependencyError` if Dask is not installed. Raises `UsageError` if the scheduler
+    does not answer or has no workers, and `MwzevalError` if local workers do not start.
     """
     distributed: Any = required("distributed", "distributed", "evaluating on a cluster needs Dask")
     if address != LOCAL:

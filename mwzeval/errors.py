@@ -20,8 +20,9 @@ SHOWN_PROBLEMS = 20
 CONDITIONS = frozenset(
     {"gold-states", "gold-acts", "other-references", "partial-state", "partial-active_domains"}
 )
-"""Kinds of warnings about the conditions of scores: gold annotation replaces predictions, or the
-references are not the default. Reports print them with the scores."""
+"""Kinds of warnings about the conditions of scores: gold annotation was used instead of
+predictions, or the references are not the default references. Reports print these warnings next to
+the scores."""
 CHOSEN = frozenset({"other-references"})
 """Kinds of warnings that result from an option of the user; `--strict` accepts them."""
 
@@ -30,8 +31,9 @@ CHOSEN = frozenset({"other-references"})
 class Problem:
     """A problem of an input, and its location.
 
-    `turn` counts from 0, like the JSON list. `position` counts from 1, like the ranks of a ranking.
-    `count` is the number of occurrences; the location is that of the first occurrence.
+    `turn` is the index of the turn in the dialogue, from 0. `position` is the position in a
+    ranking, from 1. `count` is the number of occurrences; the location is that of the first
+    occurrence.
     """
 
     kind: str
@@ -75,7 +77,7 @@ def conditions(warnings: Iterable[Problem]) -> list[str]:
 class MwzevalError(Exception):
     """Base class of all errors that a user can cause or correct; the command line exits with 2.
 
-    Each argument is a line of the message; line breaks in an argument are escaped.
+    Each argument becomes a line of the message; line breaks within an argument are escaped.
     """
 
     def __str__(self) -> str:
@@ -137,7 +139,8 @@ _UNPRINTABLE = re.compile(
     "\ufff9-\ufffb\ud800-\udfff]"
 )
 """Control characters, line separators, changes of direction, characters without width (except
-joiners), and lone surrogates. They could control a terminal, fake a line, or hide text."""
+joiners), and lone surrogates. Such characters could control a terminal, imitate a line of output,
+or hide text."""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -146,7 +149,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
-    """Return `text` with `escape(character)` for unprintable characters that are not in `keep`."""
+    """Return `text` with each unprintable character c (except those in `keep`) as `escape(c)`."""
     return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in keep else escape(m[0]), text)
 
 

@@ -21,7 +21,7 @@ _REPLACING = Lock()
 def no_garbage_collection() -> Iterator[None]:
     """Pause the garbage collector during imports and scoring, which create no cyclic garbage.
 
-    A search for cycles takes as long as computing Success.
+    Searching for cyclic garbage would take as long as computing Success.
     """
     was_collecting = gc.isenabled()
     gc.disable()
@@ -33,7 +33,9 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def required(module: str, extra: str | None = "neural", needed: str | None = None) -> Any:
-    """Return a module. Raises `DependencyError` with the extra that installs it.
+    """Return a module.
+
+    Raises `DependencyError` if it is missing; the error names the `extra` to install.
 
     If `extra` is None, the error names the package. `needed` states the purpose: "drawing needs
     matplotlib".
@@ -58,10 +60,10 @@ def installing(extra: str) -> str:
 
 
 def import_without_setuptools(name: str) -> Any:
-    """Return a module of a package that finds its own files with `pkg_resources`.
+    """Import and return a module whose package finds data files with `pkg_resources`.
 
-    In many environments, `pkg_resources` is missing or broken. During the import, a substitute
-    based on `importlib.resources` replaces it. Raises `ModuleNotFoundError`.
+    In many environments, `pkg_resources` is missing or broken. Therefore, a substitute based on
+    `importlib.resources` replaces `pkg_resources` during the import. Raises `ModuleNotFoundError`.
     """
     # Imported here because every command imports this module.
     from importlib.resources import files

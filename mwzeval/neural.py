@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"
-"""The key, in the file's metadata, of the description as JSON."""
+"""The key of the JSON description in the metadata of a file."""
 FORMAT = 1
 
 
@@ -64,8 +64,8 @@ def model_content(kind: str, arrays: Mapping[str, Any], about: Any) -> bytes:
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     """Return the arrays of a file and their description.
 
-    Raises `InputError` for all other files, including pickles, because pickles can run code. Raises
-    `DependencyError` without safetensors.
+    Raises `InputError` if the file is not a safetensors file of this kind. Pickles are not
+    accepted, because loading a pickle can run code. Raises `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
     raw = read_model(path)
@@ -112,8 +112,9 @@ def load_model(
 ) -> Model:
     """Return the model of a file, or of the file `name` in a folder that training wrote.
 
-    `make` returns a model for a description and arrays; then the arrays are copied to its weights.
-    Raises `InputError` for invalid files, and `DependencyError` without PyTorch.
+    `make` creates a model from a description and arrays; afterwards, the arrays are copied to the
+    weights of the model. Raises `InputError` if a file is invalid, and `DependencyError` if PyTorch
+    is not installed.
     """
     required("torch")
     file = Path(path, name) if Path(path).is_dir() else Path(path)
@@ -139,7 +140,8 @@ def fingerprint(items: Iterable[object]) -> str:
 WEIGHT, GENERATOR = "weight", "generator"
 STEP = "step"
 MOMENTS = ("exp_avg", "exp_avg_sq")
-"""Adam's state for a weight, together with the step; it is empty before the first gradient."""
+"""The keys of Adam's state for a weight, in addition to the step; the state is empty before the
+first gradient."""
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
@@ -148,7 +150,10 @@ def weights_of(weights: Mapping[str, Tensor]) -> Arrays:
 
 
 def set_weights(weights: Mapping[str, Tensor], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Copy arrays to weights. Raises `ValueError` if names, shapes or values are invalid."""
+    """Copy arrays to weights.
+
+    Raises `ValueError` if names, shapes or values of the arrays do not fit the weights.
+    """
     import torch
 
     expected = {name: tuple(weight.shape) for name, weight in weights.items()}
@@ -185,7 +190,7 @@ def restore(
     generator: Generator,
     arrays: Arrays,
 ) -> None:
-    """Restore the result of `state_of`. Raises `ValueError` or `KeyError` for other arrays."""
+    """Restore the result of `state_of`. Raises `ValueError` or `KeyError` if arrays do not fit."""
     import torch
 
     set_weights(weights, {name: arrays[f"{WEIGHT}:{name}"] for name in weights})
@@ -208,9 +213,9 @@ def restore(
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state"
 MOST = {"seed": 2**63 - 1, "threads": 1024}
-"""The maximum values that PyTorch and the system accept."""
+"""The maximum values of settings that PyTorch and the operating system accept."""
 SHARES = ("dropout", "varied")
-"""Settings that may be 0."""
+"""The settings that may be 0, unlike other numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +257,7 @@ class Point:
     epoch: int
     """The number of complete passes over the training examples."""
     examples: int
-    """The number of training examples so far; each pass counts them again."""
+    """The number of training examples so far; an example counts once in each pass."""
     loss: float | None
     """The mean loss since the previous point; None before the first step."""
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -271,25 +276,27 @@ class Learner(ABC):
     examples: int
     """The number of training examples."""
     data: Sequence[str]
-    """Checksums of all data that training uses."""
+    """The checksums of all data that are used in training."""
     weights: Mapping[str, Tensor]
     optimizers: Sequence[Optimizer]
-    """Adam or SparseAdam, each for some of the weights."""
+    """The optimizers (Adam or SparseAdam), each of which changes some of the weights."""
     generator: Generator | None = None
-    """The generator for dropout. None: PyTorch's own, which is seeded again for each epoch."""
+    """The random generator for dropout; None means PyTorch's own generator, which is seeded again
+    for each epoch."""
 
     lengths: NDArray[np.int64] | None = None
-    """The lengths of the examples; examples of similar length share a batch to reduce padding."""
+    """The lengths of the training examples; batches have examples of similar length to reduce
+    padding."""
     complete_batches = False
     """Whether to skip the last examples of an epoch if they do not fill a batch."""
     longest_gradient: float | None = None
-    """Longer gradients (2-norm over all weights) are scaled to this length."""
+    """A gradient with a larger norm (2-norm over all weights) is scaled to this norm."""
     evaluate_first = False
     """Whether the curve begins with the untrained model."""
     evaluate_every: int | None = None
     """The number of steps between two points of the curve; None: one point per epoch."""
     patience: int | None = None
-    """The number of points without improvement after which training stops; None: no such limit."""
+    """Training stops after this number of points without improvement; None means no such limit."""
 
     def __init__(
         self, module: Module, settings: TrainingSettings, examples: int, data: Sequence[str]
@@ -304,12 +311,12 @@ class Learner(ABC):
 
     @abstractmethod
     def loss(self, chosen: NDArray[np.int64]) -> Tensor:
-        """Return the mean loss, a scalar, of the training examples with these numbers."""
+        """Return the mean loss (a scalar) of the training examples with the given indices."""
 
     @abstractmethod
     def save(self, folder: Path, point: Point) -> None:
-        """Write the current model: the best so far or, if there are no validation data, the
-        last."""
+        """Write the current model, which is the best model or, without validation data, the last
+        model."""
 
     def evaluate(self) -> tuple[Mapping[str, float], float | None]:
         """Return scores on the validation data, and the quality of the model: higher is better."""
@@ -319,9 +326,9 @@ class Learner(ABC):
 def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequence[Point]:
     """Train in a folder until the end, save the model there, and return the learning curve.
 
-    The whole state is written with each point of the curve. If training was interrupted, a call
-    with the same learner resumes it, and the results are identical to the last bit. Finally, the
-    learner has the weights of the last step.
+    The complete state of training is written with each point of the learning curve. If training was
+    interrupted, a call with the same learner resumes it, and the results are identical to the last
+    bit. Finally, the learner has the weights of the last training step.
 
     Raises `UsageError` if the folder has other content or cannot be created, and `InputError` if
     the state is damaged. Raises `DependencyError` without safetensors, and `MwzevalError` if the
@@ -436,7 +443,7 @@ class _Run:
         write_arrays(self._file, KIND, arrays, about)
 
     def resume(self) -> None:
-        """Restore the learner from the folder's run, or begin a run there."""
+        """Restore the learner from a run in the folder, or begin a new run there."""
         file, folder = self._file, self._folder
         model = folder / self._learner.model_file
         if not file.exists():
@@ -468,7 +475,8 @@ class _Run:
 
 
 POOL = 20
-"""The number of batches whose examples are sorted by length together; the rest is random."""
+"""Examples are sorted by length within groups of this number of batches; otherwise, the order is
+random."""
 
 
 def by_length(
@@ -477,7 +485,7 @@ def by_length(
     batch_size: int,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return an order with batches of similar lengths; an incomplete batch stays at the end."""
+    """Return an order of examples in which the examples of a batch have similar lengths."""
     whole = len(order) - len(order) % batch_size
     if not whole:
         return order
@@ -489,9 +497,9 @@ def by_length(
 
 @contextmanager
 def reproducible(settings: TrainingSettings) -> Iterator[None]:
-    """In this block, use the settings' threads and seed, and deterministic algorithms.
+    """Use the threads and seed of the settings, and deterministic algorithms, in a `with` block.
 
-    Like NumPy, raises `MemoryError` if there is too little memory.
+    As in NumPy, a lack of memory raises `MemoryError`.
     """
     import torch
 

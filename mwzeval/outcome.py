@@ -64,7 +64,7 @@ def finish_report(
 ) -> int:
     """Print and write the report of one input, or `page` instead of tables; return the exit code.
 
-    `worse` are failed gates in addition to those of `--fail-under`.
+    `worse` has failed gates other than those of `--fail-under`.
     """
     from mwzeval.comparison.gates import failures
     from mwzeval.scores.report import summary
@@ -83,10 +83,10 @@ def finish(
     failed: Sequence[str],
     show: Callable[[], str] | None = None,
 ) -> int:
-    """Write the report, print `show` (default: the document), warnings and failed gates.
+    """Write the report, and print the result of `show`, the warnings and the failed gates.
 
-    Returns the exit code. With `--strict`, it raises `InputError` with all warnings, except those
-    that an option causes.
+    Returns the exit code. With `--strict`, warnings raise `InputError`, except warnings that result
+    from an option.
     """
     from mwzeval.scores.sheets import printed
     from mwzeval.text import to_json

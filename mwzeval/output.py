@@ -24,7 +24,7 @@ from mwzeval.errors import (
 )
 
 ESCAPING = "mwzeval.escaping"
-"""The error handler of the streams: it writes unencodable characters as JSON escapes."""
+"""The error handler of standard streams, which writes unencodable characters as JSON escapes."""
 NAMED_FILES = 3
 PROGRESS_VARIABLE = "MWZEVAL_PROGRESS"
 PROGRESS_DELAY = 1.0
@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 
 
 def prepare_streams() -> None:
-    """Replace closed streams by the null device, and escape unencodable characters."""
+    """Replace closed standard streams by the null device, and escape unencodable characters."""
     codecs.register_error(ESCAPING, _escaped)
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - open until exit
     sys.stdout = sys.stdout or nowhere
@@ -120,7 +120,7 @@ def warning_lines(
 def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Callable[[int], object]]:
     """Show a progress bar within a `with` block; yield the function that advances it by `n`.
 
-    It is shown only on a terminal, unless `MWZEVAL_PROGRESS=0`.
+    The progress bar is shown only on a terminal, unless `MWZEVAL_PROGRESS=0`.
     """
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     is_plain = os.environ.get("TERM") == "dumb" or os.environ.get(PROGRESS_VARIABLE) == "0"

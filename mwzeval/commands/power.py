@@ -28,7 +28,7 @@ from mwzeval.output import warnings_behind, write_result
 
 SUCCESS = "success"
 LIVE, SIMULATED = "live", "simulated"
-"""Folds of dialogues with a simulated user."""
+"""The folds that consist of dialogues with a simulated user."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ENDINGS = (".csv", ".tsv", ".eval")
-"""Suffixes of files that are never predictions of a benchmark."""
+"""Suffixes of files that contain scores of items and never predictions."""
 
 COLUMNS = {
     "item": "the name of an item",

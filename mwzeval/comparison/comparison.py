@@ -609,7 +609,7 @@ def _record(
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
 INTERVALS = (ENDS, HALF_WIDTH, NONE)
-"""The forms of intervals: `[lo, hi]`, `± half their width`, none."""
+"""The formats of intervals: `[lo, hi]`, `± half the width`, or no interval."""
 
 PAPER_COLUMNS = (
     *("system", "score", "value", "low", "high", "interval", "runs", "sd", "n"),

@@ -92,7 +92,8 @@ Row: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 Rows: TypeAlias = tuple[Sequence[Row], Columns]
-"""The rows of a file, and the columns of its format; `a.b` is the value `b` of the object `a`."""
+"""The rows of a file, and the columns of its format; the name `a.b` means the value `b` in the
+object `a`."""
 
 
 NAMES = {
@@ -109,7 +110,7 @@ LOWER = "error wer cer loss perplexity mae mse rmse distance latency seconds tim
 
 WORDS = {"": None, "na": None, "n/a": None, "null": None, "none": None, "true": 1, "false": 0}
 LARGEST = 1e100
-"""Sums and squares of larger numbers would not be finite."""
+"""The largest valid number; sums and squares of larger numbers would not be finite."""
 
 SHOWN_COLUMNS = 12
 PERCENT, AS_GIVEN = "percent", "as-given"

@@ -26,7 +26,7 @@ from mwzeval.scores.table import Table
 from mwzeval.statistics.runs import VarianceComponents, standard_deviation, variance_components
 
 NESTED = ("values", "variances")
-"""Keys of records that only JSON has."""
+"""The keys of records that only JSON output contains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ from mwzeval.statistics.trials import Trials
 Key = tuple[str, str]
 
 GOALS = "goals"
-"""The key of a signature for the choice of goals; only common goals are compared."""
+"""The key of signatures for the choice of goals; only systems with the same goals are compared."""
 STRESS = "stress"
 """The key of a signature for the conditions of live dialogues."""
 
@@ -248,13 +248,14 @@ LEVEL = 0.05
 """The default significance level of adjusted p values."""
 
 ROUNDING = 1e-9
-"""Scores of a unit that differ by at most this are equal except for the order of arithmetic."""
+"""Two scores of a unit that differ by at most this value are equal; rounding causes such
+differences."""
 
 Pair = tuple[str, str]
-"""A system, and the earlier system with which it is compared."""
+"""A system and another system, earlier in the list, with which it is compared."""
 
 Tested = tuple[float, Interval | None, float | None]
-"""The difference of a pair, its interval and p value; None for a missing value."""
+"""The difference between two systems, its interval and its p value; a missing value is None."""
 
 Draw = Callable[..., list[DrawnSums]]
 """A function that draws sums of the rows of several tables at once."""

@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from mwzeval.conversation.mcp import AgentServer
 
 MakeAgent = Callable[[Planned, Tools | None, Record], ToolSession]
-"""A function that returns the agent's side and writes the agent's messages to the record."""
+"""A function that creates an agent for a dialogue; the agent's messages are written to the
+record."""
 MakeUser = Callable[[Planned, Record], User]
 """A function that returns a user; messages that the agent does not see go to the record."""
 
@@ -68,7 +69,7 @@ SUFFIX = ".py"
 NOTICE_SECONDS = 5.0
 """The number of seconds after which a notice about a slow import is printed."""
 IMPORT_LIMIT = "MWZEVAL_IMPORT_SECONDS"
-"""The environment variable that limits the seconds of an import (default: no limit)."""
+"""The environment variable with the time limit of an import in seconds (default: no limit)."""
 LONGEST_LIMIT = 1e6
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 RESPOND, BOOKINGS = "respond", "bookings"
@@ -356,7 +357,8 @@ def _checked_text(said: Any) -> str:
 COMMAND, QUIT = "/", "/quit"
 PROMPT = "you> "
 MANY = 1_000
-"""A person's limit on tool rounds and on tool errors; it is too high to be reached in practice."""
+"""A person's limits on tool rounds and tool errors, which are too high to be reached in
+practice."""
 LONGEST_RESULT = 2_000
 """The maximum number of characters of a tool's result that are shown."""
 USER_HELP = """\

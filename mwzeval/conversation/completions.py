@@ -39,7 +39,7 @@ from mwzeval.text import json_value
 from mwzeval.version import __version__
 
 PREFIX = "openai:"
-"""The prefix of names that refer to a model behind an endpoint."""
+"""The prefix of agent and user names that refer to a model behind an endpoint."""
 PUBLIC_URL = "https://api.openai.com/v1"
 PATH = "/chat/completions"
 OURS = ("messages", "model", "n", "stream", "stream_options", "tools")
@@ -50,17 +50,20 @@ CUT_OFF = "length"
 REQUEST_SECONDS = 60.0
 RETRIES = 5
 FIRST_RETRIES = 1
-"""Retries before the first answer; few, because a wrong URL is likelier than a server restart."""
+"""The number of retries before a server has answered for the first time; it is small because a
+wrong URL is likelier than a server restart."""
 SHORTEST, LONGEST = 1.0, 30.0
-"""The shortest and longest delay before a retry, in seconds."""
+"""The shortest and the longest delay before a retry, in seconds."""
 MOST_ASKED_FOR = 60.0
 """The longest delay that a server may request, in seconds."""
 CACHE_FORMAT = 1
-"""The version of the cache, which increases when equal requests would get different answers."""
+"""The version of the cache, which must increase if equal requests would get different
+completions."""
 SHORTEST_SECRET = 8
 """Keys shorter than this are not hidden, because local servers use keys such as EMPTY."""
 LONG_SECRET = 16
-"""Keys shorter than this can occur by chance where letter case and white space are ignored."""
+"""The minimum length of keys that are also hidden if letter case or white space differs; shorter
+keys could occur in such text by chance."""
 HIDDEN = "[key]"
 _SECRETS = re.compile(r"\bsk-[\w-]{8,}|(?i:\bbearer\s+)[\w.~+/=-]{8,}")
 _ESCAPE = re.compile(
@@ -70,7 +73,8 @@ _BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 """Matches backslashes, white space and invisible characters."""
 _PASSING = frozenset((408, 409, 425, 429))
 _ACCESS = frozenset((401, 402, 403, 404, 405, 407))
-"""Status codes that mean a wrong key, model or URL, or missing credit, not an agent error."""
+"""Status codes that mean a wrong key, model or URL, or missing credit; these are not errors of the
+agent."""
 _FULL = re.compile(
     r"context[_ ]?(length|window|size)|maximum context|max_model_len|n_ctx|"
     r"(prompt|input|messages?|request)\b.{0,40}\btoo (long|large)|too many (input )?tokens|"

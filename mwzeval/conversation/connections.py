@@ -32,9 +32,9 @@ MOST_BYTES = 16_000_000
 _PART = 65_536
 """The maximum number of bytes per read; otherwise, a chunk of size -1 would fill the memory."""
 _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
-"""The option that acknowledges packets at once. It must be set again for each answer. Many servers
-send the body only after the headers are acknowledged (Nagle's algorithm); without this option, the
-acknowledgment takes 40 ms."""
+"""The socket option that acknowledges packets immediately and must be set again for each answer.
+Many servers send the body only after the headers are acknowledged (Nagle's algorithm); without this
+option, the acknowledgment takes 40 ms."""
 
 
 class Answer(NamedTuple):

@@ -51,12 +51,13 @@ goodbye after this number of calls."""
 TOOL_ROUNDS = 8
 """The number of tool rounds that an agent may use before it answers the user."""
 TOOL_ERRORS = 10
-"""The number of calls in a dialogue that may return an error."""
+"""The maximum number of calls in a dialogue whose result is an error."""
 USER = "user"
 """The key of a trajectory line that contains the user's report."""
 
 Note = Callable[[Ending], object]
-"""Called before each call of a side, with the ending that applies if that call never returns."""
+"""Called before each call of the user or the agent, with the ending that applies if the call never
+returns."""
 Respond = Callable[[list[Message]], Any]
 """A function that returns an agent's answer to all messages so far, including those of tools."""
 

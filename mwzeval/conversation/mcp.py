@@ -50,7 +50,7 @@ FIRST_CHARACTERS = 10_000
 SESSION_KEY = "mwzeval/session"
 """The key for the session of a call, in the `_meta` of the call's result."""
 _TEXT = "mwzeval/arguments"
-"""The key under which the handler receives arguments that are not an object."""
+"""The key under which the call handler receives arguments that are not a JSON object."""
 _SESSION = "mwzeval.session"
 """The key for the session in the scope of an HTTP request."""
 PATH = "/mcp"

@@ -33,7 +33,8 @@ CALL_PART, RESULT_PART = "tool_use", "tool_result"
 UNSAID = ("thinking", "redacted_thinking", "reasoning")
 """Types of content blocks that the user does not see."""
 MEANT = "meant"
-"""The key, in a user message, of the text that the user meant if the agent read another text."""
+"""The key, in a user message, of the text that the user meant, if the agent received another
+text."""
 ERROR = "error"
 """The key of the error message in the result of a call."""
 MOST_CHARACTERS = 100_000

@@ -43,7 +43,7 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.files.reading import read_text
 
 GOAL = "goal"
-"""The placeholder for the goal, as text, in the prompt of a user."""
+"""The placeholder in a user's prompt that is replaced by the text of the goal."""
 OPENING = "The assistant is listening. Write your first message."
 """Replaces the agent's message before the user's first turn, because the templates of many models
 require that roles alternate and start with a user."""
@@ -56,14 +56,16 @@ _OTHER_SIDE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _THOUGHT = re.compile(r"\A(?:.*</think(?:ing)?>|\s*<think(?:ing)?>.*)", re.DOTALL)
-"""Matches thoughts, even if the opening tag is in the template or the closing tag is cut off."""
+"""Matches the reasoning of a model, even if its opening tag is in the template or its closing tag
+is cut off."""
 _OWN_LABEL = re.compile(
     r"\A[\s*_`>#]*(?:user|visitor|customer|human)[ \t*_`]*:[ \t*_`]*", re.IGNORECASE
 )
 
 Complete = Callable[[Sequence[Message]], Completion]
 Faults = Callable[[Sequence[Message], str | None], Sequence[Any]]
-"""A function that returns a user's errors as JSON, given the user's messages and final token."""
+"""A function that returns a simulated user's errors as JSON, given the user's messages and the
+token that ended the dialogue."""
 
 
 def is_endpoint(name: str) -> bool:

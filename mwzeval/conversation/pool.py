@@ -38,12 +38,14 @@ TURN_SECONDS = 60.0
 DIALOGUE_SECONDS = 600.0
 MOST_THREADS = 256
 SWITCH_SECONDS = 0.05
-"""The interval after which Python switches to another thread. Waiting threads wake up at the same
-interval: with 64 threads and the default of 5 ms, this costs 20 % of the computing time."""
+"""The interval at which Python switches between threads, which is also the interval at which
+waiting threads wake up. With 64 threads and the default of 5 ms, the threads would use 20 % of the
+computing time for waking up."""
 SECONDS_TO_END = 5.0
 """The maximum time that threads may need to end after the run has ended."""
 SPARE = 1
-"""The number of dialogues that a process receives in advance, so its threads are never idle."""
+"""The number of dialogues that a process receives before its threads are free, so that threads
+never wait for the next dialogue."""
 _NEVER = float("inf")
 
 

@@ -30,14 +30,15 @@ from mwzeval.statistics.intervals import wilson
 from mwzeval.version import __version__
 
 MOST_INFRASTRUCTURE = 0.05
-"""The maximum share of dialogues that may end with an infrastructure error."""
+"""The maximum share of dialogues with an infrastructure error in a valid run."""
 FAILED_ENDS: tuple[End, ...] = (AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
 SHOWN = 3
 """The number of problems that are printed for each type of ending."""
 MOST_IN_A_ROW = 10
-"""A run stops after this number of consecutive failures, plus one for each parallel dialogue."""
+"""The number of consecutive failures, plus one for each parallel dialogue, after which a run
+stops."""
 CONCURRENCY = 4
-"""The default number of parallel dialogues with a model, which suits small servers."""
+"""The default number of parallel dialogues with a model; small servers can handle this number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,8 @@ _SHAPES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (ACTS, lambda value: isinstance(value, LIST), "a list of turns"),
     (MESSAGES, _is_messages, "a list of objects"),
 )
-"""A row for each checked key: the key, its check, and the expected value for error messages."""
+"""A row for each checked key: the key, the function that checks its value, and the expected value
+for error messages."""
 
 
 @dataclass(frozen=True)
@@ -463,7 +464,7 @@ class Record:
 
 ENDING = ".jsonl"
 NOT_COMPARED = frozenset({"comment"})
-"""Keys of a header that people add by hand, and that therefore do not affect the dialogues."""
+"""Keys of a header that people add by hand; these keys do not affect the dialogues."""
 
 
 class TrajectoryLog:

@@ -237,7 +237,8 @@ def read_prices(path: str | Path) -> Prices:
 
 
 DIALOGUES, SUCCESSES = "accounted", "succeeded"
-"""Two columns: 1 in every dialogue, and 1 in every dialogue in which the goal was reached."""
+"""Two columns: the number of dialogues (always 1), and the number of dialogues in which the goal
+was reached (0 or 1)."""
 LABELS = {"requests": "requests", "tokens_in": "tokens in", "tokens_out": "tokens out"}
 TIMES = ("mean", "p50", "p95")
 

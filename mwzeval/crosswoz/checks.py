@@ -53,7 +53,8 @@ HALF_AND_FULL = "width (full or half), case or blanks"
 UNFILLED = frozenset(
     {"none", "null", "nan", "n/a", "unknown", "not mentioned", "无", "未提及", "未知"}
 )
-"""Values, in lower case, with which systems mark an empty slot; no gold state has them."""
+"""Lower-case values with which some systems mark an empty slot; gold states do not contain these
+values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ NEARBY_CHANCE = {
     ATTRACTION: {HOTEL: 0.3, ATTRACTION: 0.3, RESTAURANT: 0.3},
     RESTAURANT: {HOTEL: 0.3, ATTRACTION: 0.3, RESTAURANT: 0.3},
 }
-"""Domain → domain of a nearby venue → probability that such a venue becomes a sub-goal."""
+"""For each domain, the probability that a nearby venue of another domain becomes a sub-goal."""
 CONSTRAINED = {
     ATTRACTION: (TICKET, DURATION, RATING),
     RESTAURANT: (DISHES, COST, RATING),
@@ -79,7 +79,7 @@ FIXED_VALUES = {
         **{"500-1000元": 2, "1000元以上": 1},
     },
 }
-"""Slot → value → its weight, for slots whose values do not come from the database."""
+"""For slots whose values are not from the database, the possible values and their weights."""
 HOTEL_BANDS = tuple(range(100, 1000, 100))
 HIGHEST_PRICE = 1000
 SERVICE_COUNTS = (1, 2)

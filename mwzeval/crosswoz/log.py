@@ -69,7 +69,7 @@ class SimulationLog:
 
 
 Lines = Sequence[tuple[int, Any]]
-"""The content of a log: line numbers, from 1, and values."""
+"""The content of a log: the number (from 1) and the value of each line."""
 
 
 def natural_mix(names: Iterable[str]) -> int:

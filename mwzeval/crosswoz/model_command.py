@@ -69,7 +69,7 @@ def write_predictions(arguments: Namespace, plain: Any) -> None:
 
 
 Dialogues = tuple[Sequence[Dialogue], Sequence[Dialogue]]
-"""The training dialogues, and the dialogues that select the epoch."""
+"""The training dialogues, and the dialogues with which the best epoch is selected."""
 
 
 class Training(NamedTuple):

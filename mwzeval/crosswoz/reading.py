@@ -44,7 +44,7 @@ from mwzeval.scores.findings import OBJECT, Findings, Place, expect, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
 COUNTS_AS_WRONG = "it counts as wrong"
-"""The part of a message that states the effect of an intent, domain or slot that does not exist."""
+"""The part of a message which states how an unknown intent, domain or slot is scored."""
 LONGEST_TEXT = 10_000
 """The maximum length of an utterance; word segmentation takes quadratic time."""
 
@@ -370,4 +370,4 @@ READERS: Mapping[str, Callable[[Any, Place], Any]] = {
     USER_RESPONSE: checked_text,
     RESPONSE: checked_text,
 }
-"""Field of an exchange → the function that checks it."""
+"""A mapping from each field of an exchange to the function that checks its value."""

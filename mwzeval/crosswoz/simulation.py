@@ -67,7 +67,7 @@ MOST_EXCHANGES = 15
 """The maximum number of user turns of a dialogue."""
 PER_TYPE = 1000
 GIVE_UP = 100_000
-"""The maximum number of goals in a row whose types already have enough dialogues."""
+"""The maximum number of consecutive goals whose types already have enough dialogues."""
 MakeGoal = Callable[[Rng], Goal]
 FINISHED = "finished"
 OUTCOMES = {
@@ -77,7 +77,7 @@ OUTCOMES = {
     "agent_error": "system failed",
     INFRASTRUCTURE: "infrastructure",
 }
-"""The way in which a trajectory ends → its name in a summary."""
+"""A mapping from the ending of a trajectory to the name of this ending in a summary."""
 SHOWN_PROBLEMS = 5
 
 

@@ -40,11 +40,11 @@ class NluSettings(TrainingSettings):
     epochs: int = 8
     seed: int = 2019
     longest: int = 160
-    """The maximum number of characters that are read of an utterance, and of its context."""
+    """The maximum number of characters that the model reads of an utterance, and of its context."""
     context: bool = True
     """Whether the model also reads previous utterances."""
     varied: float = 0.5
-    """Share of values that are replaced by other values of their slot in each epoch."""
+    """The share of values that are replaced by other values of the same slot in each epoch."""
 
 
 BERT_SETTINGS = NluSettings(learning_rate=3e-5, dropout=0.1, batch_size=20, epochs=5)
@@ -57,7 +57,8 @@ class TradeSettings(TrainingSettings):
     hidden: int = 100
     """Width of embeddings and recurrent layers: 400 in Wu et al., 100 in the public code."""
     dropout: float = 0.2
-    """The dropout rate; also the share of words replaced by the unknown word in training."""
+    """The dropout rate, which is also the share of words that training replaces by the unknown
+    word."""
     characters: bool = False
     """Whether words are single characters instead of jieba's words."""
     longest_history: int = 1000

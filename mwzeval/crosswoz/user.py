@@ -32,12 +32,15 @@ from mwzeval.crosswoz.corpus.names import (
 from mwzeval.crosswoz.protocols import Rng
 
 FIRST_TURN = (2, 3, 4), (30, 50, 20)
-"""The numbers of goal lines that the first turn expresses, and their weights."""
+"""The possible numbers of goal lines that the user's first turn expresses, and the weights of these
+numbers."""
 LATER_TURNS = (1, 2, 3, 4), (40, 25, 15, 10)
-"""The maximum numbers of acts of a later turn (exceeded by one at most), and their weights."""
+"""The possible maximum numbers of acts in a later turn (exceeded by at most one act), and their
+weights."""
 GOODBYE = 0.05
 NO_UPPER_BOUND = 10_000
-"""The upper bound if a value has a single price. (odd) This includes `50元以下` (≤ 50)."""
+"""The upper bound if a value has a single price; as in the public code, `50元以下` (≤ 50) also has
+this bound."""
 
 
 class RuleSimulator:

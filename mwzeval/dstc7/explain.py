@@ -25,10 +25,11 @@ MEANINGS = {
     "empty-ranking": "The ranking is empty.",
     "not-submitted": "The example is not in the submission.",
 }
-"""Reasons for a missed hit (docs/dstc7.md); `ranked-below` and `none-below` end with the rank."""
+"""The failure reasons of a missed hit (docs/dstc7.md); `ranked-below` and `none-below` end with the
+rank."""
 
 RIGHT, SELECTED = "right", "selected"
-"""The labels of correct candidates, and of candidates that the F-score selects."""
+"""The marks of correct candidates, and of candidates that the F-score selects."""
 
 
 def explain(loaded: Loaded, example: str) -> Explanation:

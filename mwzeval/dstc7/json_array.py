@@ -15,7 +15,8 @@ from mwzeval.files.reading import part_limit, pieces, too_large
 REFILL = 2**20
 """The minimum number of characters that are read at a time."""
 LONGEST_TOKEN = 16
-"""The maximum length of a token. An error closer to the end may be due to an incomplete token."""
+"""The maximum length of a token. An error within this distance of the end of the data may be due to
+an incomplete token."""
 
 _BLANKS = re.compile("[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode

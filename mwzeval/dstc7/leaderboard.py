@@ -24,7 +24,8 @@ from mwzeval.scores.sheets import Document
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")
 LABELS = {"mrr": "MRR", "final": "Final"}
 RANKED_BY = "recall@10"
-"""The score that nearly all sources report; the final score is also shown where it is known."""
+"""The score by which systems are sorted, because nearly all publications report it; the final score
+is also shown if known."""
 CHANCE = "random ranking (expected)"
 
 

@@ -42,7 +42,7 @@ CUTOFFS = (1, 2, 5, 10, 50, 100)
 FINAL_CUTOFF = 10
 PLACES = 4
 EXAMPLES = "examples"
-"""The column that is 1 in every row."""
+"""The column that counts examples: 1 in every row."""
 
 ANSWERABLE = "answerable"
 """The scope of scores over the examples that have a correct candidate."""

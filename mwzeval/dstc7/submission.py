@@ -39,10 +39,11 @@ class Ranking:
 
 
 MALFORMED = Ranking((), ())
-"""Replaces a ranking that is not a list; an error has been reported for it."""
+"""Replaces a ranking that is not a list; an error is reported for such a ranking."""
 
 UNREADABLE = "\0"
-"""The first character of placeholders for unreadable ids, which preserve positions."""
+"""The first character of placeholders for unreadable ids; placeholders keep the positions of other
+ids."""
 
 Submission = Mapping[str, Ranking]
 """Canonical example id → ranking, in file order."""
@@ -219,7 +220,7 @@ def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranki
 
 
 Entries = tuple[Sequence[str], Sequence[float | None]]
-"""Canonical ids and confidences."""
+"""The canonical ids and the confidences of a ranking."""
 
 
 def _well_formed(entries: list[Any]) -> Entries | None:

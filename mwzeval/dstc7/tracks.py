@@ -112,7 +112,8 @@ SPEAKERS: dict[Dataset, frozenset[str]] = {
     "advising": frozenset({"student", "advisor"}),
 }
 RANKED = 100
-"""The number of candidates of a ranking: the whole list, or the best candidates of the pool."""
+"""The number of candidates in a ranking: either the whole list or the best candidates of the
+pool."""
 CHOICES = 10
 """The number of choices for the metric of the task description."""
 PREFIX = "dstc7"

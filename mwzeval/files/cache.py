@@ -26,7 +26,8 @@ from mwzeval.version import __version__
 
 CACHE_VARIABLE = "MWZEVAL_CACHE"
 KEPT_PER_NAME = 3
-"""The number of derived files per name, so that two data folders can alternate."""
+"""The number of derived files that are kept per name, so that two data folders can be used in
+turn."""
 
 logger = logging.getLogger("mwzeval")
 

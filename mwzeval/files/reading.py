@@ -36,9 +36,10 @@ DEFAULT_SIZE = 500_000_000
 """The default size limit in bytes; the largest public file is half as large."""
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 PARTS = 8
-"""In files read in pieces, the size limit of a line or item is the limit divided by this number."""
+"""If a file is read in pieces, the size limit of a line or item is the size limit of the file
+divided by this number."""
 MODELS = 16
-"""The size limit of a trained model (an uncompressed file) is the limit times this number."""
+"""The size limit of a trained model is the size limit of other files times this number."""
 
 COMPRESSED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
 """The first bytes of compressed files, whatever their names; no JSON text begins with them."""
@@ -46,11 +47,12 @@ ZIP_MAGIC = b"PK\x03\x04"
 ZSTD_METHOD = 93
 """The code of zstd compression in zip archives, which Python before 3.14 cannot read."""
 COMPRESSED_PIECE = 2**10
-"""The number of bytes decompressed at a time; in zstd, even so few may expand to 32 MB."""
+"""The number of bytes that are decompressed at a time; zstd may expand even this number of bytes to
+32 MB."""
 PIECE = 2**16
 
 SENSIBLE_LINE = 2**22
-"""The size in bytes below which the first line of a file with one dialogue per line should be."""
+"""The usual maximum size in bytes of the first line in a file with one dialogue per line."""
 
 
 def size_limit() -> int:
@@ -377,11 +379,12 @@ def _split(content: Iterator[bytes], name: str) -> Iterator[bytes | bytearray]:
 
 BYTES_PER_VALUE = 80
 """The maximum number of values in a JSON text is the size limit divided by this number, which is
-about the memory of a small value in bytes, however short its text is."""
+about the memory in bytes that a small value needs."""
 FEW_CHARACTERS = 1_000_000
 """In JSON texts shorter than this, values are not counted."""
 VALUE_BYTES = 2**16
-"""The number of bytes that are read to recognize a file: its header, or its first dialogue."""
+"""The number of bytes read to recognize a file, which are enough for its header or its first
+dialogue."""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -534,7 +537,8 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
 
 CLOSING = {"{": "}", "[": "]"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)
-"""The tokens that can end a value: a string, even an incomplete one, or a bracket or comma."""
+"""The tokens at which a JSON value can end: a (possibly incomplete) string, a bracket or a
+comma."""
 
 
 def parse_beginning(text: str) -> Any:

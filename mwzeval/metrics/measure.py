@@ -378,7 +378,7 @@ def quotient(
 
 
 FLIPS = "flips"
-"""The prefix of scores that are shares of items whose trials do not all have the same outcome."""
+"""The prefix of scores that state the share of items whose trials have different outcomes."""
 
 
 def of_items(

@@ -47,7 +47,8 @@ OTHER_FONTS = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC", "PingFang SC"),
     *("Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "Droid Sans Fallback"),
 )
-"""Fonts for Chinese characters; matplotlib uses the first font that has the character."""
+"""Fonts for Chinese characters; for each character, matplotlib uses the first font that contains
+it."""
 
 STYLE = Path(__file__).with_name("figures.mplstyle")
 METADATA: Mapping[str, Mapping[str, str | None]] = {
@@ -142,7 +143,7 @@ def _number(value: float, places: int) -> str:
 
 INCHES_A_LETTER = 0.055
 ROOMY = 2.3
-"""The width in inches that a panel needs, in addition to the names, for a third axis label."""
+"""The minimum width of a panel in inches, without the names of systems, for a third axis label."""
 
 POINT: Mapping[str, Any] = {
     "color": COLOURS[0],
@@ -248,7 +249,7 @@ def _draw_scores(
 
 
 DARK = 0.48
-"""The share of the color map, at its dark end, on which numbers are printed in white."""
+"""The dark share of the color map, on which numbers are printed in white."""
 
 
 class _HeatMap(NamedTuple):

@@ -24,7 +24,8 @@ SIMILAR = "≈"
 NOTED = "§"
 
 Kind = Literal["published", "own", "reference"]
-"""A reference (such as gold data or the chance level) is not a system and has no records."""
+"""The kind of a row; a reference (such as gold data or the chance level) is not a system and has no
+records."""
 
 Parsed = TypeVar("Parsed")
 

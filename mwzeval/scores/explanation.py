@@ -32,7 +32,7 @@ from mwzeval.scores.sheets import (
 from mwzeval.text import broken, cut, padded, width_of
 
 USER, SYSTEM = "user", "system"
-"""The speakers of a dialogue; the utterances of the system are predicted."""
+"""The speakers of a dialogue; utterances of the speaker `system` are predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ class TurnView(NamedTuple):
 
 
 CANNOT_BE = -2
-"""Replaces a turn number if no system could meet this line of the goal (not a failure)."""
+"""Replaces a turn number if no system could meet a line of the goal, which is not a failure."""
 NOT_JUDGED = -3
-"""Replaces a turn number if no act of the system shows whether this line of the goal was met."""
+"""Replaces a turn number if no act of the system shows whether a line of the goal was met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,20 +369,22 @@ def _differing(
 WIDTH = 96
 """The maximum width of a line in columns; longer lines are hard to read."""
 NARROWEST = 30
-"""The minimum width of a line in columns, even on narrower terminals; labels alone take 17."""
+"""The minimum width of a line in columns, even on narrower terminals; the labels alone need 17
+columns."""
 FAILED = "✗"
 MARKS = {True: "✓", False: FAILED, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}
 SHOWN_FACTS = 6
 """The number of facts shown for a turn of another system; JSON has all facts."""
 LONGEST_CALL = 240
-"""The number of characters shown of a call or its result; the page and JSON have all of them."""
+"""The maximum number of characters that are shown of a function call or its result; the HTML page
+and JSON show all characters."""
 UNMET = {
     None: f"  {FAILED} never",
     CANNOT_BE: f"  {MARKS[None]} could not be met",
     NOT_JUDGED: f"  {MARKS[None]} not judged",
 }
-"""The texts shown instead of a turn for lines of the goal without a turn."""
+"""The texts that are shown for lines of the goal without a turn."""
 NOTHING = "·"
 
 

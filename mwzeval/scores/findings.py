@@ -22,10 +22,10 @@ MOST_WARNINGS = 10_000
 SHOWN_PLACES = 3
 
 MOST_ADVICE = 100
-"""The number of errors after which similar ids are no longer searched for."""
+"""The number of errors from which the search for similar ids stops."""
 
 LONGEST = 1_000
-"""The number of characters of a message; longer messages are cut."""
+"""The maximum number of characters of a message; longer messages are shortened."""
 
 MORE = "there are more than {:,} {}; further ones are counted but not listed"
 MORE_ERRORS = Problem("too-many-errors", MORE.format(MOST_ERRORS, "errors"))

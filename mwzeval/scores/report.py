@@ -203,7 +203,7 @@ def plain_problem(problem: Problem) -> dict[str, Any]:
 
 
 WIDEST = 10
-"""The maximum number of scopes that are columns; more scopes are rows."""
+"""The maximum number of scopes in columns; if there are more scopes, the scopes are in rows."""
 COUNTS = "n"
 
 Beside = Mapping[str, Mapping[tuple[str, str], Score]]

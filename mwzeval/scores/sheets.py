@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 UNKNOWN = "—"
 """The text shown for a number that is unknown or does not exist."""
 BEST, ALIKE, FEW = "*", "†", "‡"
-"""Marks of scores: the best score (bold type in formats that have it); a score that does not differ
-significantly from the best; a score of too few runs or seeds for an interval."""
+"""The marks of scores: the best score (bold in formats that have bold type), a score that does not
+differ significantly from the best, and a score with too few runs or seeds for an interval."""
 BETTER, WORSE = "better", "worse"
 
 

@@ -28,7 +28,7 @@ U = TypeVar("U")
 
 UNIT = "unit"
 SHOWN = 5
-"""The numbers of rows and of columns at either end of a table that its text shows."""
+"""The maximum numbers of rows and columns that the text of a table shows at each end."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

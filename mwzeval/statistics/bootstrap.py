@@ -31,7 +31,8 @@ from mwzeval.scores.table import Table
 
 SAMPLES = 1000
 SEED = 12345
-"""Defaults; the signature of a score states both values."""
+"""The default number of samples and the default seed; the signature of a score states these
+values."""
 
 Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 """Column sums by column: arrays of shape (samples,), one number per sample."""
@@ -45,11 +46,11 @@ of a score function.
 """
 
 BLOCK_CELLS = 2**21
-"""The number of draws in memory at a time (about 50 MB); it does not change the draws."""
+"""The number of draws that are in memory at a time (about 50 MB); it does not affect the result."""
 
 
 ROUNDING = 1e-12
-"""The largest relative difference that the order of arithmetic may cause between equal scores."""
+"""The largest relative difference between equal scores that rounding in another order may cause."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

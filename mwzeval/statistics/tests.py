@@ -49,7 +49,8 @@ def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float
 
 
 MOST_EXACT = 10_000
-"""The maximum number of cases for integer arithmetic (a few milliseconds)."""
+"""The maximum number of cases for which the p value is computed with integers (in a few
+milliseconds)."""
 
 
 @dataclass(frozen=True, slots=True)

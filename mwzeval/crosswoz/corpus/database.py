@@ -45,7 +45,8 @@ REMEMBERED = 2**14
 """The maximum number of cached answers, which limits the memory for malicious input."""
 DEPARTURE_MARK, DESTINATION_MARK = "(起点)", "(终点)"
 STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION}
-"""Slot with a station → slot with the end of the trip that is near this station."""
+"""A mapping from each slot that contains a station to the slot with the end of the trip near this
+station."""
 TAXI_RECORD = {CAR_TYPE: "#CX", CAR_PLATE: "#CP"}
 """The record of every taxi: placeholders, which also occur in gold system acts."""
 

@@ -20,7 +20,8 @@ LINE = (
 Kind = TypeVar("Kind")
 Value = str | tuple[str, ...]
 State = dict[str, dict[str, str]]
-"""Domain → slot → value, "" if the slot is not constrained; items are joined by a space."""
+"""A mapping from domain to slot to value ("" if the slot is not constrained); several items are
+joined by a space."""
 Selected = Mapping[str, tuple[str, ...]]
 """Domain → the names that the system has selected from the results of its query."""
 

@@ -225,7 +225,7 @@ class Gold:
 PUBLIC_FILES = "public_files.tsv"
 SYSTEM_VOCABULARY = ("extra/sys_da_voc.json", "crosswoz/sys_da_voc.json", "sys_da_voc.json")
 TEMPLATES = "templates/*_template_nlg.json"
-"""The published templates. By default, mwzeval's own templates are used."""
+"""The published templates; by default, mwzeval's own templates are used."""
 
 
 def corpus_places() -> dict[str, tuple[str, ...]]:

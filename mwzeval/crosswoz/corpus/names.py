@@ -46,7 +46,7 @@ SOURCE_DOMAIN = "源领域"
 """The slot of a Select act whose value is the domain of the previously chosen venue."""
 
 NEARBY = {ATTRACTION: "周边景点", RESTAURANT: "周边餐馆", HOTEL: "周边酒店"}
-"""Domain → the slot whose values are nearby venues of that domain."""
+"""A mapping from each domain to the slot whose values are nearby venues of this domain."""
 _NEARBY = (NEARBY[ATTRACTION], NEARBY[RESTAURANT], NEARBY[HOTEL])
 
 STATE_SLOTS = {
@@ -56,7 +56,7 @@ STATE_SLOTS = {
     METRO: (DEPARTURE, DESTINATION),
     TAXI: (DEPARTURE, DESTINATION),
 }
-"""Domain → the slots of a system state, in the order of the policy's state vector."""
+"""The slots of each domain in a system state, in the order of the policy's input vector."""
 NEARBY_SLOTS = frozenset(_NEARBY)
 LIST_SLOTS = frozenset({DISHES, *_NEARBY})
 """Slots whose value in a user state is a list."""

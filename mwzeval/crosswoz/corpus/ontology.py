@@ -52,14 +52,15 @@ REQUESTABLE = {
     METRO: (DEPARTURE_STATION, DESTINATION_STATION),
     TAXI: (CAR_TYPE, CAR_PLATE),
 }
-"""Domain → slots that can be requested and reported, but are not part of a system state."""
+"""A mapping from each domain to slots that can be requested and reported but are not in a system
+state."""
 ACT_SLOTS = {domain: (*slots, *REQUESTABLE[domain]) for domain, slots in STATE_SLOTS.items()}
-"""Domain → slots of acts; each hotel service X also has its own slot `酒店设施-X`."""
+"""The slots of acts in each domain; each hotel service X also has its own slot `酒店设施-X`."""
 SIDES = {
     "user": (USER_INTENTS, USER_GENERAL),
     "system": (SYSTEM_INTENTS, SYSTEM_GENERAL),
 }
-"""Side → its intents, and the kinds of its General acts."""
+"""A mapping from each side to its intents and to the kinds of its General acts."""
 
 
 @lru_cache(2**14)

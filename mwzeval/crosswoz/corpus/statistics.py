@@ -30,9 +30,9 @@ ALL = "all"
 """The key for all goal types together."""
 TRAIN = "train"
 WITH_SLOTS = (INFORM, RECOMMEND, REQUEST)
-"""The intents whose acts have a slot of a domain."""
+"""The intents of acts that have a slot of a domain."""
 DOMAIN = "领域"
-"""The slot of a record that repeats its domain."""
+"""The slot of a database record that repeats the domain of the record."""
 Figures = Mapping[str, float]
 Columns = Mapping[str, Figures]
 
@@ -97,7 +97,7 @@ PAPER_DATABASE: Columns = {
     ATTRACTION: {**_DATABASE[ATTRACTION], "nearby_hotels": 2.1},
     RESTAURANT: {**_DATABASE[RESTAURANT], "nearby_hotels": 2.4},
 }
-"""Domain → name → figure of Table 3; hotels near hotels were not collected."""
+"""The figures of Table 3 by domain and name; the paper has no hotels near hotels."""
 
 
 def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:

@@ -77,7 +77,8 @@ CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 VOCABULARY_FILES = ("vocab.txt", "tokenizer.json")
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
 SIDE_MARKS = {True: "用", False: "系"}
-"""The first character of BERT's context shows whether the utterance is the user's."""
+"""The first character of BERT's context input, which shows whether the user or the system is
+speaking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,8 @@ def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
 
 
 Values = Mapping[tuple[str, str], Sequence[str]]
-"""(domain, slot) → possible values; repeated values are more likely."""
+"""A mapping from (domain, slot) to the possible values; a value that occurs several times is more
+likely."""
 
 
 def values_of(examples: Iterable[Example], database: Database | None = None) -> Values:
@@ -321,7 +323,7 @@ class NluNetwork(nn.Module):
     kind: str
     """The kind of model in the header of its file."""
     about: Mapping[str, str]
-    """The description of the network in the file, next to labels and settings."""
+    """The description of the network in the model file, in addition to labels and settings."""
 
     def save_body(self, folder: Path) -> None:
         """Write the other files that are needed to load the network."""

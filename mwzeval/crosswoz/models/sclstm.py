@@ -59,9 +59,10 @@ LONGEST = 100
 ERROR_COST = 10.0
 """The cost of a slot error, which is subtracted from the mean log-probability."""
 FORESIGHT = 0.5
-"""The weight of the state in the reading gate, relative to the token (α in the paper)."""
+"""The weight of the previous state in the reading gate, relative to the weight of the token (α in
+the paper)."""
 STEP_COST, STEP_BASE = 1e-4, 100.0
-"""The parameters of the cost of changes of the acts vector (η and ξ in the paper)."""
+"""The parameters η and ξ of the paper, which determine the cost of changes of the acts vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ class Vocabulary:
 
     features: tuple[str, ...]
     tokens: tuple[str, ...]
-    """The tokens; the first are `START`, which also pads batches, and `END`."""
+    """The tokens, which begin with `START` and `END`; `START` also pads the sentences of a
+    batch."""
 
     @classmethod
     def of(cls, examples: Sequence[Example], rarest: int) -> Vocabulary:
@@ -259,7 +261,7 @@ class Losses(NamedTuple):
     """Losses, summed over sentences."""
 
     words: Tensor
-    """The cross-entropy of the tokens, in nats."""
+    """The mean cross-entropy of the tokens, in nats."""
     acts: Tensor
     """The costs of acts that remain at the end, and of changes of the acts vector."""
 

@@ -55,11 +55,12 @@ PADDING, UNKNOWN, END, SYSTEM, USER = range(5)
 SPECIAL = 5
 MARKS = (SYSTEM, USER)
 RAREST = 2
-"""Words of utterances that occur less often in training are unknown, except words of values."""
+"""Words that occur less often in training utterances are unknown words, unless a value contains
+them."""
 FILLED = 1
-"""The gate's class of slots with a value; the class of other slots is 0."""
+"""The gate's class for slots with a value; the class for slots without a value is 0."""
 IMPOSSIBLE = -1e9
-"""The score of words that cannot be copied, which is finite so that its gradient is 0."""
+"""The score of words that cannot be copied; the score is finite so that its gradient is 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

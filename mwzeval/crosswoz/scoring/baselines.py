@@ -40,8 +40,9 @@ REFERENCES = {
     COPY_PREVIOUS: "copy of the previous turn",
     CEILING: "gold acts without values",
 }
-"""The baselines that are shown next to a system. In `ceiling` (policies only), the values of the
-gold acts come from the query of the gold state, like the values of a policy."""
+"""The baselines that are shown next to a system. The baseline `ceiling` (policies only) has the
+gold acts with values from a database query with the gold state; a policy gets its values in the
+same way."""
 
 
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:

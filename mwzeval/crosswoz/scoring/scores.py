@@ -358,7 +358,7 @@ def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -
 
 
 PART_SCOPES = (*INTENTS, *DOMAINS)
-"""Scopes of single acts: intents and domains. A General act has one scope for intent and domain."""
+"""The scopes of acts: intents and domains. A General act is only in the scope of its intent."""
 ActPair = tuple[frozenset[Act], frozenset[Act]]
 """The predicted acts and the gold acts of a turn."""
 
@@ -526,7 +526,8 @@ JOINT = {
     "joint": ("Joint user state", "values+flags"),
     "joint_values": ("Joint user state, values only", "values"),
 }
-"""Variant → its label, and the parts of a line that are compared."""
+"""A mapping from a variant of joint accuracy to its label and to the parts of a line that are
+compared."""
 USER_ACTS = ItemScores("sim.", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 
 

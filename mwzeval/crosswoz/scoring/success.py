@@ -56,7 +56,7 @@ UNANSWERED, WRONG_VALUE = "unanswered", "wrong-value"
 NOT_FINISHED, NOT_DONE = "not-finished", "not-done"
 
 INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT, NO_END, OTHER_END})
-"""Faults with which Inform and Success fail. With all other faults, only Success fails."""
+"""The faults with which Inform and Success fail; with any other fault, only Success fails."""
 MEANINGS = {
     **MEANINGS_OF_TRACKS,
     NO_VENUE: "The system named no venue for one of the sub-goals.",
@@ -70,12 +70,12 @@ MEANINGS = {
     NOT_FINISHED: "The simulated user did not end the dialogue.",
     NOT_DONE: "In a simulated dialogue, a line of the goal was not completed.",
 }
-"""The failure reasons and their meanings, as in docs/crosswoz.md."""
+"""The failure reasons and their meanings, which are the same as in docs/crosswoz.md."""
 
 
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 SEPARATORS = re.compile(r"[,;、/]")
-"""Characters that separate phone numbers; all other lists of values are separated by blanks."""
+"""Characters that separate phone numbers; the values of all other lists are separated by blanks."""
 
 
 def is_nothing(held: object) -> bool:
@@ -165,9 +165,9 @@ class Judgement:
 
 
 Lines = Sequence[tuple[SemanticTuple, SemanticTuple]]
-"""The lines of a sub-goal; each line as in the goal, and as a line with the final value."""
+"""The lines of a sub-goal: each line in its form in the goal, and with its final value."""
 Found = Iterator[tuple[str, str, str]]
-"""The code, slot and text of each fault."""
+"""The code, the slot and the description of each fault."""
 
 
 def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
@@ -442,7 +442,7 @@ class _Answers:
     values: dict[str, list[str]] = field(default_factory=dict)
     ends: dict[str, str] = field(default_factory=dict)
     responses: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    """Each response, and the slots that the user had just asked for."""
+    """The response to each user turn, and the slots that the user had just requested."""
 
 
 def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Database) -> Goal:

@@ -47,7 +47,7 @@ from mwzeval.version import library_version
 NUMBER = re.compile(r"\d+(?:[.:\-]\d+)*")
 """A number, a range, a time of day or a telephone number."""
 SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
-"""The field with the texts → the side."""
+"""A mapping from the field that contains a text to the side of the text."""
 BLEU4, MISSING_VALUES, SLOT_ERRORS = "bleu4", "missing_values", "slot_errors"
 MAX_NGRAM_ORDER = 4
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)
@@ -55,7 +55,8 @@ FIELDS = (
     *("system_length", "reference_length"),
     *(f"{kind}_{order}" for kind in ("correct", "total") for order in ORDERS),
 )
-"""The columns of BLEU-4: lengths, correct n-grams and all n-grams, by order."""
+"""The columns of BLEU-4: the lengths of texts and, for each n, the numbers of correct and of all
+n-grams."""
 
 
 def value_counts(text: str, acts: Acts) -> tuple[int, int]:

@@ -31,7 +31,8 @@ from mwzeval.crosswoz.corpus.names import (
 OVERWRITTEN = frozenset(
     {NAME, DURATION, HOTEL_TYPE, DEPARTURE, DESTINATION, RATING, TICKET, PRICE, COST}
 )
-"""Slots whose last informed value counts; dishes and services are accumulated instead."""
+"""Slots in which a new value replaces the previous value; dishes and services are accumulated
+instead."""
 
 
 @dataclass(slots=True)

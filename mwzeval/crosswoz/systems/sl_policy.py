@@ -63,7 +63,8 @@ NUMBERED = (INFORM, RECOMMEND)
 """Intents whose values are replaced by numbers: 1 for the first value, 2 for the second, etc."""
 NUMBER = re.compile("[0-9]{1,9}")
 RESULT_COUNTS = (0, 1, 4)
-"""The upper limits of the buckets for the number of results, except the last bucket."""
+"""The upper limits of the intervals into which the number of results is divided; the last interval
+has no limit."""
 USER_FILES = ("usr_da_voc.json", "crosswoz/usr_da_voc.json", "extra/usr_da_voc.json")
 SYSTEM_FILES = ("sys_da_voc.json", "crosswoz/sys_da_voc.json", "extra/sys_da_voc.json")
 DISH_TAGS = frozenset(
@@ -75,8 +76,8 @@ MARKS = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MAR
 UNITS = {**dict.fromkeys(PRICE_SLOTS, "元"), RATING: "分"}
 _FLAGS = tuple((domain, slot) for domain, slots in STATE_SLOTS.items() for slot in slots)
 PAPER_ENDS = 2
-"""(odd) From this exchange on, the paper's evaluation treats every turn as the last turn, because
-it takes the number of fields of a dialogue (6) for the number of messages."""
+"""The index of the exchange from which the paper's evaluation treats every turn as the last turn,
+because it takes the number of fields of a dialogue (6) for the number of messages."""
 MODEL_FILE = "policy.safetensors"
 KIND = "CrossWOZ policy"
 LAYERS = ("first", "second", "output")

@@ -103,9 +103,9 @@ COMMA, FULL_STOP = "，", "。"
 _PAUSES = "。，,;； "
 _ENDS = "？?！!~～…"
 Sentences = Mapping[str, Sequence[str]]
-"""Key in the spelling of template files → sentences."""
+"""A mapping from the key, as written in template files, to sentences."""
 Part = tuple[Sequence[str], Sequence[Act]]
-"""Sentences for a part of a turn, and the acts that fill them."""
+"""Possible sentences for a part of a turn, and the acts that fill the placeholders."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,7 +294,8 @@ PART = re.compile("[^，。？！?!~～…]+[，。？！?!~～…]*")
 MARK = re.compile("[，。？！]")
 ENDINGS = "。，,.？?！!；;~～… "
 LONGEST = 4
-"""The maximum number of parts (between punctuation marks) that one template may match."""
+"""The maximum number of consecutive parts of an utterance, separated by punctuation, that one
+template may match."""
 Reading = tuple[Act, ...]
 Readings = tuple[Reading, ...]
 

@@ -60,17 +60,19 @@ class Settings(TrainingSettings):
     dimensions: int = 64
     """Length of the word vectors."""
     minimum_count: int = 2
-    """Words that occur less often in the training file have no entry of their own."""
+    """Words that occur less often in the training file are treated as unknown words."""
     largest_vocabulary: int = 100_000
     """The maximum number of words; the most frequent words are used."""
     buckets: int = 16_384
-    """The number of entries for all other words, which are assigned by a hash."""
+    """The number of vocabulary entries for unknown words, which a hash function assigns to these
+    entries."""
     context_words: int = 160
     """The number of words at the end of a context that are read."""
     candidate_words: int = 80
     """The number of words at the beginning of a candidate that are read."""
     ages: int = 8
-    """The number of message ages (last message, last but one, …) that have different weights."""
+    """The number of message ages (last message, last but one, …) with weights of their own; older
+    messages share the last weight."""
     batch_size: int = 256
     """The number of examples in a step; answers of the other examples are the wrong candidates."""
     learning_rate: float = 0.003
@@ -181,11 +183,12 @@ CONTEXT, CANDIDATE, SHARED = "context", "candidate", "shared"
 WORD_VECTORS = "word_vectors"
 DENSE, SPARSE = "dense", "sparse"
 LENGTH_OFFSET = 2.0
-"""Sums are divided by a power of the number of words plus this number."""
+"""The sum of word vectors is divided by a power of the number of words plus this number."""
 FIRST_VECTOR_LENGTH = 0.3
 """The initial length of word vectors; it is small so that exact matches dominate."""
 FIRST_SCALE = 2.6
-"""The logarithm of the factor that initially scales dot products, to make the softmax confident."""
+"""The logarithm of the initial scale of dot products; the scale makes the softmax probabilities
+less uniform."""
 
 
 def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:

@@ -16,7 +16,7 @@ from mwzeval.files.reading import parse_json, parse_json_lines, read_text
 from mwzeval.scores.findings import Findings, found
 
 MOST_NAMED = 4
-"""The maximum number of entries for one text; the first entries that it names are used."""
+"""The maximum number of descriptions that are added to one text, in the order of the text."""
 MOST_WORDS = 40
 """The number of words of each description that are used, from its beginning."""
 

@@ -100,7 +100,8 @@ Scores = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 BLOCK = 32
-"""The number of contexts per matrix product with a pool: 120,000 × 32 scores need 15 MB."""
+"""The number of contexts that are multiplied with the pool at a time; the scores of 32 contexts
+with 120,000 candidates need 15 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
