@@ -197,8 +197,8 @@ class Database:
     def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         """Return the ids of the venues that satisfy all constraints, in table order.
 
-        A constraint is ignored if the domain's table has no such column or if the value of the
-        constraint means "anything". A domain without a table has no venues. Results of queries are
+        A constraint is ignored if the domain's table has no column for its slot, or if the
+        constraint allows any value. A domain without a table has no venues. Results of queries are
         cached.
         """
         key = (domain, *constraints.items())

@@ -382,7 +382,7 @@ class IncrementalEvaluator:
     of this evaluator. A dialogue must not occur in two parts of the input. Pickles do not contain
     gold data.
 
-    Which states, active domains and kind of responses are scored depends on all turns of an input.
+    The choice of states, active domains and kind of responses depends on all turns of an input.
     Therefore, rows are summed for every combination of sources that is still possible: predicted or
     gold states, predicted or estimated domains, and (unless `responses` is set) lexicalized or
     delexicalized responses. If all turns have states and domains, scoring takes up to eight times

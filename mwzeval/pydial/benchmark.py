@@ -123,7 +123,7 @@ class EpisodesScorer(FileScorer):
     def validate(self, file: str) -> list[Problem]:
         """Return all problems of an episode file or folder.
 
-        Raises `InputError` if a file cannot be read, or `UsageError` if the folder has no such
+        Raises `InputError` if a file cannot be read, and `UsageError` if the folder has no such
         tests.
         """
         return validate(file, self.chosen, strict=self.strict)

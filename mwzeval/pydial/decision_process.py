@@ -142,9 +142,7 @@ class DecisionProcess:
         return Transition(self.observed(), result.reward, False, self._info())
 
     def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
-        """Return the GP-SARSA vector for choosing actions or for learning, which differ in
-        `legacy`.
-        """
+        """Return the GP-SARSA vector for choosing or for learning; they differ in `legacy`."""
         return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:

@@ -43,7 +43,10 @@ def log_text(rows: Iterable[Row]) -> str:
 
 
 def read_rows(raw: bytes, file: str | Path, advice: str = "") -> list[Row]:
-    """Return the rows of a log file. Raises `InputError`, with `advice`, if the file is no log."""
+    """Return the rows of a log file.
+
+    Raises `InputError`, with `advice`, if the file is not a log.
+    """
     try:
         text = raw.decode("utf-8")
         found = [tuple(row) for row in csv.reader(StringIO(text, newline=""), strict=True) if row]
@@ -96,7 +99,7 @@ class LogFile:
                 raise InputError([Problem("other-run", message, file=str(self._path))])
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Append those of the rows that the file does not contain yet.
+        """Append all rows that the file does not contain yet.
 
         After a failure, such as a full disk, a message is printed and writing ends.
         """

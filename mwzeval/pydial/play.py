@@ -42,7 +42,7 @@ class PolicyAdapter:
     """A policy that can act in a simulation. `preset` describes a learned policy; for other
     policies, `preset` is None.
 
-    `act` is the method of the policy, as in `ActPolicy`.
+    `act` is the method with which the policy chooses an act, as in `ActPolicy`.
     """
 
     def __init__(

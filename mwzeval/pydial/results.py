@@ -231,7 +231,7 @@ def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -
 def p_value_to_published(
     values: Sequence[float], published: float, least_deviation: float
 ) -> float | None:
-    """Return the two-sided p value of the difference between `values` and a mean of the paper.
+    """Return the two-sided p value of the difference between `values` and the paper's mean.
 
     The paper does not report the variance between seeds, so the variance of `values` is used for
     `values` and for the paper's results. The standard error is s √(1/n + 1/10), with n - 1 degrees

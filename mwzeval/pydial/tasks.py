@@ -182,7 +182,7 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
 
     `user` is one of `USERS` or begins with `OWN_USER`. The new name contains the changes, with
     errors in percent: "CR-3@errors=40@user=fickle". The confidences and lengths of N-best lists
-    remain unchanged; a task without errors gets those of the tasks with 15 % errors. Raises
+    remain unchanged; a task without errors gets the values of the tasks with 15 % errors. Raises
     `UsageError` for an invalid rate or unknown users.
     """
     base = task_named(task.base)

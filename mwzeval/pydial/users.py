@@ -70,7 +70,7 @@ MOST_ITEMS, LONGEST_VALUE = 100, 1000
 
 
 def checked_act(answer: Any, example: str = "request(area)") -> Act:
-    """Return the `Act` or the text returned by custom code as an act.
+    """Convert the `Act` or the text that custom code returned to an act.
 
     Raises `AnswerError`, whose message contains `example`, if the answer has another form.
     """

@@ -1,7 +1,7 @@
 """ConvLab-2's agenda user, which states its goal, answers questions, and gives up without an offer.
 
-The user follows the public simulator exactly, even in unexpected behavior. Otherwise, scores would
-not be comparable with published scores.
+The user follows the public simulator exactly, even in unexpected behavior. With a different user,
+scores would not be comparable with published scores.
 """
 
 from __future__ import annotations

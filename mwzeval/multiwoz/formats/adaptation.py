@@ -1,9 +1,8 @@
 """Convert predictions in any format to mwzeval's own format.
 
 A format is recognized by its marks, which are keys of turns or messages that only this format has
-at this position. To find marks, all items of all dialogues are checked. Marks of two formats cause
-an error. Predictions without any mark are read as mwzeval's own format, whose checks report
-problems.
+at this position. All items of all dialogues are searched for marks. Marks of two formats cause an
+error. Predictions without any mark are read as mwzeval's own format, whose checks report problems.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 
 
 def marks(raw: Any) -> set[str]:
-    """Return the formats of which the predictions contain marks."""
+    """Return the formats whose distinctive keys occur in the predictions."""
     return set(_marks(raw))
 
 

@@ -23,7 +23,7 @@ KEY = "mwzeval"
 
 
 def load(options: Mapping[str, Any]) -> Episodes:
-    """Return the episodes for these options, cached per process. Raises errors of `Episodes`."""
+    """Return the cached episodes for these options. Raises the errors of `Episodes`."""
     return _loaded(json.dumps(options, sort_keys=True))
 
 

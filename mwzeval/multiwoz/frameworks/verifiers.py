@@ -77,7 +77,7 @@ class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
 
     @vf.metric
     async def dialogue(self, trace: vf.Trace) -> dict[str, float]:
-        """Return metrics: `inform`, `booking` (if the goal has a booking), `user_turns`, …"""
+        """Return `inform`, `booking` (if the goal has one), `user_turns` and other metrics."""
         outcome = await self._outcome(trace)
         values = {
             "inform": outcome.inform,
@@ -117,7 +117,7 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
     """A harness that calls the model in a loop in this process, without starting programs or
     executing code.
 
-    The framework verifiers intercepts every model request, as it requires of harnesses.
+    The framework verifiers intercepts every model request, because it requires this of harnesses.
     """
 
     APPENDS_SYSTEM_PROMPT = True

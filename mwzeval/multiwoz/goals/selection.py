@@ -3,7 +3,7 @@
 `corpus[:FOLD][:CHOICE]` selects the goals of a fold (test, dev, train). A `fail_info` that matches
 records in the database is removed, because a correct system would not report a failure. If the text
 begins with `corpus-raw`, `fail_info` is not removed. CHOICE is the number of goals from the
-beginning of the fold, or ids separated by commas. CHOICE is part of this text and not an option, so
+beginning of the fold, or ids separated by commas. CHOICE is part of the text that selects goals, so
 that the name of a run's goals includes the choice.
 
 `sampled:N` draws N goals from a model that has the frequencies of domain combinations, of slot

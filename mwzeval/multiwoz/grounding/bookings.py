@@ -35,7 +35,7 @@ class Booked:
 
 
 class Miss(NamedTuple):
-    """A slot whose value in a booking is not the goal's. `value` is None if the slot is missing."""
+    """A booking slot whose value differs from the goal. `value` is None if the slot is missing."""
 
     slot: str
     value: str | None

@@ -187,7 +187,7 @@ def _some(names: Sequence[str], count: int) -> str:
 
 
 class Named(NamedTuple):
-    """The venues of a domain that the last turn with a venue name of this domain named."""
+    """The venues named in the last turn that names any venue of this domain."""
 
     turn: int
     venues: tuple[str, ...]

@@ -1,7 +1,7 @@
 """The grounded scores of dialogues: rows of counts, rates, names of scores, and failure reasons.
 
-The modules `claims.py`, `log.py` and `bookings.py` make the judgments. Their definitions with
-examples are in `docs/metrics.md`, and the failure reasons are in docs/explaining.md.
+The modules `claims.py`, `log.py` and `bookings.py` make the judgments. The definitions of grounded
+scores, with examples, are in `docs/metrics.md`, and the failure reasons are in docs/explaining.md.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """Which of the grounded scores can be computed for an input.
+    """Specifies which grounded scores can be computed for an input.
 
     `words` is true if the responses are lexicalized. `bookings` is the source of bookings in all
     dialogues: `calls`, `states`, `mixed` if dialogues have different sources, or None if no

@@ -1,10 +1,10 @@
 """Decide which of several venues a response describes by a value, and whether the response claims
 this value.
 
-The assignment depends on the layout (list item, row or column of a table) and on the sentence. A
-value is assigned to the preceding names in the same sentence or, without such names, to the names
-in an earlier sentence or in the line above. The venue of a value is unknown if there is a question
-between the name and the value, or if a list has ended.
+The assignment of a value to a venue depends on the layout (list item, row or column of a table) and
+on the sentence. A value is assigned to the preceding names in the same sentence or, without such
+names, to the names in an earlier sentence or in the line above. The venue of a value is unknown if
+there is a question between the name and the value, or if a list has ended.
 
 A value is not a claim if the response denies it (`not in the centre`), requests it (`something
 cheap?`), describes a wish with it (`you want a hotel`), or states it about other or several venues
@@ -302,8 +302,8 @@ MOST_CONSTRAINTS = 7
 class Count(NamedTuple):
     """A number of venues and its position in a displayed text.
 
-    `noun` is the noun that is counted. `of_own` is true if the speaker "has" these venues, because
-    they may then be only a selection. `rest` is the remaining text of the sentence.
+    `noun` is the noun that is counted. `of_own` is true if the speaker "has" these venues, which
+    may then be only a selection. `rest` is the remaining text of the sentence.
     """
 
     start: int
@@ -345,8 +345,9 @@ def compare_counts(
 
     A count is right if it equals the number of results for the constraints in the turn's state,
     with or without the values in the response. The number for a subset of these constraints is also
-    right, because speakers may count before all constraints are known. The last item has the
-    numbers of database results for the state, and for the state with the values in the response.
+    right, because speakers may count before all constraints are known. The last item of each tuple
+    has the numbers of database results for the state, and for the state with the values in the
+    response.
     """
     if not state:
         return

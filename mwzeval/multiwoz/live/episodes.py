@@ -388,12 +388,12 @@ class Episodes:
     """Live dialogues for external frameworks, with goals and users from the benchmark. An `episode`
     is a dialogue about one goal.
 
-    The arguments are options of `mwzeval live`, with the names of `LiveOptions`: `goals` and
-    `corpus` select the goals, `data` is the folder with the corpus files (not needed for the corpus
-    `sample`), `user_turns` and `tool_rounds` are limits, and `seed` determines all random choices.
-    The options `user`, `fail_book` and `stress` describe the user and the conditions. Loading the
-    data takes about one second. Raises `UsageError` if a name is unknown, and `DataError` if files
-    are missing.
+    The arguments are options of `mwzeval live`, with the names of `LiveOptions`. `goals` and
+    `corpus` select the goals, and `data` is the folder with the corpus files (not needed for the
+    corpus `sample`). `user_turns` and `tool_rounds` are limits, and `seed` determines all random
+    choices. The options `user`, `fail_book` and `stress` describe the user and the conditions.
+    Loading the data takes about one second. Raises `UsageError` if a name is unknown, and
+    `DataError` if files are missing.
 
     >>> episodes = Episodes(goals="corpus:test:3", corpus="sample")
     >>> episode = episodes.episode("smp0021")

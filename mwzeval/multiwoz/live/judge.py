@@ -7,10 +7,11 @@ determines the following for each domain, in this order:
   named last. If the user picked no venue from a list, the first venue of the list is assumed,
   because users often only say "yes". A taxi is judged by the arguments of its call. Without calls,
   a taxi is judged by the places and times that are mentioned where the dialogue is about the taxi
-  (`inform`); * the answers to requests, which must be values of the chosen venue, service or
-  booking. If the agent gives right and wrong values for a slot, the last value counts, because the
-  user relies on this value (`success`); * the last booking of the domain and the reference of this
-  booking (`booking`).
+  (`inform`);
+* the answers to requests, which must be values of the chosen venue, service or booking. If the
+  agent gives right and wrong values for a slot, the last value counts, because the user relies on
+  this value (`success`);
+* the last booking of the domain and the reference of this booking (`booking`).
 
 The definitions of the judgments are in `docs/live_reference.md`, and the definitions of the
 grounded scores are in `docs/metrics.md`.

@@ -153,7 +153,7 @@ class Modality(NamedTuple):
 
 
 def reported_faults(dialogue: Trajectory) -> Sequence[Any]:
-    """Return the mistakes of the user that are in the user's own report."""
+    """Return the mistakes that are listed in the user's own report."""
     faults = dialogue.report.get("faults")
     return faults if isinstance(faults, LIST) else ()
 

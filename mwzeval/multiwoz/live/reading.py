@@ -7,11 +7,11 @@ Values are found as for the grounded scores. Values are spelled as in the databa
 user's goal if the two spellings have the same meaning.
 
 If the text names several venues or trains of one domain, the parser creates a Select act. The user
-can choose among those that satisfy the user's constraints according to the text. If the text names
-a single venue, it is an offer of this venue (Recommend). A statement about some but not all of
-several venues is ignored. A booking is regarded as made if the text confirms the booking or
-contains a reference. The day, people, time and nights of the booking are parsed, so that the user
-can correct them.
+can choose among the venues or trains that satisfy the user's constraints according to the text. If
+the text names a single venue, it is an offer of this venue (Recommend). A statement about some but
+not all of several venues is ignored. A booking is regarded as made if the text confirms the booking
+or contains a reference. The day, people, time and nights of the booking are parsed, so that the
+user can correct them.
 """
 
 from __future__ import annotations

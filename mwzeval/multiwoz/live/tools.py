@@ -220,7 +220,7 @@ class Tools:
 
 
 class CallError(Exception):
-    """A call cannot be executed. The text tells the agent the reason and the solution."""
+    """A call cannot be executed. The text explains the error and its solution to the agent."""
 
 
 def checked_call(

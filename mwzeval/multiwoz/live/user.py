@@ -5,18 +5,18 @@ The user follows these rules, each of which has a test:
 * The user states its constraints in messages of one to three constraints, then asks questions, and
   then makes bookings. The user states all constraints, including the day of a train, before any
   question.
-* It remembers every answer until the system names another venue. * The user compares values after
-  normalization; names, types and times are compared as in the scores. * It corrects a value that
-  contradicts the goal, or a booking with a wrong or missing detail, only once. After the
-  correction, the user accepts the value or gives up the booking.
-* "The same day as the hotel" is used only for a value stated earlier. The user states the value
-  itself if the system asks for the slot or finds nothing. * If nothing is found or the booking
-  fails, the user states the second wish in its goal. If the goal has no second wish, the user
-  repeats all constraints once, and then gives up the domain. The user then continues with the other
-  domains, because success is also counted by domain.
-* It gives up a domain if the user or the system has said the same thing three times without
-  progress.
-* It thanks the system when it says goodbye.
+* The user remembers every answer until the system names another venue.
+* The user compares values after normalization; names, types and times are compared as in the
+  scores.
+* The user corrects a value that contradicts the goal, or a booking with a wrong or missing detail,
+  only once. After the correction, the user accepts the value or gives up the booking.
+* The user says "the same day as the hotel" only for a value stated earlier. The user states the
+  value itself if the system asks for the slot or finds nothing.
+* If nothing is found or the booking fails, the user states the second wish in its goal. If the goal
+  has no second wish, the user repeats all constraints once, and then gives up the domain. The user
+  then continues with the other domains, because success is also counted by domain.
+* The user gives up a domain if one side has said the same thing three times without progress.
+* The user thanks the system when it says goodbye.
 """
 
 from __future__ import annotations
@@ -688,7 +688,7 @@ def heard_acts(system: Iterable[Act], domains: Collection[str], current: str | N
 def fits(domain: str, slot: str, value: str, constraint: str) -> bool:
     """Return whether a value satisfies a constraint, or does not contradict it.
 
-    A time in a constraint on a train is a limit. Names, types and times are compared after
+    For a train, the time in a constraint is a limit. Names, types and times are compared after
     normalization. Foods and stations are compared as in the database, where modern european food is
     european.
     """

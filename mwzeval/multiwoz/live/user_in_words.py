@@ -71,7 +71,7 @@ class UserInWords:
 
     @property
     def meant(self) -> list[Act]:
-        """The acts of the user's last message; references ("the same day") become values."""
+        """The acts of the user's last message, with values instead of references ("the same")."""
         acts = self._said[-1]
         if not any(is_same(act.value) for act in acts):
             return acts

@@ -148,7 +148,7 @@ class Census:
         rules: Rules = "2021",
         positions: Mapping[str, Sequence[int]] | None = None,
     ) -> Census:
-        """Return the counts of checked dialogues of a fold. `Findings` explains `positions`."""
+        """Return the counts of checked dialogues of a fold; for `positions`, see `Findings`."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
         all_responses: list[str] = []
         for name, turns in dialogues.items():

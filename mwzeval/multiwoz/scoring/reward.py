@@ -91,7 +91,7 @@ class MentionCounts(NamedTuple):
 
     @classmethod
     def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
-        """Count mentions by pairs: is the value in the database, and does the offer agree?"""
+        """Count mentions, given as pairs: is in the database, agrees with the offer (or None)."""
         known, agrees = [known for known, _ in judged], [agrees for _, agrees in judged]
         belonging = len(agrees) - agrees.count(None)
         return cls(len(known), known.count(False), belonging, agrees.count(True))

@@ -110,8 +110,8 @@ class NormalizedDialogue:
     """A predicted dialogue in the normal form that all scorers use.
 
     `mentions` are the mentions in each lexicalized response, or None if responses are
-    delexicalized. Their positions refer to the original responses (`words`). `calls` are the tool
-    calls of each turn and their results.
+    delexicalized. The positions of mentions refer to the original responses (`words`). `calls` are
+    the tool calls of each turn and their results.
     """
 
     name: str
@@ -170,7 +170,7 @@ class Scorer:
         return Delexicalizer(self.gold.tables)
 
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
-        """Return the sources that a single checked dialogue would have as the whole input.
+        """Return the sources for a checked dialogue that is scored alone.
 
         Names in the database also count as evidence for lexicalized responses. Otherwise, a single
         placeholder could decide whether a short dialogue counts as delexicalized.

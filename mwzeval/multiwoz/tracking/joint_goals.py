@@ -143,8 +143,8 @@ class JudgedDomain:
         turn.
 
         An error is new if a value that the annotation added or changed in this turn is not
-        predicted. It is also new if a value that the prediction added or changed in this turn is
-        not accepted. All other errors existed in the previous turn or result from removed slots.
+        predicted. An error is also new if a value that the prediction added or changed in this turn
+        is not accepted. All other errors existed in the previous turn or result from removed slots.
         """
         if before is self or self.right:
             return False

@@ -434,7 +434,7 @@ def _placeholder(domain: str | None, slot: str) -> str:
 
 
 def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
-    """Return the start and end of each part of a mention that is replaced by a placeholder.
+    """Return the start and end of each text part that a placeholder replaces in a mention.
 
     As in the published references, each part of an address gets a placeholder, and a landmark gets
     none.

@@ -96,7 +96,7 @@ def domain_words(kind: str, around: str = "") -> re.Pattern[str]:
     """Return one regular expression for the words of all domains, with the pattern `around` before
     and after the words.
 
-    The group that matches has the name of the domain.
+    The name of the group that matches is the domain.
     """
     groups = (f"(?P<{domain}>{words.pattern})" for domain, words in patterns_of(kind).items())
     return re.compile(f"{around}(?:{'|'.join(groups)}){around}")

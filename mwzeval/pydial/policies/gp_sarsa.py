@@ -48,7 +48,7 @@ PAPER = GPSarsaSettings()
 
 
 class GPSarsa:
-    """The GP-SARSA policy. The last turn gets the whole return as its reward."""
+    """The GP-SARSA policy. The last turn of a dialogue gets the whole return as its reward."""
 
     view: ClassVar[View] = "kernel"
 

@@ -120,7 +120,7 @@ def layers(
     et al., 2015), except that the last layer with `open_end` has the deviation SMALL.
 
     If the input is a tensor, the layers are PyTorch modules. If the input is one vector as an
-    array, shape (size,), they compute with NumPy, which has less overhead.
+    array, shape (size,), the layers compute with NumPy, which has less overhead.
     """
     torch = required("torch")
     modules: list[Any] = []

@@ -260,7 +260,7 @@ class _Record:
 
 
 class SharedRecord(_Record):
-    """Shared data in plain Python. `matching` caches the entities that match accepted values."""
+    """Shared data of dialogues in plain Python. `matching` caches entities by accepted values."""
 
     __slots__ = (*(name for name, *_ in shared_fields(STANDARD)), "matching")
 

@@ -29,10 +29,7 @@ Answer = Callable[[Belief], Act]
 
 
 class Outcome(NamedTuple):
-    """The outcome of a dialogue between a policy and a user.
-
-    It is no success if one side failed.
-    """
+    """The outcome of a dialogue. A dialogue in which one side failed is not a success."""
 
     success: bool
     exchanges: int

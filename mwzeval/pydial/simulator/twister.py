@@ -292,7 +292,7 @@ _SPLIT = 134217729.0  # 2**27 + 1: splits a significand into halves
 
 
 def summed(numbers: Any, count: int) -> float:
-    """Return the sum of the first `count` numbers, computed as by `sum`."""
+    """Return the sum of the first `count` numbers, computed like Python's `sum`."""
     total, lost = 0.0, 0.0
     for index in range(count):
         number = numbers[index]
