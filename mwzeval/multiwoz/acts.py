@@ -92,7 +92,8 @@ SYSTEM_SLOTS: Mapping[str, Mapping[str, str]] = {
         "police": _SERVICE,
     }.items()
 }
-"""The goal slots by domain and slot of a system act (in lower case). Other slots are unknown."""
+"""The goal slots by domain and slot of a system act (in lower case). All other slots of system acts
+are unknown."""
 
 _NOT_OF_USERS = frozenset({"choice", "ref", NONE})
 _OF_USERS_ONLY: Mapping[str, tuple[str, ...]] = {**BOOKING_SLOTS, "police": ("name",)}
@@ -108,7 +109,7 @@ USER_SLOTS: Mapping[str, Mapping[str, str]] = {
     for domain, slots in SYSTEM_SLOTS.items()
     if domain != "booking"
 }
-"""The slots of user acts by domain and goal slot. Users never mention other slots."""
+"""The slots of user acts by domain and goal slot. All other slots never occur in user acts."""
 
 
 def _by_column(slots: Mapping[str, str]) -> dict[str, str]:

@@ -45,7 +45,8 @@ class Goal:
 
 Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
 """All annotated values by domain and slot, only for slots with more annotated values than the state
-has. A state has only the first of several values, and it omits some values that mean "no value"."""
+has. The state itself has only the first of several values, and omits some values that mean "no
+value"."""
 
 
 class AnnotatedTurn(NamedTuple):
@@ -101,9 +102,10 @@ def dialogue_id(name: str) -> str:
 # Goals and bookings
 
 BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
-"""Keys of a goal's `book` that are not slots: whether the first booking, or any, should fail.
+"""Keys of a goal's `book` that are no slots, but state whether the first or any booking should
+fail.
 
-In the annotated dialogues, these bookings succeed, because availability is not simulated.
+In the annotated dialogues, these bookings succeed, because MultiWOZ does not simulate availability.
 """
 REQUESTS = {slot: name for name, slot in PROVIDABLE.items() if name != "TRAINID"}
 """Requested slots that are scored; other slots, such as the entrance fee, are not."""

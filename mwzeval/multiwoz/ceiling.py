@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 CEILING = "ceiling"
 GOLD = "gold responses and states"
 METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: ("grounded",)}
-"""Metrics by kind of gold responses, without `dst_rules`, for which gold states score 100 %."""
+"""The metrics of gold responses by kind of responses; `dst_rules` is omitted, because gold states
+score 100 %."""
 
 # Longest names first, so that TRAINID is not read as TRAIN and ID. Other text is in lower case.
 _CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))

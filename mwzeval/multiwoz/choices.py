@@ -11,7 +11,8 @@ Name = TypeVar("Name", bound=str)
 
 Rules = Literal["2021", "2023"]
 RULES: tuple[Rules, ...] = get_args(Rules)
-"""The rules of leaderboard scores: 2021 until the end of 2022, and 2023 since then."""
+"""The normalization rules of leaderboard scores: rules 2021 until the end of 2022, and rules 2023
+since then."""
 
 Fold = Literal["test", "dev", "train"]
 FOLDS: tuple[Fold, ...] = get_args(Fold)

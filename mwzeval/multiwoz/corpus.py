@@ -46,7 +46,8 @@ from mwzeval.version import library_version
 logger = logging.getLogger("mwzeval")
 
 ROLLOUT = re.compile(r"(?P<dialogue>.+)#(?P<number>0|[1-9][0-9]{0,5})", re.DOTALL)
-"""Matches the id of a rollout. The limit of six digits for numbers limits the size of `Seen`."""
+"""Matches the id of a rollout. Numbers are limited to six digits, which limits the memory that
+`Seen` needs."""
 
 
 def dialogue_of(name: str) -> str:
@@ -333,7 +334,8 @@ FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
     "test": ("testListFile.txt", "testListFile.json", "testListFile"),
     "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
 }
-"""Names of fold lists (one id per line, or JSON). Dialogues in no list belong to the train fold."""
+"""Names of fold lists (one id per line, or JSON). Dialogues in none of the lists are in the train
+fold."""
 LIST_NAMES = frozenset(chain(*FOLD_LISTS.values()))
 READ_NAMES = LIST_NAMES.union(["data.json"], *FOLD_FILES.values())
 Dialogues = dict[str, Mapping[str, Any]]

@@ -372,7 +372,7 @@ class Evaluator:
 
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookings"})
-"""Keys of signatures that depend on the input and not on the scoring options."""
+"""Keys of signatures that describe the input; all other keys describe scoring options."""
 
 
 class IncrementalEvaluator:

@@ -36,7 +36,7 @@ from mwzeval.statistics.intervals import CONFIDENCE, wilson
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
 COVERAGE = {"n": "dialogues", "turns": "turns"}
-"""Conditions that a system need not meet. If it does not meet them, a warning is printed."""
+"""Conditions that a system may fail to meet; a warning is then printed."""
 COLUMNS = (
     Column("inform", "Inform", 1),
     Column("success", "Success", 1),

@@ -33,7 +33,8 @@ BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     "hotel": ("people", "day", "stay"),
     "train": ("people",),
 }
-"""The booking slots of each domain in goals. The day of a train is a search slot."""
+"""The booking slots of each domain in goals. In `BOOKING_SLOTS`, the day of a train is missing,
+because it is a search slot."""
 STATE_BOOKING_SLOTS: Mapping[str, tuple[str, ...]] = {
     domain: tuple(f"book{slot}" for slot in slots)
     for domain, slots in {**BOOKING_SLOTS, "bus": ("people",)}.items()
@@ -57,7 +58,7 @@ PROVIDABLE = {
 }
 """The slots that can be requested and provided, by placeholder."""
 BOOKED_BY = {domain: NAMED_BY[domain] for domain in BOOKING_SLOTS}
-"""The slot that identifies the booked venue or train, by domain."""
+"""The slot that identifies the venue or train in a booking, for each domain."""
 
 SHORT_SLOTS = {"leaveat": "leave", "arriveby": "arrive"}
 """Maps slots in placeholders and states to slots in normalized states and database columns."""
@@ -106,7 +107,8 @@ UNFILLED = frozenset(
         *("not known", "not specified", "not provided", "not stated", "not set", "not filled"),
     }
 )
-"""Spellings, in lower case, with which systems mark unfilled slots. No slot has such a value.
+"""Spellings, in lower case, with which systems mark unfilled slots. These spellings are no values
+of any slot.
 
 The unified format always lists all slots, so slots with these values are unfilled by default.
 """
@@ -119,7 +121,7 @@ UNINFORMATIVE = frozenset({"", "?", NONE, "unknown", DONTCARE, "not available", 
 """Values, in lower case, that give the user no information."""
 UNANSWERED = "?"
 UNANSWERED_VALUES = frozenset({UNANSWERED, DONTCARE, NONE, "no"})
-"""Values in `reqt` and `booked` of a goal that mean that the user still waits for an answer."""
+"""Values in `reqt` and `booked` of a goal that stand for a missing answer."""
 
 ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "police": {"postcode": "cb11jg"},

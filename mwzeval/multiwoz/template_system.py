@@ -44,7 +44,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 }
 """The slots that users may request in each domain, in the order of the answer."""
 MEANT_BY_PRICE = {"attraction": "entrancefee", "train": "price"}
-"""The slot to which "price" refers in a domain. Other venues have only a price range."""
+"""The slot to which "price" refers in a domain. All other venues have only a price range."""
 EVERYTHING = ("phone", "address", "postcode")
 """The slots that a user requests by asking for "information"."""
 UNASKED = ("address", "phone")

@@ -8,4 +8,5 @@ NAME = "pydial"
 TITLE = "PyDial"
 
 SCORING_REVISION = 3
-"""The revision in every signature. It increases when the scores of the same input change."""
+"""The scoring revision, which is part of every signature. The revision increases when the scores of
+the same input change."""

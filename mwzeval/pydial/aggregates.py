@@ -20,7 +20,8 @@ from mwzeval.statistics.runs import generator
 
 STRATIFIED = "stratified-bootstrap"
 RESAMPLES = 2000
-"""The default of `rliable` for profiles. Ends of an interval vary by about 2 % of its length."""
+"""The default of `rliable` for profiles. With this number of resamples, the ends of an interval
+vary by about 2 % of its length."""
 
 Scores = NDArray[np.float64]
 """An array of scores, shape (runs, tasks)."""

@@ -10,9 +10,9 @@ from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
 MOST_SEEDS = 10_000
-"""Maximum number of seeds in a run or a range. A larger number is probably a typing error."""
+"""Maximum number of seeds in a run or a range. A larger number is probably a mistake."""
 LONGEST_NUMBER = 100
-"""Maximum number of digits in a number. Python refuses to convert much longer numbers."""
+"""Maximum number of digits in a number. Python cannot convert numbers with many more digits."""
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"
 
 

@@ -27,7 +27,7 @@ ACTIONS = {
     "retest": "test trained policies under other conditions",
     "record": "write dialogues of a policy as a data set",
 }
-"""Maps each action to its summary. The module of an action in `commands` has the description,
+"""Maps each action to its summary. For each action, a module in `commands` has the description,
 `add_arguments` and `run`."""
 
 FORMER = {

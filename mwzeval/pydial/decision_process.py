@@ -26,7 +26,7 @@ from mwzeval.pydial.tasks import Goodbye, Task
 Vector = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 CARRIED_OVER = "offered_before", "alternative_awaited"
-"""With `legacy`, the next dialogue inherits these parts of the state."""
+"""In `legacy`, the next dialogue inherits these parts of the state."""
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(

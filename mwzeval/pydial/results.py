@@ -39,14 +39,14 @@ FIGURES: tuple[Figure, ...] = ("success", "reward")
 NO_LIMITS = (-math.inf, math.inf)
 LIMITS: Mapping[Figure, tuple[float, float]] = {"success": (0.0, 100.0), "reward": NO_LIMITS}
 FEWEST_SEEDS = FEWEST_RUNS
-"""With fewer seeds, there are neither intervals nor tests."""
+"""If there are fewer seeds, intervals and tests are omitted."""
 PUBLISHED_SEEDS, PUBLISHED_TESTS = 10, 500
 """The numbers of seeds and of test dialogues from which each result of the paper comes."""
 ROUNDED = 0.05
 """The maximum rounding error of the paper's results, which have one decimal place."""
 
 Groups = Sequence[tuple[str, Sequence[str]]]
-"""Rows of a table with their tasks (see `groups_of`)."""
+"""The rows of a table: pairs of a name and the names of tasks (see `groups_of`)."""
 Key = TypeVar("Key", bound=Hashable)
 
 

@@ -49,7 +49,7 @@ from mwzeval.scores.findings import Findings
 
 ENVIRONMENTS = (1, 3, 6)
 SIMULATED, LIVE = "cross", "users"
-"""Subfolders of the run folder for these tests."""
+"""Subfolders of the run folder for tests with simulated users and with live users."""
 AGENDA = "agenda"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
 Users = Mapping[str, UserModel]

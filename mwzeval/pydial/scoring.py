@@ -41,7 +41,7 @@ from mwzeval.version import __version__, versions
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")
 FEW_SEEDS = 20
-"""Intervals from fewer resampled seeds are too narrow, so a warning is printed."""
+"""With fewer seeds, intervals that resample seeds are too narrow, so a warning is printed."""
 SUCCESS = "success"
 OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
 NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"

@@ -77,7 +77,7 @@ ENVIRONMENTS: Mapping[int, _Environment] = {
     6: _Environment(0.3, True, "standard", "set3"),
 }
 USERS = ("standard", "unfriendly", "impatient", "talkative", "fickle")
-"""Kinds of users. The first two kinds belong to the benchmark."""
+"""Kinds of users. The kinds "standard" and "unfriendly" belong to the benchmark."""
 OWN_USER = "own-"
 """Prefix of user names whose parameters come from a file."""
 DEFAULT_ERROR_SET = "set1"

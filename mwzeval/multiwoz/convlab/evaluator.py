@@ -53,7 +53,8 @@ TAXI_BOOKED = "booked"
 """The reference of a taxi booking, because taxis have no reference."""
 
 INFORMED: dict[str, dict[str, str]] = {domain: {} for domain in DOMAINS}
-"""Maps a domain and an act's slot in lower case to the goal slot. Unlisted slots do not count."""
+"""Maps a domain and an act's slot in lower case to the goal slot. Slots that are not listed are not
+counted."""
 SUPERFLUOUS = superfluous_slots("published")
 FORMS: dict[tuple[str, str], re.Pattern[str]] = {}
 """Maps (domain, slot) to a pattern for values; for other slots, every value is plausible."""

@@ -43,7 +43,7 @@ PHONE_DIGITS = 11
 WHOLE_NUMBERS = 1_000_000
 """The exclusive upper limit of the numbers that the policy draws."""
 TRAIN_CONSTRAINTS = 4
-"""The number of constraints that a train offer requires: a time, the day and the two stations."""
+"""The number of constraints for a train offer: a time, the day, and the two stations."""
 RECOMMENDED = frozenset({"Attraction", "Hotel", "Police", "Restaurant"})
 
 SEMI_SLOTS: Mapping[str, tuple[str, ...]] = {

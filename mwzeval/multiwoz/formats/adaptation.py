@@ -29,7 +29,8 @@ TITLES = {
 }
 LISTED: dict[str, Callable[[Any, Findings], Adapted]] = {UNIFIED: adapt_unified, SGD: adapt_sgd}
 """The function that converts each format that is a list of dialogues. To add a format, add a line
-here and to `TITLES`, its name to `choices.INPUT_FORMATS`, and its distinctive keys to `_marks`."""
+here and to `TITLES`, add its name to `choices.INPUT_FORMATS`, and add its distinctive keys to
+`_marks`."""
 _OF_UNIFIED = {"state", PREDICTIONS, "utt_idx", "dialogue_acts", "db_results"}
 _OF_ANNOTATED = {"speaker", "utterance", "frames", PREDICTIONS, "utt_idx"}
 """Keys of annotated turns. Predictions in mwzeval's own format do not have these keys."""

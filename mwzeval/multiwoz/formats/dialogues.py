@@ -30,7 +30,8 @@ SPEAKERS = (USER, SYSTEM)
 _FILE_NAME = re.compile(r"[A-Za-z]+\d+(\.json)?")
 
 Adapted = Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]
-"""Yields (dialogue id, turns). Each turn is a pair of its original position and the converted turn.
+"""Yields (dialogue id, turns). A turn is a pair of its position in the original file and the
+converted turn.
 
 Incomplete dialogues are also yielded, so that later checks can find further problems.
 """

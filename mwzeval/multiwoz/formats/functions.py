@@ -85,7 +85,7 @@ RETURNED = (
     *("parking", "internet", "entrancefee", "openhours", "trainid", "day", "departure"),
     *("destination", "leaveat", "arriveby", "duration", "price", "reference", "count"),
 )
-"""Slots in results of functions. `count` is the number of venues if not all are listed."""
+"""Slots in results of functions. `count` is the number of venues if only some are listed."""
 
 
 @dataclass(frozen=True, slots=True)

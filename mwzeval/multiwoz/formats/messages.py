@@ -76,7 +76,8 @@ class Conversation:
         self._findings = findings
         self._tools = tools
         self._called: dict[str, dict[str, Any]] = {}
-        """The stored call for each call id. `result` is added when the result is read."""
+        """The stored call for each call id. The key `result` is added when the result of the call
+        is read."""
         self._called_without_id: deque[dict[str, Any]] = deque()
         self._state: dict[str, dict[str, str]] = {}
         self._turns: list[tuple[int, dict[str, Any]]] = []

@@ -33,7 +33,8 @@ from mwzeval.multiwoz.schema import (
 from mwzeval.scores.findings import OBJECT, found
 
 Goal = dict[str, Any]
-"""A goal in this form. `begun` makes the copy in which a user stores the received answers."""
+"""The goal of a live dialogue, as a nested dictionary. `begun` makes the copy in which a user
+stores the received answers."""
 
 DomainGoal = dict[str, Any]
 """The part of a goal for one domain."""
@@ -64,10 +65,11 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "attraction": ("attraction", "places to go", "something to visit"),
     "police": ("police", "help"),
 }
-"""Phrases for domains in the sentences of MultiWOZ and the sample. Other domains use the name."""
+"""Phrases for domains in the sentences of MultiWOZ and the sample. For all other domains, the
+phrase is the name of the domain."""
 
 GOALS_REVISION = 2
-"""This number is increased when the same annotation is converted to different goals."""
+"""This number is increased when the conversion of annotations to goals changes."""
 GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
 EXAMPLE = '{"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}'
 

@@ -193,7 +193,8 @@ PLACES = (
     "../live/goal_model.json",
     "../live/convlab2/new_goal_model.pkl",
 )
-"""Locations in a data root, or in a folder `live` next to it. Only the first file is downloaded."""
+"""Locations in a data root, or in a folder `live` next to it. Only the first of these files can be
+downloaded."""
 PARTS = (
     "slot_probability",
     "value_distribution",
@@ -202,7 +203,7 @@ PARTS = (
     "slot_counts",
     "slot_combinations",
 )
-"""The parts of the published model, in the order of its pickle. No rule uses `slot_counts`."""
+"""The parts of the published model, in the order of its pickle. `slot_counts` is not used."""
 LARGEST_WEIGHT = 1e100
 """The maximum weight; sums of larger weights might not be finite."""
 

@@ -41,7 +41,8 @@ from mwzeval.scores import explanation
 
 RIGHT, INCONSISTENT, UNKNOWN, UNJUDGED = "right", "inconsistent", "unknown", "unjudged"
 VERDICTS = (UNKNOWN, INCONSISTENT, RIGHT, UNJUDGED)
-"""Verdicts, the worst first: not in the database, value of another venue, true, no evidence."""
+"""Verdicts on claims, the worst first: value not in the database, value of another venue, true, no
+evidence."""
 SHOWN_NAMES = 3
 """Maximum number of names or values that are shown for a claim."""
 
@@ -70,17 +71,18 @@ OF_ONE_VENUE = frozenset({"name", "address", "phone", "postcode", "trainid"})
 """Slots that are compared with the database even if the domain is unknown."""
 
 OF_ANY_VENUE = frozenset({"area", "pricerange", "phone", "postcode", "address"})
-"""Slots of several domains, so that the domain assigned to a value may be wrong."""
+"""Slots that several domains have; the domain assigned to their values may therefore be wrong."""
 
 CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
-"""Slots whose values users choose. A statement that no venue has such a value is not a claim."""
+"""Slots whose values users choose. The statement that no venue has a certain value of such a slot
+is not a claim."""
 
 CHOICES = CHOSEN_BY | {"day", "entrancefee"}
 """Slots whose values are often requested, denied, or stated about venues that are not offered."""
 
 SLOTS = (*dict.fromkeys(slot for slots in CHECKED.values() for slot in slots), CHOICE)
 INVENTED = "?"
-"""Represents a named venue that is not in the database."""
+"""Stands for a venue that the system named but that is not in the database."""
 
 FEW = 8
 """Maximum number of offered venues whose values are checked one by one."""

@@ -226,7 +226,7 @@ def is_same(mention: Mention, value: str) -> bool:
 
 REFERENCE, BOOKING = "reference", "booking"
 OF_LOG = (REFERENCE, BOOKING, CHOICE)
-"""Slots of claims that can only be compared with a log."""
+"""Slots of claims that cannot be compared with the database, but only with a log."""
 BOOKABLE = (*BOOKED_BY, "taxi")
 
 
@@ -270,7 +270,7 @@ class _Log:
         self._returned: list[Returned] = []
         self._bookings: list[CalledBooking] = []
         self._found: dict[str, list[Returned]] = {}
-        """The results of each domain's find calls in the last turn with find calls for it."""
+        """For each domain, the results of its find calls in the last turn with such calls."""
         self._named_last: Sequence[Mention] = ()
         self._names_last: dict[str | None, tuple[str | None, list[str]]] = {}
         self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}

@@ -35,7 +35,8 @@ MENTIONS = Rates(
     SLOTS,
     of_dialogues=False,
 )
-"""Values and venues that are not in the database, and values that agree with the offered venues."""
+"""The rates of values and venues that are not in the database, and of values that agree with the
+offered venues."""
 LOG = Rates(
     (
         Rate("log_consistency", "Log Consistency", "logged_right", "logged"),
@@ -44,7 +45,7 @@ LOG = Rates(
     dict.fromkeys((*SLOTS, *OF_LOG)),
     of_dialogues=False,
 )
-"""Claims that agree with results of tools, and those of them that contradict the database."""
+"""Rates: claims that agree with tool results, and such claims that contradict the database."""
 INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
 GOALS = Rates(
     (
@@ -55,7 +56,7 @@ GOALS = Rates(
     ALL_DOMAINS,
     of_dialogues=True,
 )
-"""`SILENT` is the Grounded Inform of a system that names no venue, which is a lower bound."""
+"""`SILENT` is a lower bound: the Grounded Inform of a system that names no venue."""
 BOOKINGS = Rates(
     (Rate("booking", "Booking", "booking", "booking_goals"),), BOOKED_BY, of_dialogues=True
 )

@@ -34,7 +34,7 @@ GENERIC = "hotel"
 """A type that is also used for guesthouses: `a 4-star hotel`."""
 
 MOST = 16
-"""Maximum number of names before a value, and after it, that are considered."""
+"""Maximum number of names before a value, and of names after the value, that are considered."""
 LONGEST = 300
 """Maximum number of characters in a sentence. Longer sentences are split, to bound run time."""
 

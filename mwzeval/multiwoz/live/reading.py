@@ -57,7 +57,8 @@ BOOKED_SLOTS: Mapping[str, str] = {
     "leaveat": "Time",
     "arriveby": "Time",
 }
-"""Maps mention slots to booking slots. The time of a table may be parsed as a train's time."""
+"""Maps mention slots to booking slots. For `leaveat` and `arriveby`: the time of a table may be
+parsed as the time of a train."""
 BOOKING = "Booking"
 """The domain of acts about the booking of any venue."""
 TABLES = frozenset({"restaurant", "hotel"})
@@ -70,7 +71,7 @@ _ENDS_AND_TIMES = frozenset({"departure", "destination", "leaveat", "arriveby"})
 _NAME_SLOTS = frozenset({"name", "address", "departure", "destination"})
 _KIND_SLOTS = frozenset({"type", "food", "stars", "internet", "parking"})
 _SHARED_SLOTS = frozenset({"area", "pricerange", "phone", "postcode", "address", "choice"})
-"""Slots that several domains have. The words of the sentence determine the domain."""
+"""Slots that several domains have. The words of the sentence determine which domain."""
 LONGEST_LINE = 60
 """The maximum number of characters in a line that belongs to a list of questions."""
 
@@ -415,7 +416,7 @@ class _TurnReader:
         ]
         self.values: list[Value] = []
         self.references: list[tuple[str, str]] = []
-        """References with the domains of the bookings. The domain is "" if it is unclear."""
+        """Pairs of a booking reference and the domain of the booking. An unknown domain is ""."""
         self.mentioned: list[str] = []
 
     @cached_property

@@ -60,7 +60,7 @@ from mwzeval.version import __version__, library_version
 HEADLINE = (SUCCESS, "pass^", "flips^", "agent_usd", "user_usd", "both_usd", "end.")
 """Prefixes of the scores that are shown first, in this order."""
 BY_SLOT = ("hallucination", "consistency")
-"""Scores that also exist per slot. Scores per slot are shown on request."""
+"""Scores that also exist per slot. The scores per slot are shown only on request."""
 DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
 _OF_SERVER = ("model", "host", "dialogue_seconds")
 """Keys in a header that describe the server or the limits of a model, not the model itself."""

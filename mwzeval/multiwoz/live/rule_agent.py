@@ -54,7 +54,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     "attraction": ("name", "type", "area"),
     "train": ("trainid", "departure", "leaveat", "day", "destination", "arriveby"),
 }
-"""The slots in an offer."""
+"""The slots of a venue or train that the agent mentions in an offer."""
 MOST_ASKED = 2
 """The maximum number of questions about the same slot."""
 _ALONE = re.compile(r"\bi\b")

@@ -47,7 +47,7 @@ from mwzeval.scores.findings import found
 MOST_RESULTS = 5
 """The maximum number of results that are listed."""
 TRAIN_DETAILS = ("day", "departure", "destination", "leaveat", "arriveby", "price")
-"""The details of a booked train that are returned. The price is for one ticket."""
+"""The details of a booked train that are returned. The price is that of one ticket."""
 
 Arguments = Mapping[str, str]
 Result = dict[str, Any]

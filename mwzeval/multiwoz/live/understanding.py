@@ -673,7 +673,7 @@ _READERS: Mapping[str, Callable[[_Reader, Span], Constraint | None]] = {
     **dict.fromkeys(FLAG_SLOTS, _Reader._amenity),
     **dict.fromkeys(("day", "people", "stay"), _Reader._booking),
 }
-"""Maps the slot of a value to its parser. A value without a parser is a constraint on its slot."""
+"""Maps the slot of a value to its parser. Without a parser, a value is a constraint on its slot."""
 
 
 def _meaning(kind: str, word: str) -> str | None:

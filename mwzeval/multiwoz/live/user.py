@@ -522,7 +522,7 @@ class _ActiveDomain:
         self.venue: str | None = None
         """The venue or train that the system named last."""
         self.known: dict[str, Sequence[str]] = {}
-        """The values of this venue that the system has stated since then."""
+        """The values of the current venue that the system has stated since the venue was named."""
         self.held_back: frozenset[str] = frozenset()
         """The requested slots that the user does not ask for yet."""
 

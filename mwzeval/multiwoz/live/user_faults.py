@@ -48,7 +48,7 @@ _NAMING = frozenset({"name", "trainID"})
 HOME = "cambridge"
 """The town of all users."""
 _WITHOUT_VALUE = frozenset({"choice", "internet", "parking", LANDMARK, "openhours"})
-"""Slots whose mentions are not values: "thanks a lot" is also found as a number of venues."""
+"""Slots whose mentions may not be values: "thanks a lot" is also found as a number of venues."""
 _TIMES = frozenset({"time", "leaveAt", "arriveBy"})
 _LIKE: Mapping[str, frozenset[str]] = {
     "leaveat": _TIMES,
@@ -344,7 +344,8 @@ class _Expressed:
         self._values: list[Mention] = []
         self._words = " "
         self.informed: set[tuple[str, str]] = set()
-        """Domain and slot of answers, with the slot names of judgments."""
+        """Pairs of domain and slot for which the agent has given answers; slots are named as in
+        judgments."""
         self.booked: set[str] = set()
 
     def say(self, text: str) -> None:

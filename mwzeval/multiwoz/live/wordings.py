@@ -48,14 +48,14 @@ Values = Mapping[str, str]
 
 ANY = "any"
 OTHER = "other"
-"""The slot in keys of wordings for slots without their own wordings."""
+"""The slot name in the keys of wordings for all slots that have no own wordings."""
 ADJECTIVES = ("Price", "Stars", "Food", "Type")
 """Slots that can precede the noun, in this order."""
 BEHIND = (
     *("Name", "Depart", "Dest", "Food", "Type", "Area", "Day", "Leave", "Arrive", "Stars", "Price"),
     *("Department", "Internet", "Parking"),
 )
-"""Slots that follow the noun, in this order; all other slots follow these."""
+"""Slots that follow the noun, in this order; all remaining slots come after these."""
 
 AGENTS = "agents.tsv"
 _PLACEHOLDER = re.compile(r"\{(\w+)(?:\|([^{}|]*)\|([^{}|]*))?\}")

@@ -265,7 +265,8 @@ BEGINNING = 24
 """Responses count as equal if their length and this number of initial characters are equal."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
 OTHER, BEFORE, AFTER = "another dialogue", "the turn before", "the turn after"
-"""The references with which a response is compared in addition to its own reference."""
+"""Each response is also compared with the references of another dialogue, of the turn before, and
+of the turn after."""
 
 
 class Shape(NamedTuple):
@@ -376,7 +377,7 @@ def _inspect(text: str, index: int, in_words: bool, tally: Tally) -> None:
 
 
 Slot = tuple[str, str]
-"""Domain and slot."""
+"""A pair of domain and slot."""
 TIME = re.compile(r"(\d{1,2}):(\d\d)")
 
 

@@ -32,13 +32,13 @@ ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 LEXICALIZED_SHARE = 0.02
 """Maximum proportion of dialogues without placeholders in delexicalized references."""
 MOST_ALIKE, MOST_EARLY = 0.5, 0.8
-"""Maximum proportions, without a warning, of turns with the same placeholders and of requests that
-are answered too early. Published systems have 0.11 to 0.18 and 0.05 to 0.13, respectively; LAVA has
-0.35 and 0.61."""
+"""Limits for the proportion of turns with the same placeholders, and for the proportion of requests
+that are answered too early; a warning is printed above them. Published systems have 0.11 to 0.18
+and 0.05 to 0.13, respectively; LAVA has 0.35 and 0.61."""
 FEWEST_TURNS, FEWEST_REQUESTS = 100, 30
-"""Minimum numbers of turns and requests for which these proportions are checked."""
+"""The proportions are only checked if there are at least so many turns and so many requests."""
 UNREAD = ("missing-response", "shape")
-"""Errors after which checks of all responses and states would be misleading."""
+"""After these errors, checks of all responses and states would be misleading."""
 
 
 def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
@@ -257,14 +257,15 @@ def signs() -> tuple[Sign, ...]:
 FEWEST = 50
 """Minimum number of responses for a comparison with references."""
 FEWEST_DIALOGUES = 10
-"""Minimum sample size for checks of content. In smaller samples, only the form is checked."""
+"""Minimum sample size for checks of content. If a sample is smaller, only the form of responses and
+values is checked."""
 FIT, NEIGHBOUR = 1.3, 0.85
-"""The minimum of own fit / fit to another dialogue, and the maximum of fit to an adjacent turn /
-own fit. The own fit is the fit of responses to their own references."""
+"""Minimum ratio of the own fit to the fit to another dialogue, and maximum ratio of the fit to an
+adjacent turn to the own fit. The own fit states how well responses fit their own references."""
 UNKNOWN, UNKNOWN_NAMES = 0.25, 0.8
-"""Maximum proportions of values without annotation, for most slots and for names and food."""
+"""Maximum proportion of values without annotation: for most slots, and for names and food."""
 ODD_VALUES = {"odd-values", "blanks-around-value", "upper-case-value", "invisible-characters"}
-"""Warnings that explain why values are not annotated."""
+"""Warnings about values that explain why the values do not occur in the annotation."""
 NUMBERS = frozenset({"stars", "people", "stay"})
 
 

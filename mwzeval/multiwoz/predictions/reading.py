@@ -36,12 +36,13 @@ RESPONSE_NAMES = frozenset(
     | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
     | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
 )
-"""Keys that systems use for responses. Messages about turns without `response` mention them."""
+"""Keys that systems use for responses. These keys are mentioned in messages about turns without a
+`response`."""
 FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
 SHOWN_KEYS = 6
 """Maximum number of keys of a record that a message names."""
 LONGEST_RESPONSE = 100_000
-"""Maximum length of a response in characters. Each character takes 100 bytes of memory."""
+"""Maximum length of a response in characters. The memory needed is 100 bytes per character."""
 
 
 class PredictedTurn(TypedDict, total=False):

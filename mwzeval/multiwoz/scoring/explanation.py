@@ -203,8 +203,8 @@ def _inform_failures(case: Scenario, domain: str) -> list[Failure]:
 
 
 Rank = tuple[int, int, int, int]
-"""Sort key of a turn: the number of failures, the number of failures that the annotation explains,
-the result of `_remoteness`, and the index of the turn."""
+"""The sort key of a turn: the number of failures, the number of failures explained by the
+annotation, the result of `_remoteness`, and the index of the turn."""
 
 
 def _offer_failures(
@@ -454,7 +454,7 @@ def spelled(slots: Mapping[str, str]) -> str:
 
 
 SHOWN_VENUES = 3
-"""Maximum number of venues that are named. Further venues are only counted."""
+"""Maximum number of venues that are named. All further venues are only counted."""
 
 
 def explain(

@@ -13,7 +13,8 @@ from mwzeval.metrics.measure import Rate
 from mwzeval.multiwoz.schema import ALL_DOMAINS
 
 SLOT_RULES = tuple(table_rows(embedded("live", "convlab_slots.tsv"), 5))
-"""Domain, slot in acts, slot in goals, rules that count it as superfluous, value pattern."""
+"""Rows of five fields: domain, slot name in acts, slot name in goals, rules under which the slot
+counts as superfluous, and value pattern."""
 
 
 def superfluous_slots(rules: str) -> dict[str, set[str]]:

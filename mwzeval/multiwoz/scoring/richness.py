@@ -45,7 +45,8 @@ class WindowTypes:
         self.window = window
         self.words = len(words)
         self._by_offset = self._counted(words, first=0)
-        """For each offset, the distinct words summed over all full windows that start there."""
+        """For each offset, the numbers of distinct words, summed over all full windows that start
+        at this offset."""
         self._start = [*words[: window - 1]]
         self._end = [*words[max(0, len(words) - window + 1) :]]
         """The first and the last words of the text, at most window − 1 of each."""
@@ -130,7 +131,7 @@ OF_TYPES: tuple[tuple[str, str, ScoreFunction, int, str], ...] = (
     ("num_bigrams", "Distinct bigrams", partial(distinct, 2), 0, "bigrams"),
     ("num_trigrams", "Distinct trigrams", partial(distinct, 3), 0, "trigrams"),
 )
-"""Scores of n-grams: name, label, function of their counts, decimals, unit."""
+"""Scores of n-grams: name, label, function of the n-gram counts, number of decimals, and unit."""
 
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
 _SPACE = re.compile(r"\s+")

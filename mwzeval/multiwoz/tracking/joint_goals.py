@@ -57,7 +57,8 @@ States = Iterable[tuple[PredictedState, GoldState]]
 """The predicted and the gold state of each turn of a dialogue."""
 
 EPSILON = 1e-10
-"""Prevents division by zero. It is part of the published definition and affects the last digits."""
+"""Prevents division by zero. The constant is part of the published definition and affects the last
+digits of scores."""
 DST_COLUMNS = ("dst.turns", "dst.joint", "dst.tp", "dst.fp", "dst.fn")
 
 
@@ -180,7 +181,7 @@ TOTALS = (
 )
 DOMAIN_COUNTS = ("active", "counted", "right", "dialogues", "only")
 DEPTHS = (*map(str, range(1, 10)), "10+")
-"""The numbers of turns in a dialogue. Turns from the tenth on are counted together."""
+"""The numbers of turns in a dialogue. Numbers of ten or more turns are counted together."""
 DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
 
 FLEXIBLE = "flexible_goal_accuracy"
@@ -194,9 +195,11 @@ Confusion = tuple[str, str, str]
 
 WHOLE_TURN = 720720
 """A turn's mean over slots is stored as an integer multiple of 1/720720, so that sums do not depend
-on their order. The multiple is exact for up to 16 slots and otherwise accurate to a millionth."""
+on their order. The stored mean is exact for turns of up to 16 slots, and otherwise accurate to a
+millionth."""
 FINE_TURN = WHOLE_TURN * 2**10
-"""Other values of a turn are stored as integer multiples of 1 / this number (to a billionth)."""
+"""All other values of a turn are stored as integer multiples of 1 / `FINE_TURN`, which is accurate
+to a billionth."""
 
 
 class JointGoals:

@@ -38,7 +38,7 @@ from mwzeval.multiwoz.schema import (
 )
 
 FUZZY95 = "fuzzy95"
-"""The rule of `--dst`. It is not a convention, because it has no choices."""
+"""The rule of `--dst`. The rule is not a convention, because it has no choices."""
 
 CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -51,7 +51,8 @@ CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
         "domain-turns": ("active", "all", "dialogue"),
     }
 )
-"""The possible values of each choice, in the order of signatures. `exact` uses the first values."""
+"""The possible values of each choice, in the order of signatures. The preset `exact` uses the first
+value of each choice."""
 LAMBDA = "lambda"
 """An additional choice: the rate λ of flexible goal accuracy, any number of at least 0."""
 KNOWN_CHOICES = (*CHOICES, LAMBDA)
@@ -166,16 +167,17 @@ def trade_labels() -> Mapping[str, Mapping[str, str]]:
 
 
 ABSENT = ""
-"""The value of a slot that is not filled. It is an accepted value if the slot may be empty."""
+"""The value of a slot that is not filled. If a slot may be empty, this value is accepted."""
 DST_THRESHOLD = 95
-"""With `--dst` and `values=fuzzy95`, two values agree if their `partial_ratio` exceeds this."""
+"""Under the rule of `--dst` and with `values=fuzzy95`, two values agree if their `partial_ratio`
+exceeds this number."""
 BOOK = "book"
 
 Raw = TypeVar("Raw")
 Read = TypeVar("Read")
 PredictedState = Mapping[str, Mapping[str, str]]
 GoldState = Mapping[str, Mapping[str, Sequence[str]]]
-"""The accepted values by domain and slot. Reports show the first value."""
+"""The accepted values by domain and slot. Reports show the first accepted value."""
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:

@@ -58,13 +58,14 @@ BY_FORM = frozenset(
         *("entrancefee", "roomprice", "internet", "parking", "openhours"),
     }
 )
-"""Slots whose values are common words. Such a value is a claim only if the domain is discussed."""
+"""Slots whose values are common words. A common word is a claim only if its domain is discussed."""
 CLAIMS_ONLY = frozenset(
     {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
 )
 """Slots whose values are compared with the database but not replaced by placeholders."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
-"""Slots that get the domain of a venue whose name precedes them in the same response."""
+"""The domain of these slots is the domain of the venue whose name precedes the value in the same
+response."""
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 
 

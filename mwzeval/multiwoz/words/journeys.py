@@ -125,7 +125,7 @@ class Journeys:
         self.with_train = False
         """Whether a train id was read before."""
         self.is_sure = True
-        """Whether words determined the meaning of the last time."""
+        """Whether the meaning of the last time was determined by words."""
 
     def way(self, first: int, after: int) -> str:
         """Return `departure` or `destination` for the place between two tokens."""

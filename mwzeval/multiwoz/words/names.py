@@ -71,7 +71,8 @@ VALUES = {
     "postcode": None,
     "address": None,
 }
-"""The slots whose values, next to a name, show that the name is a venue; with domain or None."""
+"""Slots whose values, next to a name, show that the name is the name of a venue; with the venue's
+domain, or None if several domains are possible."""
 
 
 LONGEST = 2**12

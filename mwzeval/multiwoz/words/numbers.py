@@ -23,7 +23,7 @@ PENCE = 0.05
 """Maximum difference between total prices, because the prices of single tickets are rounded."""
 REFERENCE_LENGTH = 8
 LONGEST_RIDE = 12 * 60
-"""Maximum duration of a ride in minutes. Longer durations are opening hours or notice periods."""
+"""Maximum duration of a ride in minutes. Longer durations are not about rides."""
 TABLE_HELD = 15
 """The number of minutes for which restaurants hold a table."""
 STARS = WORDS["star signs"]

@@ -22,7 +22,7 @@ from mwzeval.multiwoz.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.vocabulary import NUMBER_WORDS, PATTERNS, WORD_SPELLINGS, Words
 
 LANDMARK = "landmark"
-"""Slot of a place that only describes another place's location. It gets no placeholder."""
+"""Slot of a place that only describes another place's location. Its values get no placeholder."""
 
 
 class Mention(NamedTuple):
@@ -66,7 +66,7 @@ _TOKEN = re.compile(
 )
 _KIND = re.compile(rf"({KNOWN_PLACEHOLDER})|({_FIGURES})|([^\W_]+)({_OWNER})?")
 SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
-"""Kinds of tokens. A kind is the number of the last group of `_KIND` that matches."""
+"""Kinds of tokens. The kind of a token is the number of the last group of `_KIND` that matches."""
 
 
 def _plain_signs() -> dict[int, str]:
@@ -204,7 +204,7 @@ def fold(text: str) -> Words:
 
 
 BREAK = "¶"
-"""The sign for the end of a line in a displayed text. Values do not extend across it."""
+"""The sign for the end of a line in a displayed text. No value extends across this sign."""
 
 _REPLACED = str.maketrans(
     {
@@ -244,7 +244,7 @@ class Shown:
     places: Sequence[int] | None = None
     emphasized: tuple[tuple[int, int], ...] = ()
     lines: tuple[tuple[int, int, bool], ...] = ()
-    """The start and the depth of each line, and whether it is a table row."""
+    """For each line: its start, its depth, and whether it is a table row."""
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Return the position in the response of a part of the text."""

@@ -76,7 +76,8 @@ WORDS: Mapping[str, frozenset[str]] = {key: frozenset(words) for key, words in L
 SPELLINGS: Mapping[str, Mapping[str, list[str]]] = _read_spellings()
 """The other spellings of values, by slot and value in the database's spelling."""
 PATTERNS = _Patterns()
-"""Regular expressions by name. Without `(?i)`, they apply to text in lower case or to capitals."""
+"""Regular expressions by name. Expressions without `(?i)` are applied to text in lower case, or
+match capitals."""
 
 
 def has(name: str, text: str) -> bool:

@@ -68,8 +68,8 @@ class A2CSettings:
     drop_last: bool = True
     """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     draws: Draws = "never"
-    """When actions are sampled from the policy. At other times, the most probable action is chosen;
-    an unsuccessful action may then be repeated in similar beliefs."""
+    """Specifies when actions are sampled from the policy. Otherwise, the most probable action is
+    chosen; an unsuccessful action may then be repeated in similar beliefs."""
 
 
 PAPER = A2CSettings()

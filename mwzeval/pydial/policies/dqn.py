@@ -57,7 +57,7 @@ class DQNSettings:
     """If True, the last turn of a dialogue is not used for learning (see `NeuralPolicy`)."""
     next_mask: Literal["next", "final"] = "next"
     """Whether the next state has its own mask or the mask at the end of the dialogue. The program
-    of 2018 used the latter, because all transitions of a dialogue shared one belief."""
+    of 2018 used the mask at the end, because all transitions of a dialogue shared one belief."""
 
 
 PAPER = DQNSettings()

@@ -41,7 +41,7 @@ class GPSarsaSettings:
     training_scale: float = 3.0
     """When Q is sampled in training, its standard deviation is multiplied by this factor."""
     test_scale: float = 1.0
-    """The corresponding factor in tests. With 0, the mean of Q is used."""
+    """The corresponding factor in tests. If the factor is 0, the mean of Q is used."""
 
 
 PAPER = GPSarsaSettings()

@@ -35,12 +35,13 @@ from mwzeval.pydial.simulator.system import (
 from mwzeval.pydial.simulator.view import Belief
 
 KNOWN, UNSURE, HEARD, CLOSE = 0.8, 0.6, 0.3, 0.2
-"""Probabilities. A value is known if it has at least `KNOWN`. If it has at least `HEARD`, the
-policy asks for a selection (at most `UNSURE`, and the second value is less than `CLOSE` below) or
-for confirmation."""
+"""Probabilities. A value is known if its probability is at least `KNOWN`. If the probability is at
+least `HEARD`, the policy asks the user for confirmation or for a selection. The policy asks for a
+selection if the probability is at most `UNSURE`, and the second value is less than `CLOSE`
+below."""
 UNDECIDED = -2
 ENOUGH = 3
-"""With more accepted slots than this, the policy makes an offer immediately."""
+"""If more slots than this are accepted, the policy makes an offer immediately."""
 
 
 def say_handcrafted(t: Shared, d: Dialogue) -> int:

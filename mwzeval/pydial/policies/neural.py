@@ -231,7 +231,7 @@ class NeuralPolicy(ABC):
         self.generator = np.random.default_rng(seed)
         self.torch: Any = required("torch")
         self.losses: Losses | None = None
-        """Receives the losses of updates if it is set."""
+        """If this function is set, it receives the losses of each update."""
         self.begin()
 
     def begin(self) -> None:

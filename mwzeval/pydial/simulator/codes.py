@@ -21,13 +21,14 @@ FOREIGN_ACTS, FOREIGN_SLOTS, FOREIGN_VALUES = 32, 32, 128
 OF_EACH_SLOT = ("", acts.DONTCARE, acts.NONE)
 _CODES_OF_EACH_SLOT = {acts.DONTCARE: 1, acts.NONE: 2}
 NO_VALUE, DONTCARE, NONE, FIRST_VALUE = range(4)
-"""Codes of the values that every slot has. The ontology's values follow in the ontology's order."""
+"""Codes of the values that every slot has. The codes of the ontology's values follow, in the order
+of the ontology."""
 SLOT_BIT, NEGATED, VALUE_BITS = 32, 1 << 31, (1 << 31) - 1
 THIS, TYPE, NEAR = "", "type", "near"
 """The slot of values that are given without a slot, the slot for the type of entity, and `near`."""
 UNCHECKED = ("count", "option")
 UNTOUCHED = (THIS, TYPE, "more")
-"""Slots that users do not check, and slots without recognition errors."""
+"""Users do not check `UNCHECKED` slots, and `UNTOUCHED` slots have no recognition errors."""
 DISCOURSE_ACTS = ("silence", "repeat", "thankyou", "ack", "hello", "bye", "none")
 SILENT, REPEATED, THANKED, ACKNOWLEDGED, GREETED, SAID_BYE, NO_DISCOURSE_ACT = range(7)
 NUMBER_OF_METHODS = len(METHODS)

@@ -37,9 +37,9 @@ from mwzeval.pydial.simulator.twister import next_seed, random, seed_twister
 
 MODULES = codes, twister, goals, user, channel, tracker, system, step
 COMPILED_IN = "simulator/*.py", "acts.py", "domain.py", "user_parameters.py"
-"""The files that contain the compiled code or its constants."""
+"""The source files that contain the compiled code or constants of this code."""
 STEP, BEGIN, LOOK = range(3)
-"""What to do with a dialogue: take an action, begin a new dialogue, or only observe."""
+"""What `advance` does with a dialogue: take an action, begin a new dialogue, or only observe."""
 _numba: Any = required(
     "numba",
     "batched",
@@ -154,7 +154,7 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _events: Any = import_module("numba.core.event")
 _watched: set[Any] = set()
-"""The entry points. A message is printed when the first entry point is compiled."""
+"""The entry points. A message is printed when the first of them is compiled."""
 _told: list[bool] = []
 
 

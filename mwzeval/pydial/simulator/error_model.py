@@ -125,11 +125,11 @@ ERROR_SETS: Mapping[str, ErrorParameters] = {
         incorrect_variances=(0.029, 0.02, 0.005, 0.002, 0.001, 0.003),
     ),
 }
-"""Parameters estimated from DSTC2, without the original's set2 and set4, which no task uses."""
+"""Error parameters estimated from DSTC2. No task uses the published sets 2 and 4."""
 
 
 Confidences = tuple[tuple[float, float, float], ...]
-"""For each rank: mean confidence, standard deviation, and confidence beyond the end of the list."""
+"""By rank: mean confidence, standard deviation, and confidence beyond the end of the list."""
 
 
 def _confidences(means: Sequence[float], variances: Sequence[float]) -> Confidences:

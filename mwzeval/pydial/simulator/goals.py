@@ -21,7 +21,7 @@ from mwzeval.pydial.simulator.native import (
 FURTHER_REQUESTS = 2
 FEWEST_MATCHES, MOST_MATCHES = 2, 3
 TRIES = 200_000
-"""Maximum number of draws for an acceptable goal."""
+"""Maximum number of goals that are drawn to find an acceptable goal."""
 
 
 def begin_of(d: Dialogue, index: int) -> int:

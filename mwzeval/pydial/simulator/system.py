@@ -43,7 +43,7 @@ GENERAL = (
 REQUEST, CONFIRM, SELECT = range(3)
 INFORM, INFORM_BY_NAME, INFORM_ALTERNATIVES, BYE, REPEAT, REQMORE = range(6)
 CERTAIN = 0.5
-"""Above this probability, a slot counts as requested, and a discourse act as performed."""
+"""A slot or discourse act counts as requested or performed above this probability."""
 FEW = 4
 SMALLEST = 8
 """The minimum size of the hash tables of Python 2's dictionaries."""
