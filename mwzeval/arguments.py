@@ -53,7 +53,7 @@ def add_files(
 def files_of(
     arguments: argparse.Namespace, at_most: int | None = None, *, required: bool = True
 ) -> list[str]:
-    """Return the input files; exit with 2 if they are missing (and `required`) or too many.
+    """Return the input files; exit with 2 if there are too many, or none although `required`.
 
     Raises `UsageError` if standard input is named twice.
     """
@@ -190,7 +190,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 
     Raises `UsageError` if an output is the same file as another output or as an input. Files are
     compared by device and inode, which resolves links, `..` and patterns. Raises `MwzevalError` if
-    an output is not writable, except the folder `-o` of parsers with the default `writes_folder`.
+    an output is not writable; the folder `-o` is not checked if the parser has the default
+    `writes_folder`.
     """
     from mwzeval.files.writing import check_writable
 

@@ -158,7 +158,7 @@ class FileScorer(Protocol):
         return self.read_shards([file], findings)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
-        """Return a scored file. Raises `InputError` with every problem, `DataError`, `UsageError`.
+        """Return a scored file. Raises `InputError` with all problems, `DataError`, `UsageError`.
 
         `progress` shows a progress bar on a terminal's standard error if scoring takes long.
         """
@@ -367,8 +367,9 @@ def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:
 def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> Benchmark | None:
     """Return the benchmark that recognizes a JSON value, or a line of JSON Lines, as its input.
 
-    Returns None if no benchmark other than `but` does. The header of a file of trajectories names
-    its benchmark. If `external`, plug-ins are tried after the built-in benchmarks.
+    Returns None if no benchmark other than `but` recognizes the file. The header of a file of
+    trajectories names its benchmark. If `external`, plug-ins are tried after the built-in
+    benchmarks.
     """
     from mwzeval.conversation.trajectory import is_header  # `--help` does not need it
 
@@ -387,10 +388,11 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
 @contextmanager
 def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Iterator[None]:
-    """Raise `MwzevalError`, which names plug-in and line, for an error in a plug-in's code.
+    """Raise a `MwzevalError` that names the plug-in and the line if a plug-in's code fails.
 
     An `OSError` in the code of mwzeval, such as a full disk, is no error of the plug-in.
-    `SystemExit` is an error, unless `may_exit` (in the verbs of the plug-in) or argparse raised it.
+    `SystemExit` is an error unless argparse raised it or `may_exit` is true (in commands of the
+    plug-in).
     """
     try:
         yield
@@ -414,7 +416,7 @@ def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Ite
 
 
 def advice(other: Benchmark, read_as: str) -> str:
-    """Return an error message for a file of `other` that was read as a file of `read_as`."""
+    """Return the error for a file of the benchmark `other` that was read as input of `read_as`."""
     return (
         f"this looks like a file of {other.info.title}, but is read as predictions for {read_as} "
         f"— did you mean --benchmark {other.info.name}?"

@@ -68,7 +68,7 @@ def counted(text: str, count: int) -> str:
 
 
 def conditions(warnings: Iterable[Problem]) -> list[str]:
-    """Return the messages of warnings about the conditions of scores, each once."""
+    """Return the distinct messages of warnings about the conditions of scores."""
     return list(
         dict.fromkeys(problem.message for problem in warnings if problem.kind in CONDITIONS)
     )
@@ -125,7 +125,7 @@ class DependencyError(MwzevalError):
 
 
 class MwzevalWarning(UserWarning):
-    """A warning about a result; the command line prints it as a line."""
+    """A warning about a result; the command line prints the warning on one line."""
 
 
 def shorten(text: str, limit: int = 60) -> str:

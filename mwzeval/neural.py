@@ -4,8 +4,8 @@ A model is a safetensors file with a description; reading the file runs no code.
 training resumes with identical results, because each point of the learning curve is written with
 the state of training: the weights, the moments of the optimizers and the random generator.
 
-A learner has weights, the loss of a batch and, if there are validation data, scores on them. This
-module has the common parts: settings, the order of the examples, optimizer steps, the learning
+A learner has weights, the loss of a batch and, if there are validation data, validation scores.
+This module has the common parts: settings, the order of the examples, optimizer steps, the learning
 curve, early stopping, and checkpoints.
 """
 
@@ -64,7 +64,7 @@ def model_content(kind: str, arrays: Mapping[str, Any], about: Any) -> bytes:
 def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     """Return the arrays of a file and their description.
 
-    Raises `InputError` if the file is not a safetensors file of this kind. Pickles are not
+    Raises `InputError` if the file is not a safetensors file of the given `kind`. Pickles are not
     accepted, because loading a pickle can run code. Raises `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
@@ -326,9 +326,9 @@ class Learner(ABC):
 def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequence[Point]:
     """Train in a folder until the end, save the model there, and return the learning curve.
 
-    The complete state of training is written with each point of the learning curve. If training was
-    interrupted, a call with the same learner resumes it, and the results are identical to the last
-    bit. Finally, the learner has the weights of the last training step.
+    The complete state of training is written with each point of the learning curve. A call with the
+    same learner resumes an interrupted training, with results that are identical to the last bit.
+    Finally, the learner has the weights of the last training step.
 
     Raises `UsageError` if the folder has other content or cannot be created, and `InputError` if
     the state is damaged. Raises `DependencyError` without safetensors, and `MwzevalError` if the

@@ -43,7 +43,7 @@ def prepare_streams() -> None:
 
 
 def notify(message: str) -> None:
-    """Print a one-line message to standard error; a full disk or a closed pipe discards it."""
+    """Print a one-line message to standard error; a full disk or a closed pipe is ignored."""
     tqdm: Any = sys.modules.get("tqdm")  # progress bars must move aside
     try:
         (tqdm.tqdm.write if tqdm else print)(printable(message), file=sys.stderr)

@@ -50,8 +50,8 @@ def broken(
 ) -> list[str]:
     """Return a text as lines of at most `width` columns, broken between words; [] without words.
 
-    Each wide character is a word. The first line begins with `indent`, the other lines begin with
-    `then` (default: `indent`). If `long_words` is true, words that are longer than a line are
+    Each wide character counts as a word. The first line begins with `indent`, the other lines begin
+    with `then` (default: `indent`). If `long_words` is true, words that are longer than a line are
     broken.
     """
     return _Wrapper(

@@ -1,4 +1,4 @@
-"""Print the published results, and score a file to show your system among them."""
+"""Print the published results and, if a file is given, score the file and show your system."""
 
 from __future__ import annotations
 

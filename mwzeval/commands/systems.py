@@ -90,7 +90,7 @@ def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
 
 
 def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
-    """Return the noun for compared units: a goal if units have several trials, else a dialogue."""
+    """Return the noun for compared units, which are goals if there are several trials."""
     return words.goal if any(scored.trials for scored in tables) else words.unit
 
 
@@ -114,7 +114,7 @@ def _stem(file: str) -> str:
 
 
 def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """Return system name → the files of its runs, for the systems in a comparison.
+    """Return a mapping from system name to the files of the system's runs, for a comparison.
 
     An argument is a file or `NAME=RUN,RUN`; a repeated name adds runs to its system.
 
@@ -146,7 +146,7 @@ def named_systems(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 
 
 def add_items(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--items`, and the options that name the columns of such files."""
+    """Add the option `--items`, and the options that name the columns of item files."""
     parser.add_argument(
         "--items",
         action="store_true",

@@ -64,13 +64,13 @@ System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A score of a system minus that of the baseline, in the unit of the score.
+    """The difference between the scores of a system and the baseline, in the unit of the score.
 
-    `p_value` is two-sided; `adjusted` is the p value after Holm's correction over all systems that
-    are compared with the baseline; both are None if there is no test. `counts` has the numbers of
-    units on which the system is better or worse than the baseline; None if the score is not defined
-    for single units. `is_least` means that the p value is the smallest possible value for the
-    number of samples.
+    `p_value` is two-sided, and `adjusted` is the p value after Holm's correction over all systems
+    that are compared with the baseline. Without a test, `p_value` and `adjusted` are None. `counts`
+    has the numbers of units on which the system is better or worse than the baseline; None if the
+    score is not defined for single units. `is_least` means that the p value is the smallest
+    possible value for the number of samples.
     """
 
     value: float
@@ -83,12 +83,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSystem:
-    """One score of one system; the baseline has no difference from itself.
+    """One score of one system; `difference` is None for the baseline.
 
-    `runs` has the score of each run; `value` is the mean. `cases` is the number of common units
-    that the score is about. `interval` is about the score, not about a difference. A system that is
-    alone in its group has no `place`. `seeds` is the number of resampled seeds if one file contains
-    the tests of several seeds, otherwise None.
+    `runs` has the score of each run, and `value` is the mean of these scores. `cases` is the number
+    of common units that the score is about. `interval` is the interval of the score, not of a
+    difference. A system that is alone in its group has no `place`. `seeds` is the number of
+    resampled seeds if one file contains the tests of several seeds, otherwise None.
     """
 
     system: str
@@ -146,7 +146,8 @@ class ComparedMeasure:
         return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system against the best one (the largest if some tie).
+        """Return the corrected p value of a system and the best one (the largest if several are
+        best).
 
         Returns None if the system is the best, and for scores of parts.
         """
@@ -174,7 +175,7 @@ class ComparedMeasure:
         return p_value is not None and p_value > level
 
     def of(self, system: str) -> ComparedSystem:
-        """Return the score and the difference of one system.
+        """Return the entry of one system: its score, and the difference from the baseline.
 
         Raises `KeyError` if the system is not in the comparison.
         """
@@ -237,7 +238,7 @@ class Comparison:
         return any(len(names) > 1 for names in self.runs.values())
 
     def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
-        """Return the comparison in one score, of the group that contains the baseline.
+        """Return the comparison of systems in one score, for the group that contains the baseline.
 
         Raises:
             KeyError: If it was not compared.
@@ -299,7 +300,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 
 
 def verdict(comparison: Comparison) -> tuple[str, ...]:
-    """Return a sentence for each system with the scores in which it beats or loses to the baseline.
+    """Return a sentence per system: which of its scores are better or worse than the baseline's.
 
     Scores without a direction and scores of parts are ignored. Scores without a significance test
     are ignored if any score has a test.

@@ -26,7 +26,7 @@ BASELINE, INPUT = "baseline", "input"
 
 
 def parse_gates(text: str) -> tuple[Gate, ...]:
-    """Return the scores of `inform=85,success=70` with their limits. Raises `UsageError`."""
+    """Return the scores of `inform=85,success=70` and their limits. Raises `UsageError`."""
     gates = []
     for part in text.split(","):
         name, _, number = part.partition("=")

@@ -6,7 +6,7 @@ score.
 
 If all values of a score are 0 or 1 (in some files 0 or 100), the score is a rate in percent. If
 items have several trials, pass^k is computed for the first rate. All other scores keep their unit.
-A score is compared on the items that have it in all files.
+A score is compared on the items for which all files have a value.
 
 The content of a file determines the format; the file name does not matter:
 
@@ -140,7 +140,7 @@ class _File:
 
 
 def directions(comparison: Comparison) -> list[Problem]:
-    """Return a warning for each score that is better when lower according to its name."""
+    """Return a warning for each score whose name suggests that lower values are better."""
     found, words = [], set(LOWER.split())
     for measure in (measure for measure in comparison.measures if not measure.lower_is_better):
         if not words.isdisjoint(re.split(r"[\W_]+", measure.name)):

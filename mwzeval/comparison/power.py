@@ -1,11 +1,12 @@
 """The number of items and trials that are needed to detect a difference between two systems.
 
-The model of a trial's score is system + item + system × item + trial. Two systems are tested on the
-same items, so item effects cancel in the difference of the systems. The variance of the difference
-over G items with T trials by each system is (`between` + `within` / T) / G. `between` is the
-variance between items of the expected difference, and `within` is the variance between trials of an
-item. The test of the mean difference is two-sided and uses the normal approximation. The variances
-are estimated from the pilot run, even if the assumed difference is large.
+A trial's score is modeled as the sum of a system effect, an item effect, a system × item effect and
+a trial effect. Two systems are tested on the same items, so item effects cancel in the difference
+of the systems. The variance of the difference over G items with T trials by each system is
+(`between` + `within` / T) / G. `between` is the variance between items of the expected difference,
+and `within` is the variance between trials of an item. The test of the mean difference is two-sided
+and uses the normal approximation. The variances are estimated from the pilot run, even if the
+assumed difference is large.
 
 If items within a cluster are dependent, the model also has a cluster effect, and the variance is
 (`shared` + `between` + `within` / T) / G. `shared` is the variance between clusters, multiplied by
@@ -83,8 +84,9 @@ def spread_of(
     """Return the variance components of a system's trials, or of the difference of two systems.
 
     The sums of squares within items, within clusters and between clusters are equated with their
-    expectations. `clusters` has the cluster of each item, at least two clusters; by default, each
-    item is a cluster. The estimates are unbiased, except that an estimate below 0 is reported as 0.
+    expectations. `clusters` has the cluster of each item (at least two clusters in total); by
+    default, each item is a cluster. The estimates are unbiased, except that an estimate below 0 is
+    reported as 0.
 
     Raises:
         UsageError: If there are fewer than two items or clusters, or if only one of two systems has
@@ -138,8 +140,8 @@ class TwoSided:
     def errors(self) -> float:
         """The smallest difference that is detected with this power, in standard errors.
 
-        The power counts only differences with the right sign. The probability of the wrong sign is
-        negligible (0.00004 at a power of 0.5 and a level of 0.05).
+        The power counts only differences with the correct sign. The probability of the wrong sign
+        is negligible (0.00004 at a power of 0.5 and a level of 0.05).
         """
         return normal_quantile(1 - self.alpha) + NormalDist().inv_cdf(self.power)
 
@@ -191,9 +193,9 @@ def pilots_of(
 ) -> dict[str, Pilot]:
     """Return the score `name` of each pilot run, by default the first of the `usual` scores.
 
-    The score of a trial is its jackknife pseudo-value, which for a rate is the outcome itself. If
-    units are resampled together (such as the dialogues of a seed), the units are trials of one
-    item.
+    The score of a trial is its jackknife pseudo-value; for a rate, this value is the 0/1 outcome of
+    the trial. If units are resampled together (such as the dialogues of a seed), the units are
+    trials of one item.
 
     Raises:
         UsageError: If the score does not exist, is not defined for single trials, has different
@@ -304,10 +306,10 @@ def power_document(
 ) -> Document:
     """Return the differences that one or two pilot runs can detect, and advice on sample sizes.
 
-    `difference` is the difference to detect, in the unit of the score; if it is None, the smallest
-    detectable differences are returned. `goals` and `trials` are numbers of items, and of trials
-    per item. `in_corpus` is the number of items in the corpus; None if more can be created.
-    `places` are decimals.
+    `difference` is the difference to detect, in the unit of the score; None means that the smallest
+    detectable differences are returned. `goals` lists numbers of items, and `trials` lists numbers
+    of trials per item. `in_corpus` is the number of items in the corpus; None if more can be
+    created. `places` are decimals.
 
     Raises:
         UsageError: If several `trials` are given but the pilot has one trial per item, or if two

@@ -75,7 +75,7 @@ def choice_of(scored: ScoredTable, key: str) -> str:
 
 
 def without_choice(scored: ScoredTable, key: str) -> ScoredTable:
-    """Return the table without this choice in its signatures, so that tables may differ in it."""
+    """Return the table with this choice removed from its signatures."""
 
     def signed(measure: Measure) -> Measure:
         signature = measure.signature
@@ -109,7 +109,7 @@ def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = Non
 
 
 def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = ()) -> UsageError:
-    """Return the error for systems that are not comparable, with the differences in scores `keys`.
+    """Return the error for systems that are not comparable; it lists all differences in `keys`.
 
     By default, `keys` are the scores that the first system shares with any other system.
     """
@@ -565,7 +565,7 @@ class _Rows:
 
     @cached_property
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
-        """The scores of types in the runs of each system, which resampling the units would bias.
+        """The scores of types in each system's runs; resampling units would bias these scores.
 
         These scores are means of jackknife pseudo-values; resampling the pseudo-values gives
         intervals of the same width.

@@ -2,14 +2,13 @@
 
 Custom code is named `package.module:Name` or `path/to/file.py:Name`. An agent is a function
 `respond(messages)` or `respond(messages, tools)` that returns text, a message or a list of
-messages. An agent can also be a class, of which each dialogue gets a new object. An object of this
-class is called like the function, or has a method `respond(utterance)` that returns text. Functions
-and methods may be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`.
-Agents and users receive those of the following parameters that they declare: `tools` (the function
-schema; for agents only), `goal` (for users only), `seed` (an integer of 31 bits) and `dialogue`
-(the name of the dialogue). If a tool server runs, an agent may also declare `tools_url`, the
-address of the server. Calls to the server are recorded as if the agent had requested them in a
-message.
+messages. An agent can also be a class; each dialogue gets a new object of the class. The object is
+called like an agent function, or has a method `respond(utterance)` that returns text. Functions and
+methods may be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Agents
+and users receive those of the following parameters that they declare: `tools` (the function schema;
+for agents only), `goal` (for users only), `seed` (an integer of 31 bits) and `dialogue` (the name
+of the dialogue). If a tool server runs, an agent may also declare `tools_url`, the address of the
+server. Calls to the server are recorded as if the agent had requested them in a message.
 
 Agents and users receive copies of messages, so they cannot change the record.
 
@@ -96,9 +95,9 @@ def is_own_code(name: str) -> bool:
 def imported(name: str) -> Callable[..., Any]:
     """Import and return the class or function with this name.
 
-    A module is searched in the current folder, as `python -m` does; a file can import modules from
-    its own folder, as `python file.py` does. Raises `UsageError` if the import fails or the object
-    is not callable.
+    A module is searched for in the current folder, as with `python -m`. A file can also import
+    modules from its own folder, as with `python file.py`. Raises `UsageError` if the import fails
+    or the object is not callable.
     """
     place, _, attribute = name.rpartition(":")
     with _watched(place), failing_as_usage(name, "imported"):
@@ -187,8 +186,8 @@ def check_call(
 ) -> None:
     """Raise `UsageError` with the text `expected` if `called` does not accept the arguments.
 
-    `called` must accept this number of `positional` arguments. Its keyword arguments are the items
-    of `offered` that `called` declares as parameters.
+    `positional` is the number of positional arguments that `called` must accept. The keyword
+    arguments are the items of `offered` that `called` declares as parameters.
     """
     try:
         signed = signature(called)
@@ -300,7 +299,7 @@ def _event_loop() -> asyncio.AbstractEventLoop:
 
 
 def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
-    """Return a factory for the users of a custom class; error messages show `name`.
+    """Return a factory for simulated users of a custom class; error messages show `name`.
 
     Raises `UsageError` if the class cannot be called as described in this module.
     """
@@ -318,7 +317,8 @@ def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
 
 
 class CheckedUser:
-    """A wrapper that passes copies of agent turns to a user and checks that it returns text."""
+    """A wrapper that passes copies of agent turns to a user, and checks that the user returns
+    text."""
 
     def __init__(self, user: Any) -> None:
         self._user = user
@@ -342,7 +342,8 @@ class CheckedUser:
     def report(self) -> Any:
         """Return the user's final report; None if the user has no method `report`.
 
-        Raises `AnswerError` if the report is not JSON, and the exceptions of `report`.
+        Raises `AnswerError` if the report is not JSON. Exceptions of the user's method are passed
+        on.
         """
         report = getattr(self._user, "report", None)
         return None if report is None else plain_json(report(), "report")
@@ -446,7 +447,7 @@ class HumanUser:
 class HumanAgent:
     """A person who answers a user and can call the functions in `schema`.
 
-    The person is called like a function `respond` of `ToolSession`.
+    The object can be passed to `ToolSession` as the function `respond`.
     """
 
     def __init__(self, schema: Sequence[Mapping[str, Any]], terminal: Terminal) -> None:

@@ -87,7 +87,7 @@ _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class Secrets:
-    """Words that must not occur in any text, in any encoding; very short words are ignored."""
+    """Secrets that must not occur in any text, in any encoding; very short secrets are ignored."""
 
     def __init__(self, words: Iterable[str]) -> None:
         long = [word for word in words if len(word) >= SHORTEST_SECRET]
@@ -239,7 +239,8 @@ class Completion:
     usage: Mapping[str, int]
 
     def charge(self, message: Message) -> Message:
-        """Return the message with the usage of this completion, and a mark if it was cut off."""
+        """Return the message with its token usage, and with a mark if the completion was cut
+        off."""
         cut = {"finish_reason": CUT_OFF} if self.finish_reason == CUT_OFF else {}
         return {**message, "usage": dict(self.usage), **cut}
 
@@ -292,7 +293,7 @@ class Clock:
         return time.monotonic()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for some seconds; return whether the clock was stopped before their end."""
+        """Wait for `seconds` or until the clock is stopped; return whether it was stopped."""
         return self._stopped.wait(seconds)
 
     def stop(self) -> None:

@@ -38,7 +38,10 @@ option, the acknowledgment takes 40 ms."""
 
 
 class Answer(NamedTuple):
-    """The answer of a server. Header names are in lower case; the last of equal headers counts."""
+    """The answer of a server.
+
+    Header names are in lower case; the last of several equal headers counts.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -93,7 +96,7 @@ class _EncryptedSocket(ssl.SSLSocket):
 
 
 class Connections:
-    """Connections to the server of a URL, which must be ASCII; one connection for each thread.
+    """Connections to the server of a URL (ASCII only), with one connection for each thread.
 
     `close` ends the requests of all threads and refuses new requests. Raises `UsageError` for an
     unsupported proxy.

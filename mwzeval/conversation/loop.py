@@ -226,7 +226,7 @@ class ToolSession:
     def answer(self, said: Utterance, /) -> AgentTurn:
         """Return the agent's turn after a message of the user.
 
-        Raises `AnswerError` if an answer is invalid, and the exceptions of the agent.
+        Raises `AnswerError` if an answer is invalid. Exceptions of the agent are passed on.
         """
         assert self._respond is not None
         self.hear(said)
@@ -347,8 +347,8 @@ class Episode:
 
     `begin()` returns the user's first message. `answer(…)` takes an answer or tool calls of the
     agent, and returns the messages that the agent receives next: the results of its calls, or the
-    user's next message. The list is empty if the dialogue `is_over`. A harness that executes calls
-    itself gets each result from `call(…)`, and passes the agent's message and the results to
+    user's next message. The returned list is empty if `is_over` is true. A harness that executes
+    calls itself gets each result from `call(…)`, and passes the agent's message and the results to
     `answer`. Messages have the form of OpenAI chat completions; only the harness can add a system
     message.
 
@@ -437,7 +437,8 @@ class Episode:
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a function and return the result, a JSON value; errors are `{"error": …}`.
 
-        This is for harnesses that execute calls themselves. Too many errors end the dialogue.
+        This method is for harnesses that execute function calls themselves. Too many errors end the
+        dialogue.
         """
         self._check_begun()
         result = self._tools.call(name, arguments)

@@ -172,8 +172,8 @@ class ToolServer:
     """An MCP server for functions, independent of the transport.
 
     `schema` has the form of `Tools.schema`. `session` is the name of the session on standard input
-    and output. If a call raises `MwzevalError`, the server cannot continue: it sets `failure` and
-    calls `stop`.
+    and output. If a call raises `MwzevalError`, the server records the error in `failure` and calls
+    `stop`.
     """
 
     def __init__(

@@ -126,7 +126,7 @@ def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
 
 
 def as_meant(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with the texts that the user meant, not the texts that the agent read."""
+    """Return messages with the user's intended texts instead of the texts that the agent read."""
     return [
         {**message, "content": message[MEANT]}
         if message.get("role") == USER_ROLE and isinstance(message.get(MEANT), str)
@@ -403,7 +403,7 @@ def _text(content: Any) -> str:
 def plain_text(text: str) -> str:
     """Return text from custom code as a plain string that can be recorded. Raises `AnswerError`.
 
-    The reasons are that lone surrogates cannot be written to a file, and that another process
+    Other text cannot be recorded: lone surrogates cannot be written to a file, and another process
     cannot load instances of custom string classes, such as enumerations.
     """
     _check_length(text)

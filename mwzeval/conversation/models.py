@@ -1,8 +1,9 @@
 """Agents and users that are models behind an endpoint with OpenAI's chat completions API.
 
-The system message of a model that plays a user contains the goal. After it, the model sees only the
-utterances, with exchanged roles: the role `assistant` for its own utterances, and the role `user`
-for the agent's utterances. The model does not see the agent's tool calls and their results.
+The system message of a model that plays a user contains the goal. After the system message, the
+model sees only the utterances, with exchanged roles: the role `assistant` for its own utterances,
+and the role `user` for the agent's utterances. The model does not see the agent's tool calls and
+their results.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class ModelOptions:
 def add_model_options(
     parser: _ActionsContainer, side: str = "agent", *, named_by: str | None = None
 ) -> None:
-    """Add the options for the model of the side `side`, which the option `named_by` selects."""
+    """Add the options for the model of a side (agent or user), which `named_by` selects."""
     option = named_by or f"--{side}"
     add = parser.add_argument_group(
         f"{side}: model behind an endpoint",
@@ -347,7 +348,7 @@ class ModelUser:
 
 
 class Written(NamedTuple):
-    """A turn: the text for the agent, and the token that ends the dialogue (or None)."""
+    """A user turn: the text for the agent, and the token that ends the dialogue (or None)."""
 
     text: str
     token: str | None

@@ -53,9 +53,9 @@ class RunSetting(Protocol):
     """The participants and goals of a run.
 
     Each process has its own copy of the setting; the method `begin` loads the data for this
-    process. A setting that uses a server may have `waits` (True) and `stop()`, which ends all
-    waiting. Calls that wait for a server have no time limit per turn, because these calls end by
-    themselves; `unhurried` lists the endings that are noted before such calls.
+    process. A setting that uses a server may define `waits = True` and a method `stop()` that ends
+    all waiting. Calls that wait for a server have no time limit per turn, because these calls end
+    by themselves; `unhurried` lists the endings that are noted before such calls.
     """
 
     @property
@@ -64,7 +64,7 @@ class RunSetting(Protocol):
 
     @property
     def items(self) -> Sequence[tuple[str, Any]]:
-        """The ids of the goals and the goals, in the order of the file."""
+        """Pairs of the id of a goal and the goal, in the order of the file."""
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -75,7 +75,7 @@ class RunSetting(Protocol):
         """Whether the setting has no custom code, so that dialogues need no separate process."""
 
     def begin(self) -> None:
-        """Load and check what the dialogues need, once per process. Raises `MwzevalError`."""
+        """Load and check the data of the dialogues, once per process. Raises `MwzevalError`."""
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Run a dialogue, write it to the record, and return the ending.
@@ -153,8 +153,8 @@ class Threads:
 
     Entering the context raises the exceptions of `RunSetting.begin`. The number of dialogues that
     are running or not yet returned never exceeds the number of threads. `on_event` is called with
-    every change of a dialogue with custom code. `on_end` is called with each dialogue that `start`
-    began when the dialogue has ended, or with an exception. On exit, `RunSetting.stop` is called;
+    every change of a dialogue with custom code. When a dialogue that `start` began has ended,
+    `on_end` is called with the dialogue or with an exception. On exit, `RunSetting.stop` is called;
     threads that do not end are abandoned.
     """
 
@@ -193,7 +193,7 @@ class Threads:
     def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
         """Yield dialogues when they end, in any order.
 
-        Raises the exceptions that the setting raises.
+        Any exception that the run's setting raises is passed on.
         """
         if self._count == 1:
             yield from map(self._hold, waiting)
@@ -295,9 +295,9 @@ class Processes:
     def held(self, waiting: Iterator[Planned]) -> Iterator[Trajectory]:
         """Yield dialogues when they end, in any order.
 
-        If a process dies or exceeds a time limit, its dialogue has the ending that was noted.
-        Raises the exceptions that the setting raises. Raises `MwzevalError` if a process cannot be
-        restarted.
+        If a process dies or exceeds a time limit, its dialogue has the ending that was noted. Any
+        exception that the run's setting raises is passed on. Raises `MwzevalError` if a process
+        cannot be restarted.
         """
         from multiprocessing.connection import wait
 
@@ -382,7 +382,7 @@ class _Worker:
     def send(self, planned: Planned | None) -> None:
         """Send a dialogue to the process, or None after the last dialogue.
 
-        A dead process is detected later.
+        If the process is dead, this is detected later.
         """
         with suppress(OSError):
             self.connection.send(planned)
@@ -414,7 +414,7 @@ class _Worker:
         return None
 
     def timed_out(self) -> Trajectory | None:
-        """If the process has exceeded its time limit, kill it and return its dialogue."""
+        """If the process has exceeded its time limit, kill the process and return its dialogue."""
         if not self.busy or time.monotonic() < self.deadline or self.connection.poll():
             return None
         noted = self._record.ending

@@ -34,7 +34,7 @@ class ConversationError(Exception):
 
 
 class InfrastructureError(ConversationError):
-    """An error that neither user nor agent has caused. Such a dialogue can be repeated."""
+    """An error that neither user nor agent has caused. The dialogue can be repeated."""
 
 
 class LimitError(ConversationError):

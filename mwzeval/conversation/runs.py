@@ -1,4 +1,4 @@
-"""Runs: several trials per goal, in parallel, and resumable.
+"""Resumable runs of dialogues, with several trials per goal, in parallel.
 
 All random choices in a dialogue depend on the seed, the goal and the trial number only. Therefore,
 parallel processes and interruptions do not change the results of a run.

@@ -95,10 +95,10 @@ for error messages."""
 class Trajectory:
     """One dialogue: its goal, messages and calls, and ending.
 
-    `item` names the goal, which several `trial`s (from 1) may share. `messages` has the original
-    messages of a text-level dialogue, and `talk` has the parsed messages. `acts` has the turns of
-    an act-level dialogue as `[user acts, agent acts]`. `turns` is the number of user turns. `more`
-    has the other keys of the line.
+    `item` is the name of the goal; several trials (numbers `trial`, from 1) may have the same goal.
+    `messages` has the original messages of a text-level dialogue, and `talk` has the parsed
+    messages. `acts` has the turns of an act-level dialogue as `[user acts, agent acts]`. `turns` is
+    the number of user turns. `more` has the other keys of the line.
     """
 
     item: str
@@ -119,8 +119,7 @@ class Trajectory:
 
     @cached_property
     def talk(self) -> tuple[ChatMessage, ...]:
-        """The parsed messages, with the texts that the user meant, not the texts that the agent
-        read."""
+        """The parsed messages, with the user's intended text if the agent read another text."""
         return read_messages(as_meant(self.messages))
 
     @property
@@ -130,7 +129,7 @@ class Trajectory:
         return report if isinstance(report, Mapping) else {}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line as a JSON object."""
+        """Return the dialogue's line as a JSON object."""
         return {
             DIALOGUE: self.name,
             "trial": self.trial,
@@ -239,7 +238,8 @@ def is_live(raw: bytes) -> bool:
 def check_live(text: str, findings: Findings) -> LiveFile:
     """Return the trajectories of a text; problems are added to `findings`.
 
-    An incomplete last line is skipped with a warning, because a resumed run repeats its dialogue.
+    An incomplete last line is skipped with a warning, because a resumed run repeats the dialogue of
+    this line.
     """
     first: Mapping[str, Any] = {}
     dialogues: dict[str, Trajectory] = {}
@@ -431,7 +431,7 @@ class Record:
         self._notify("exchange", exchange)
 
     def note(self, ending: Ending) -> None:
-        """Record how the dialogue has ended if the next call never returns."""
+        """Record the ending that applies if the next call never returns."""
         self.ending = ending
         self._notify("note", ending)
 
@@ -453,7 +453,7 @@ class Record:
         return Trajectory(item, goal, messages, acts, end, problem, turns, trial, is_numbered, more)
 
     def broken_off(self, planned: Planned, ending: Ending) -> Trajectory:
-        """Return the dialogue with this ending, or as complete if the user had already finished."""
+        """Return the dialogue with this ending; if the user had already finished, as complete."""
         is_over = self.ending.end == USER_STOP
         return self.trajectory(planned, self.ending if is_over else ending)
 

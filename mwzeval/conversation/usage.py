@@ -104,8 +104,8 @@ def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]
 def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
     """Return a mapping side → usage for one dialogue, for the sides that have any usage.
 
-    Usage is read from the messages, or if they have none, from the key `usage` of the line, which
-    is the agent's usage or maps sides to usage.
+    Usage is read from the messages or, if no message has usage, from the key `usage` of the line.
+    The value of this key is the agent's usage, or maps sides to usage.
     """
     usages: dict[str, Usage] = {}
     for side in SIDES:
@@ -245,7 +245,7 @@ TIMES = ("mean", "p50", "p95")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The token usage of one side's model in each dialogue; `price` is None if it is unknown."""
+    """The token usage of one side's model in each dialogue; `price` is None if unknown."""
 
     side: str
     usages: Mapping[str, Usage]
@@ -308,7 +308,8 @@ class Accounts:
         return (DIALOGUES, SUCCESSES, *columns, *both) if columns else ()
 
     def row(self, dialogue: str, success: float) -> dict[str, float]:
-        """Return the additive numbers of a dialogue; `success` is 1 if it succeeded, else 0."""
+        """Return the additive numbers of a dialogue; `success` is 1 if the dialogue succeeded, else
+        0."""
         if not self.sides:
             return {}
         row: dict[str, float] = {DIALOGUES: 1, SUCCESSES: success}
@@ -372,7 +373,7 @@ class Accounts:
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
         """Return tables of the token usage, or no tables if there is no usage.
 
-        `scores` are the scores of the measures of usage, and `sums` are the sums of the columns.
+        `scores` are the scores about token usage, and `sums` are the sums of the columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:

@@ -62,9 +62,9 @@ class Options:
     """The options for checking and scoring predictions.
 
     `tracks` and `conditioning` override the header of the file. With `lenient`, intents, domains
-    and slots that do not exist count as wrong; otherwise they are errors. `allow_partial` accepts
-    predictions without some dialogues of the fold, and interrupted simulations. With `strict`,
-    every warning is an error. Raises `UsageError`.
+    and slots that do not exist count as wrong; otherwise, they are reported as errors.
+    `allow_partial` accepts predictions without some dialogues of the fold, and interrupted
+    simulations. With `strict`, every warning is an error. Raises `UsageError`.
     """
 
     tracks: tuple[str, ...] = ()

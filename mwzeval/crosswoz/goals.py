@@ -298,7 +298,8 @@ def _flat(subgoals: Sequence[SubGoal]) -> Goal:
 def goal_type(goal: Goal) -> str:
     """Return the paper's code of a goal's type: S, M, M+T, CM or CM+T.
 
-    S means a single domain, M means several, C means a venue near another, +T means traffic.
+    S means a single domain, M means several domains, C means a venue near another venue, and +T
+    means traffic.
     """
     if goal[-1].subgoal == 1:
         return "S"

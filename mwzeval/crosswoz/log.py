@@ -109,7 +109,7 @@ def revision_of(lines: Lines) -> str | None:
 
 
 def log_lines(path: str | Path) -> Lines:
-    """Return the lines of a log.
+    """Return the lines of a log of simulated dialogues.
 
     Raises `InputError` if the log cannot be read or is not JSON Lines.
     """

@@ -89,7 +89,7 @@ class Training(NamedTuple):
     """Options that only this training has, with the arguments of `add_argument`."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the arguments of all trainings."""
+        """Add the command-line arguments that all training actions share."""
         parser.set_defaults(
             interrupted="repeat the same command to resume after the last saved epoch",
             writes_folder=True,

@@ -94,7 +94,7 @@ class System(Protocol):
 
 
 class TextSystem(Protocol):
-    """A system that receives and returns text; it may have `state` and `selected`, like `System`.
+    """A system that receives and returns text; the attributes `state` and `selected` are optional.
 
     If the system has the attributes `understood` and `said`, the log includes its last input acts
     and output acts.

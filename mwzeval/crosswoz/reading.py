@@ -97,8 +97,9 @@ class Predictions:
 def read_predictions(path: str | Path) -> Any:
     """Return the content of a JSON or JSON Lines file, which can be compressed or standard input.
 
-    Lines `{"dialogue_id": …, "turns": […]}` become one object of dialogues; a line `{"_meta": …}`
-    may be among the lines. Raises `InputError` if a file has another format or is encoded in GBK.
+    Lines `{"dialogue_id": …, "turns": […]}` become one object of dialogues; one of the lines may be
+    the header `{"_meta": …}`. Raises `InputError` if a file has another format or is encoded in
+    GBK.
     """
     name = str(path)
     text = chinese_text(read_bytes(path), name)

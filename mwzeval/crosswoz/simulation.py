@@ -267,12 +267,13 @@ def simulate(
 
     Goals are made by `make_goal` (default: CrossWOZ's goal generator with the database). Goals of a
     type that already has enough dialogues are skipped. `seed` decides all random choices.
-    `processes` is the number of parallel dialogues. `output` is a file of trajectories, which has
-    complete lines at any time. With `resume`, an interrupted run continues its file, and the result
-    is identical to that of an uninterrupted run. The header of the output file includes the entries
-    of `about`. `progress` shows a bar on standard error (None: only on a terminal). With a
-    `time_limit` in seconds, dialogues run in processes that can be killed, and a dialogue fails if
-    one call of the user or system takes longer. By default, the duration of a call is not limited.
+    `processes` is the number of parallel dialogues. `output` is a file of trajectories; at any
+    time, all lines in the file are complete. With `resume`, an interrupted run continues its file,
+    and the result is identical to that of an uninterrupted run. The header of the output file
+    includes the entries of `about`. `progress` shows a bar on standard error (None: only on a
+    terminal). With a `time_limit` in seconds, dialogues run in processes that can be killed, and a
+    dialogue fails if one call of the user or system takes longer. By default, the duration of a
+    call is not limited.
 
     Raises `UsageError` if a number is invalid, if the output file already exists without `resume`,
     or if the file belongs to another run. Raises `MwzevalError` if the output cannot be written or
@@ -360,7 +361,7 @@ class Rate:
 
     @classmethod
     def of(cls, lines: Iterable[Mapping[str, Any]]) -> Rate:
-        """Return the rate of dialogues, without those that ended with an infrastructure error."""
+        """Return the finish rate of dialogues, except dialogues with an infrastructure error."""
         scored = [line for line in lines if line["end"] != INFRASTRUCTURE]
         finished = sum(line["end"] == USER_STOP for line in scored)
         turns = sum(line["turns"] for line in scored)
@@ -383,8 +384,8 @@ class Summary:
     `natural` is the finish rate for the natural mix of goal types ("overall" in the paper), and
     `macro` is the mean of the finish rates of the goal types. `outcomes` counts dialogues by their
     ending. `problems` counts the errors of users and systems, most frequent first. `silent` counts
-    dialogues with an empty system turn. `unknown` counts, for each part of an act, the dialogues
-    with acts in which this part is unknown.
+    dialogues with an empty system turn. `unknown` counts the dialogues with unknown acts, by the
+    part of the act that is unknown.
     """
 
     by_type: Mapping[str, Rate]

@@ -122,7 +122,7 @@ def write_note(folder: str, revision: str, seen: Sequence[str]) -> None:
 def read_note(model: str | Path) -> dict[str, Any]:
     """Return the note about a model's training folds for `_meta`; {} if there is no note.
 
-    Raises `InputError` if the note of the model is invalid.
+    Raises `InputError` if the note about the training folds is invalid.
     """
     folder = Path(model)
     note = (folder if folder.is_dir() else folder.parent) / NOTE_FILE

@@ -4,8 +4,8 @@ predict   rank the candidates of a dialogue file with a baseline and write a sub
 train     train the dual encoder; repeat the command to resume
 convert   turn submissions into TREC runs and targets into qrels, and back
 
-`mwzeval evaluate --benchmark dstc7-ubuntu-1` scores submissions; validate, compare, explain and
-report also read them.
+`mwzeval evaluate --benchmark dstc7-ubuntu-1` scores submissions. The commands validate, compare,
+explain and report also read submissions.
 """
 
 from __future__ import annotations

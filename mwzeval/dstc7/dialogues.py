@@ -1,8 +1,8 @@
 """The files of the track: dialogues, the candidate pool of subtask 2, and targets.
 
 Each example of a dialogue file has a context, the candidates and, except in the test set, the
-correct candidates. In subtask 2, all examples share the candidates in a separate file, the pool.
-Targets list the correct candidates if the dialogue file does not.
+correct candidates. In subtask 2, all examples share the candidates in a separate file, the pool. A
+targets file lists the correct candidates if the dialogue file does not list them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Example:
 
 
 def read_examples(path: str | Path) -> tuple[Example, ...]:
-    """Return all examples of a dialogue file (also `.gz`, `.xz`, `.zst`, `-`), in file order.
+    """Return all examples of a dialogue file (possibly compressed, or `-`), in file order.
 
     Reading all examples needs about three times as much memory as the size of the file. Raises
     `InputError` with the first problem of each example.
@@ -206,12 +206,12 @@ def _repeat(first: int | str, second: int | str) -> str:
 
 
 def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str, str]:
-    """Return canonical candidate id → utterance, in the order of the file.
+    """Return a mapping from canonical candidate id to utterance, in the order of the file.
 
     The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header or quotes; further
-    tabs are part of the utterance. A line with only one column is an error, and so is a repeated
-    id; a size other than 120,000 is a warning. Problems of the pool are added to `findings`;
-    without `findings`, errors raise `InputError`.
+    tabs are part of the utterance. A line with only one column and a repeated id are errors; a
+    number of candidates other than 120,000 causes a warning. Problems of the pool are added to
+    `findings`; without `findings`, errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     pool: dict[str, str] = {}

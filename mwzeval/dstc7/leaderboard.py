@@ -106,8 +106,8 @@ def published_document(
 ) -> Document:
     """Return tables as a document; a submission is shown in the table of its own split.
 
-    If the submission's report has an interval, it is shown below the table. Raises `UsageError` if
-    the submission's scores are not the official scores (the F-score, or scores with
+    If the submission's report has an interval, the interval is shown below the table. Raises
+    `UsageError` if the submission's scores are not the official scores (the F-score, or scores with
     `compat="2018"`).
     """
     if entry is not None:

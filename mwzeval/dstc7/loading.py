@@ -58,8 +58,8 @@ class Loaded:
     """A submission and its gold data.
 
     `examples` has the context and candidates of each submitted example. `pool` has the candidates
-    of subtask 2. These fields are filled only if the files are given. If scores are computed as in
-    2018, `targets` include repeated ids.
+    of subtask 2. If the dialogue file or the pool is not given, `examples` is empty or `pool` is
+    None. If scores are computed as in 2018, `targets` include repeated ids.
     """
 
     track: Track
@@ -83,7 +83,7 @@ def load(
 ) -> Loaded | None:
     """Return the submission with its gold data, read and checked; None if a file cannot be read.
 
-    All problems are added to `findings`, which then knows whether a problem prevents scoring.
+    All problems are added to `findings`, which records whether a problem prevents scoring.
     """
     notes = findings.of_file(str(submission))
     # A file in an archive always has an official name.

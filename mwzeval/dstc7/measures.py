@@ -60,8 +60,8 @@ def rows(
 ) -> Table:
     """Return a row for each example of the targets, whether submitted or not, in target order.
 
-    With `has_none`, further columns score the answer NONE, and the answerable examples after NONE
-    is removed from the rankings.
+    With `has_none`, further columns contain the results for the answer NONE, and for answerable
+    examples without NONE in their rankings.
     """
     rankings = [submission.get(example, NOTHING) for example in targets]
     correct = [ids if len(ids) == 1 else tuple(dict.fromkeys(ids)) for ids in targets.values()]
@@ -81,7 +81,7 @@ def rows(
 
 
 def ranked_ids(ranking: Ranking, options: Options) -> Sequence[str]:
-    """Return the ids in ranking order, without repeats (the first occurrence remains).
+    """Return the ids in ranking order; of repeated ids, only the first occurrence remains.
 
     Ids with equal confidence are in list order. With `compat="2018"`, repeats remain.
     """
@@ -104,7 +104,7 @@ def _first_places(ids: Sequence[str]) -> list[int]:
 
 
 def found_positions(ranking: Sequence[str], relevant: Sequence[str]) -> tuple[int, ...]:
-    """Return the positions, from 1 and ascending, of the relevant ids that are in the ranking.
+    """Return the sorted positions (from 1) of the relevant ids in the ranking.
 
     If the ranking contains an id several times, only the first position counts.
     """

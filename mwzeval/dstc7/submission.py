@@ -27,7 +27,7 @@ LONGEST_RANKING = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The ranking of one example, in file order and with repeats.
+    """The ranking of one example in its original form: in file order, with repeated ids.
 
     `ids` are canonical. A missing confidence is None, and a confidence that is not a number is NaN.
     `has_repeats` is true if the ranking contains an id twice.
@@ -162,7 +162,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
     """Return the typed rankings of a parsed submission, and add problems to `findings`.
 
     If an example occurs twice, the last occurrence counts. Malformed parts of the submission are
-    errors. Such parts are replaced by `MALFORMED` or `UNREADABLE`, which are never scored.
+    errors. The malformed parts are replaced by `MALFORMED` or `UNREADABLE`, which are never scored.
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'

@@ -97,7 +97,7 @@ def _decimal(number: int) -> str | None:
 
 
 def plain_id(identity: str) -> int | str:
-    """Return an id in the form of the files: a number if it is numeric, otherwise the text."""
+    """Return an id as written in the files: a number if the id is numeric, otherwise text."""
     is_number = identity.isascii() and identity.isdigit() and len(identity) < 19
     return int(identity) if is_number and str(int(identity)) == identity else identity
 

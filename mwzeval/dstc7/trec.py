@@ -1,9 +1,9 @@
 """Converts submissions and targets to and from the formats of TREC tools.
 
 A run has six columns (query, Q0, document, rank, score, tag). Qrels have four columns (query, 0,
-document, relevance). A query is an example, and a document is a candidate. The tools sort by score,
-mostly as 32-bit numbers, and sort equal scores differently. Therefore the scores of a run are
-negative ranks.
+document, relevance). A query is an example, and a document is a candidate. The TREC tools sort by
+score, mostly as 32-bit numbers, and sort equal scores in different orders. Therefore the scores of
+a run are negative ranks.
 
 Source: trec_eval (NIST).
 """
@@ -59,7 +59,7 @@ def read_run(path: str | Path) -> list[Ranked]:
     """Return a TREC run as rankings for `write_submission`; the confidences are the scores.
 
     Candidates are sorted by decreasing score; candidates with equal scores are in file order. Like
-    the tools, this ignores the rank column. Raises `InputError` with all problems.
+    the TREC tools, this function ignores the rank column. Raises `InputError` with all problems.
     """
     findings = Findings(file=str(path))
     scored: dict[str, dict[str, float]] = {}

@@ -34,9 +34,10 @@ Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 
 @dataclass(frozen=True, slots=True)
 class PublicFile:
-    """A file of a public repository at a pinned commit, and its place in a data root.
+    """A file of a public repository at a fixed commit, and the path of the file in a data folder.
 
-    `sha256` is None if it is not known yet; then `git_blob` verifies the file, if it is known.
+    `sha256` is None if the checksum is not known yet; in this case, `git_blob` (if known) verifies
+    the file.
     """
 
     local: str
@@ -82,7 +83,7 @@ def embedded(*parts: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class DataRoot:
-    """A folder with data in the public layout, and the published files that belong there.
+    """A folder with data in the public layout, and the published files that belong to the folder.
 
     `sample` is the option that selects the embedded sample; messages about missing files mention
     this option.
@@ -106,9 +107,9 @@ class DataRoot:
     ) -> DataRoot:
         """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
-        `table` lists the public files. `name` is the name of the benchmark's folder in the cache; a
-        folder with several benchmarks may have the same subfolder. If `offline` is None,
-        `MWZEVAL_OFFLINE` determines whether files are downloaded. `sample` is the option that
+        `table` lists the public files. `name` is the name of the benchmark's folder in the cache. A
+        folder with the data of several benchmarks can have the same subfolder. If `offline` is
+        None, `MWZEVAL_OFFLINE` determines whether files are downloaded. `sample` is the option that
         selects the embedded data.
 
         Raises:
@@ -139,7 +140,7 @@ class DataRoot:
         return cls(folder, origin, published, offline, sample)
 
     def find(self, *alternatives: str) -> Path | None:
-        """Return the path of the first of these files that exists, except damaged cached files."""
+        """Return the path of the first file that exists; damaged files in the cache are ignored."""
         for local in alternatives:
             place = self.path / local
             if place.is_file():
@@ -152,7 +153,7 @@ class DataRoot:
         """Return the path of the first existing file, or download a file into the cache.
 
         At most one file is downloaded: the first of the given files that is published. Raises
-        `DataError` if no file exists or can be downloaded.
+        `DataError` if none of the files exists or can be downloaded.
         """
         if found := self.find(*alternatives):
             return found
@@ -285,7 +286,7 @@ def file_states(
 
 
 def matches(local: str, patterns: Iterable[str]) -> bool:
-    """Return whether a place in a data root matches one of the patterns, like `Path.glob`."""
+    """Return whether a path in a data folder matches one of the patterns, like `Path.glob`."""
     return any(PurePosixPath("/", local).match(f"/{pattern}") for pattern in patterns)
 
 
@@ -400,7 +401,7 @@ class MissingError(DataError):
 def all_there(*calls: Callable[[], Any]) -> list[Any]:
     """Call all functions and return their results.
 
-    Raises `MissingError` with all missing files of a folder, whichever functions need the files.
+    Raises one `MissingError` for all missing files of a folder.
     """
     found = []
     missing: list[MissingError] = []

@@ -280,7 +280,7 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
 
 
 def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
-    """Return the message about a byte that is not UTF-8; its position counts from 1 in the line."""
+    """Return the message about a byte that is not UTF-8; the position in the line counts from 1."""
     message = f"line {line}, byte {byte}: not UTF-8 — save the file as UTF-8"
     return Problem("not-utf8", message, file=str(path))
 
@@ -566,7 +566,7 @@ def parse_beginning(text: str) -> Any:
 
 
 def check_values(text: str, name: str) -> None:
-    """Raise `InputError` if a JSON text has too many values, estimated by its commas."""
+    """Raise `InputError` if a JSON text has too many values, as estimated from its commas."""
     most = size_limit() // BYTES_PER_VALUE
     if len(text) > max(FEW_CHARACTERS, most) and text.count(",") > most:
         message = f"has more than {most:,} values: if it is the right file, set {SIZE_VARIABLE}=2GB"

@@ -2,8 +2,8 @@
 
 Every metric has two parts: `columns` and `row(unit)` give the additive numbers of a scored unit,
 and `measures(…)` gives the scores as functions of the columns' sums. Scores, intervals, comparisons
-and reports use only these two parts. Therefore, they do not depend on the metric or the benchmark,
-and each score has exactly one formula.
+and reports use only the columns and the measures. Therefore, no other code depends on the metric or
+the benchmark, and each score has exactly one formula.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Measure:
     the unit of measurement of the score, which axes of figures show. A score with `is_description`
     (turns, calls, cost, endings) describes the dialogues, and no values are better than others.
     Comparisons therefore show only differences of such scores, without a test or a rank. A score
-    with `of_types` (distinct words, entropies) is computed from `TypeCounts.sums`. Its value is
-    `known`, and it is a description.
+    with `of_types` (distinct words, entropies) is computed from `TypeCounts.sums`. The value of
+    such a score is `known`, and no values of the score are better than others.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -226,7 +226,7 @@ def table_of_means(
     *,
     places: int = 4,
 ) -> ScoredTable:
-    """Return measures for mean values between 0 and 1, of the whole input and of scopes.
+    """Return measures that average values between 0 and 1, over the whole input and in each scope.
 
     Args:
         values: The values of each unit: scope, name of the score, value.
@@ -334,12 +334,12 @@ class Rate(NamedTuple):
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:
-    """Return the sum of some columns in percent of the column `of`, as a score function."""
+    """Return a score function: the sum of some columns as a percentage of the column `of`."""
     return partial(_share, 100, parts, of)
 
 
 def mean(part: str, *, of: str) -> ScoreFunction:
-    """Return the sum of a column divided by the sum of the column `of`, as a score function."""
+    """Return a score function: the sum of a column divided by the sum of the column `of`."""
     return partial(_share, 1, (part,), of)
 
 

@@ -1,6 +1,6 @@
 """Counts of each type (a word, a bigram, a trigram) in each unit, and scores of types.
 
-The counts form a sparse table with a row per unit and a column per type; the columns can be added.
+The counts form a sparse table of additive columns, with a row per unit and a column per type.
 Distinct words and entropies are functions of the column sums. Resampling would bias these scores
 (see `mwzeval.statistics.intervals`), so their intervals come from leaving one unit out. Comparisons
 do not test scores of types, because neither higher nor lower values are better.

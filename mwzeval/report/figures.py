@@ -1,8 +1,9 @@
 """Figures for papers (PNG, SVG, PDF): scores with intervals, and heat maps of parts and reasons.
 
-A figure fits one column of a two-column paper. Text has 7 points and remains text in SVG and PDF.
-The colors are those of Okabe and Ito, and marks also differ in shape. The bytes depend only on the
-systems, the version of matplotlib and the installed fonts, not on the configured style.
+A figure fits one column of a two-column paper. Text has a size of 7 points and is stored as text in
+SVG and PDF files. The colors are those of Okabe and Ito, and marks also differ in shape. The bytes
+of a figure depend only on the systems, the version of matplotlib and the installed fonts, not on
+the configured style.
 """
 
 from __future__ import annotations
@@ -266,7 +267,7 @@ class _HeatMap(NamedTuple):
 def plot_parts(
     systems: Sequence[Report], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return heat maps of the scores by part: systems × parts.
+    """Return heat maps of the scores by part, with a row per system and a column per part.
 
     Scores with different parts (turns instead of domains) have separate columns. `words` has the
     nouns that the benchmark uses for its parts.

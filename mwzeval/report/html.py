@@ -1,9 +1,9 @@
 """The HTML page of `mwzeval report`: one file that works offline.
 
 The page is safe to open even if the predictions come from an untrusted source. Jinja2 escapes all
-values that are inserted into the template. The explanations are in a block of base64, and the
-script inserts them as text nodes. A content security policy allows only the page's own script,
-identified by a hash.
+values that are inserted into the template. The explanations are stored as base64, and the script
+inserts them into the page as text nodes. A content security policy allows only the page's own
+script, identified by a hash.
 """
 
 from __future__ import annotations
@@ -258,8 +258,8 @@ def _places(systems: Sequence[Report], group: Group) -> list[int]:
 class Bar(NamedTuple):
     """A score of a system, and the length of the score's bar (0 if the score is not finite).
 
-    `difference` has the difference from the baseline, its interval and p value; it is empty if
-    there is no comparison.
+    `difference` has the difference from the baseline with its interval and p value; without a
+    comparison, `difference` is empty.
     """
 
     cell: Cell

@@ -81,7 +81,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardTable:
-    """Systems, sorted by the figure `ranked_by` (best first) if there is one.
+    """Systems, sorted by the figure `ranked_by` (best first); unsorted if there is no such figure.
 
     `keys` identify the table in records. `heading` is the heading of the column with system names.
     `transposed` tables have a column for each system. `with_sources` adds a column with the

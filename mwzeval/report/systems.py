@@ -1,4 +1,4 @@
-"""What pages and figures show of several systems: names, scores, groups, and failure reasons.
+"""The data of several systems for pages and figures: names, scores, groups, and failure reasons.
 
 A system is a `Report` with a name and, for failure reasons, with explanations.
 """

@@ -1,7 +1,7 @@
 """Explanations of scored units: a common data type for all benchmarks, and its text for a terminal.
 
 This module does not depend on any benchmark. Texts are plain and may come from untrusted sources,
-so the code that displays them (here and in the HTML page) escapes them.
+so all code that displays the texts (here and in the HTML page) escapes special characters.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Reason:
     `code` is the name of the reason, optionally with a detail after a colon (`never-gave:phone`).
     `outcome` is the failed outcome (`inform`), and `scope` is the part of the unit (a domain).
     `turn` is the turn of the failure, from 0, or None if no single turn caused it. `text` is the
-    reason as a sentence. `evidence` is the label of facts. If another system passed the outcome,
-    its facts with this label show why; an empty label means all facts.
+    reason as a sentence. `evidence` is the label of the facts that show why another system passed
+    the outcome. An empty label means that all facts show why the outcome was passed.
     """
 
     code: str
@@ -64,7 +64,7 @@ MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
 
 
 class Fact(NamedTuple):
-    """A line of detail: a label, a value, and the part of the unit that is concerned, or None."""
+    """A detail of a turn: a label, a value, and the part of the unit that it is about (or None)."""
 
     label: str
     value: str
@@ -119,11 +119,11 @@ NOT_JUDGED = -3
 class Explanation:
     """A unit, its outcomes as `outcomes[scope][name]`, and the reasons why outcomes failed.
 
-    `WHOLE` of `mwzeval.scores.score` is the scope of the whole unit. An outcome is None if it does
-    not apply (such as Success of a domain whose Inform failed). For each line of the `goal`,
-    `reached` has the turn at which the line was met. Other values are None (the line was never
-    met), `CANNOT_BE` (no system could meet the line) and `NOT_JUDGED` (no judgement is possible).
-    `reached` is None if it is unknown when the lines were met.
+    The scope of the whole unit is `WHOLE` (defined in `mwzeval.scores.score`). An outcome is None
+    if it does not apply (such as Success of a domain whose Inform failed). For each line of the
+    `goal`, `reached` has the turn at which the line was met. Other values are None (the line was
+    never met), `CANNOT_BE` (no system could meet the line) and `NOT_JUDGED` (no judgement is
+    possible). `reached` is None if it is unknown when the lines were met.
     """
 
     unit: str
@@ -449,8 +449,8 @@ def histogram_text(
     """Return the number of failed units by reason and scope.
 
     `meanings` maps the code of a reason to a sentence about it. The total of a reason is the number
-    of units that have it in any scope; the share of a reason is its total divided by the number of
-    failed units.
+    of units that have the reason in any scope. The share of a reason is its total divided by the
+    number of failed units.
     """
     n_failed = sum(bool(explanation.reasons) for explanation in explanations)
     heading = f"{n_failed} of {len(explanations)} failed"

@@ -39,7 +39,7 @@ class Findings:
     """Collects the problems of an input; only the method `check` raises an error.
 
     There are three degrees. An *error* prevents scoring. A *doubt* is about a missing or incorrect
-    value that could still be scored. By default, a doubt is an error; with `lenient`, it is a
+    value that could still be scored. By default, a doubt is an error; with `lenient`, a doubt is a
     warning. A *warning* is about a value that is scored, but perhaps not as intended; with
     `strict`, a warning also prevents scoring. Equal warnings are stored once, with their count and
     the first location.
@@ -84,7 +84,7 @@ class Findings:
             self.error(kind, message, count=count, **place)
 
     def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
-        """Note a value that is scored, but perhaps not as the user intended."""
+        """Record a warning about a value that is scored, but perhaps not as the user intended."""
         self._note(kind, message, "warning", count, place)
 
     def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
@@ -220,7 +220,7 @@ class Place(NamedTuple):
         self.findings.doubt(kind, message, then=then, **self._place(None))
 
     def warning(self, kind: str, message: str, key: str | None = None, *, count: int = 1) -> None:
-        """Note a value that is scored, but perhaps not as the user intended."""
+        """Record a warning about a value that is scored, but perhaps not as the user intended."""
         self.findings.warning(kind, message, count=count, **self._place(key))
 
     def _place(self, key: str | None) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Report:
     """The result of one evaluation. `print` shows the tables of the command line.
 
     `metrics` maps a metric to its numbers, None for a metric that was not computed. `scores` are
-    the same numbers unrounded, each with its signature. `table` has the rows (one per dialogue)
+    these numbers without rounding, each with its signature. `table` has the rows (one per dialogue)
     from which additive scores are computed. `meta` describes the input, the settings and the
     versions of libraries. `benchmark` is the name that `--benchmark` accepts. `figures` are tables
     with totals of the input; some of the totals are also in `scores`. If references such as gold

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The choices that change a score, in a fixed order, as `metric|key:value|…`."""
+    """The choices that affect a score, in a fixed order: `metric|key:value|…`."""
 
     metric: str
     choices: tuple[tuple[str, str], ...]
@@ -38,7 +38,7 @@ class Signature:
         return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.choices)])
 
     def extended(self, choices: Mapping[str, object]) -> Signature:
-        """Return a signature with the choices of this signature, followed by further choices."""
+        """Return this signature extended by further choices."""
         more = tuple((key, str(value)) for key, value in choices.items())
         return Signature(self.metric, self.choices + more)
 
@@ -54,7 +54,7 @@ class Signature:
 class Interval:
     """The two ends of an interval, in the unit of the score, and the method that computed them.
 
-    The interval ignores resamples without a value; `undefined` is their number.
+    The interval ignores resamples without a value; `undefined` is the number of such resamples.
     """
 
     low: float

@@ -1,9 +1,9 @@
 """Tables for output, as sheets of cells, and the formats in which they are written.
 
-Every result (scores, a comparison, a leaderboard) is converted to a `Document`, which is rendered
-as text for a terminal, Markdown (GitHub's) for an issue, HTML for a notebook, or LaTeX (with the
-package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record; JSON has all
-of the result.
+Every result (scores, a comparison, a leaderboard) is converted to a `Document`. A document is
+rendered as text for a terminal, Markdown (GitHub's) for an issue, HTML for a notebook, or LaTeX
+(with the package booktabs) for a paper. CSV and JSON Lines have one unrounded number per record;
+JSON has the complete result.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def sheet(
     rows: Sequence[Sequence[Cell | str]],
     caption: Sequence[str] = (),
 ) -> Sheet:
-    """Return a sheet; plain texts become cells."""
+    """Return a table in which plain texts are converted to cells."""
     cells = tuple(
         tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows
     )

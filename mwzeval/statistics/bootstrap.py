@@ -5,11 +5,11 @@ draw counts of units form a matrix of samples × units. The product of this matr
 the column sums of every resample, and any score can be computed from these sums.
 
 A comparison of two systems asks two questions. First, how much could the difference vary on other
-units? The interval of differences answers this question, for which both systems are resampled
-jointly. Second, if the systems were exchangeable, how often would such a large difference occur by
-chance? The p value of the difference answers the second question. `tests.mcnemar` computes the p
-value for 0/1 outcomes, and `swapped_differences` for any score. Both methods give p values that are
-valid for small samples.
+units? The interval of differences, for which both systems are resampled jointly, answers the first
+question. Second, if the systems were exchangeable, how often would such a large difference occur by
+chance? The p value answers the second question. `tests.mcnemar` computes the p value for 0/1
+outcomes, and `swapped_differences` for any score. Both methods give p values that are valid for
+small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -146,9 +146,9 @@ def percentile_interval(
 
     Returns None if no sample has a value. Samples without a value are excluded and counted in
     `Interval.undefined`. The interval describes how the score varies on other units of the same
-    kind. It does not describe the variation between training runs of the system. Do not use
-    percentile intervals for statistics that resampling biases (see `Jackknife`). The interval and
-    the p value of a difference may disagree near the significance level.
+    kind. The interval does not describe the variation between training runs of the system. Do not
+    use percentile intervals for statistics that resampling biases (see `Jackknife`). The interval
+    and the p value of a difference may disagree near the significance level.
     """
     tail = (1 - confidence) / 2
     defined = values[np.isfinite(values)]

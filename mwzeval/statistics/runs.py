@@ -55,11 +55,11 @@ def standard_deviation(scores: Sequence[float]) -> float:
 
 
 def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
-    """Return the variance components of an outcome per run and unit, shape (runs, units), each ≥ 2.
+    """Return variance components of an outcome, shape (runs, units), with at least two of each.
 
     The estimates come from the mean squares of a two-way random-effects analysis of variance with
     one observation per cell. The estimates are unbiased, except that an estimate below 0 is
-    reported as 0. Runs are seeds of one system, and all have the same units. Source: Searle,
+    reported as 0. Each run is the same system with another seed, on the same units. Source: Searle,
     Casella and McCulloch, Variance Components, 1992, chapter 4.
     """
     runs, units = outcomes.shape

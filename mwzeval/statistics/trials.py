@@ -1,8 +1,8 @@
 """Repeated trials of the same items: the probability of k successes, and scores per item.
 
 Trials of an item are similar, so items are resampled, and two systems are paired by item.
-`Trials.by_item` replaces the trials of an item by one row, their mean, so each item counts once,
-whatever its number of trials. Intervals and comparisons use the table with one row per item.
+`Trials.by_item` replaces the trials of an item by one row with their mean, so that each item counts
+once. Intervals and comparisons use the table with one row per item.
 
 A trial is an attempt that could be judged. An attempt that an infrastructure failure ended is not a
 trial: the table has no row for it, and its item has one trial fewer.
@@ -43,7 +43,7 @@ def item_and_trial(name: str) -> tuple[str, int | None]:
 
 
 def item_of_trial(name: str) -> str:
-    """Return the item of a name."""
+    """Return the item in the name of a trial."""
     return item_and_trial(name)[0]
 
 
@@ -55,7 +55,7 @@ def all_succeed(successes: int, trials: int, k: int) -> float:
 def some_differ(successes: int, trials: int, k: int) -> float:
     """Return the probability that `k` random trials of an item do not all have the same outcome.
 
-    For k = 2 it is the probability that two trials disagree.
+    For k = 2, the result is the probability that two trials disagree.
     """
     return 1 - (comb(successes, k) + comb(trials - successes, k)) / comb(trials, k)
 
@@ -85,7 +85,7 @@ class Trials:
 
     @cached_property
     def positions(self) -> NDArray[np.int64]:
-        """The position in `names` of the item of each row, shape (trials,)."""
+        """The index in `names` of each row's item, shape (trials,)."""
         position = {name: index for index, name in enumerate(self.names)}
         return np.array([position[item] for item in self.items], dtype=np.int64)
 
@@ -100,12 +100,12 @@ class Trials:
         return int(np.sort(self.counts)[len(self.names) // 2]) if self.names else 0
 
     def totals(self) -> Table:
-        """Return one row per item, the sum over its trials."""
+        """Return a table with one row per item: the sum of the item's trials."""
         sums = np.zeros((len(self.names), len(self.table.columns)))
         np.add.at(sums, self.positions, self.table.values)
         return Table(self.names, self.table.columns, sums)
 
     def by_item(self) -> Table:
-        """Return one row per item, the mean over its trials."""
+        """Return a table with one row per item: the mean of the item's trials."""
         totals = self.totals()
         return replace(totals, values=totals.values / self.counts[:, np.newaxis])

@@ -117,7 +117,7 @@ def act_key(act: Act) -> str:
 
 
 def turn_key(acts: Iterable[Act]) -> Key:
-    """Return the key of a turn."""
+    """Return the template key of a turn."""
     return tuple(sorted(map(act_key, acts)))
 
 

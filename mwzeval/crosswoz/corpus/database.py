@@ -82,7 +82,7 @@ def price_bounds(slot: str, value: str) -> Bounds | None:
 
 
 def rating_bounds(value: str) -> Bounds | None:
-    """Return the bounds of a rating, which is at least the number at the beginning of the value.
+    """Return the bounds of a rating; the lower bound is the number at the beginning of the value.
 
     `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5. Return None if the value does not contain
     a number.

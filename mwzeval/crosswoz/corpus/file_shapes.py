@@ -101,7 +101,7 @@ Table = list[list[Any]]
 
 
 class ShapeError(ValueError):
-    """Content of a file is invalid; the message begins with the location."""
+    """The content of a file is invalid; the message begins with the location."""
 
 
 def checked_rows(rows: Any) -> Table:

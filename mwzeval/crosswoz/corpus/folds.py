@@ -1,7 +1,7 @@
 """The folds of a corpus and its database: locations of files, and loading.
 
 The files of a revision come from a user's folder, from the cache or from the embedded sample.
-Predictions are scored against `Gold`: a fold, and the data derived from it.
+Predictions are scored with `Gold`: a fold, and data derived from the fold.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ REVISIONS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """A fold of a revision, and the database tables of the revision, unchanged.
+    """A fold of a revision, with the unchanged database tables of the revision.
 
     `checksum` has 8 hexadecimal digits and covers all files of the fold; `other_files` has the
     locations of files that differ from the published files.
@@ -280,7 +280,7 @@ def load_gold(
     *,
     offline: bool | None = None,
 ) -> Gold:
-    """Return the gold data for predictions for a `fold` of a `revision`.
+    """Return the gold data of a `fold` of a `revision`, for scoring predictions.
 
     `corpus_root` describes `data`. With `offline`, files that are missing in the cache are not
     downloaded.
@@ -301,7 +301,7 @@ def _at_hand(root: DataRoot, revision: str) -> dict[str, Path]:
 
 
 def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
-    """Return the available fold with the most of these dialogues, or `test` if no fold has any.
+    """Return the available fold that contains most of the dialogues, or `test` if none has any.
 
     Without `ids`, return the first available fold. Raises `DataError` for unreadable files.
     """

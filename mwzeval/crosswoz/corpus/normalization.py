@@ -1,6 +1,6 @@
 """Comparable forms of texts, independent of spelling, and the words of texts.
 
-Words are those of jieba's default mode.
+The text is segmented with jieba's default mode.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TYPE_ENDING = "型"
 def comparable_text(text: str) -> str:
     """Return a text in NFKC form (one width), in lower case and without blanks.
 
-    `（Ａ店）` and `(a 店)` become equal.
+    In this form, `（Ａ店）` and `(a 店)` are equal.
     """
     if text.isascii():
         return "".join(text.lower().split())

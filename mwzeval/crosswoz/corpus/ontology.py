@@ -65,7 +65,7 @@ SIDES = {
 
 @lru_cache(2**14)
 def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] | None:
-    """Return the kind of a mistake and a sentence about it; None if the act is possible.
+    """Return the kind and a description of the mistake in an act; None if the act is valid.
 
     `side` is `user` or `system`; `intent`, `domain` and `slot` are those of the act. Intents of the
     other side are also accepted, because models that tag user and system utterances confuse the

@@ -106,9 +106,9 @@ def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, floa
     Three statistics are rates (0 to 1): the rate of goals in which the value of a constraint
     changes, of dialogues without an offer, and of system turns whose last query differs from the
     first query. A mean without values is 0. `slots` counts distinct pairs of domain and slot,
-    `values` distinct values in acts, `slot_values` distinct values of each domain and slot. The
-    paper does not define these statistics, so mwzeval uses its own definitions. Raises
-    `DependencyError` without jieba.
+    `values` counts distinct values in acts, and `slot_values` counts distinct values of each domain
+    and slot. The paper does not define these statistics, so mwzeval uses its own definitions.
+    Raises `DependencyError` without jieba.
     """
     every = list(dialogues)
     scopes = {kind: [d for d in every if d.goal_type == kind] for kind in GOAL_TYPES}
@@ -199,9 +199,9 @@ def _mean(total: float, count: int) -> float:
 def fold_statistics(fold: Fold) -> dict[str, Any]:
     """Return the statistics of a fold (scope → name → number), of the database, and of the paper.
 
-    `fold` is its name. `database` has the statistics of the venue database. `paper` has the paper's
-    figures of this fold (`corpus`), of the training fold (`train`) and of the database; there are
-    none for the synthetic sample. Raises `DependencyError` without jieba.
+    `fold` is its name. `database` has the statistics of the venue database. `paper` has the figures
+    that the paper reports for this fold (`corpus`), the training fold (`train`) and the database;
+    the synthetic sample has no such figures. Raises `DependencyError` without jieba.
     """
     plain: dict[str, Any] = dict(corpus_statistics(fold.dialogues.values()))
     plain |= {"fold": fold.name, "database": _in_english(database_statistics(fold.tables))}

@@ -101,7 +101,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The tags and classes of a model; their numbers are their indices."""
+    """The tags and classes of a model, which are numbered by their indices."""
 
     tags: tuple[str, ...]
     classes: tuple[str, ...]
@@ -175,7 +175,7 @@ def example_of(utterance: Utterance, acts: Acts) -> Example:
 
 
 def is_tagged(act: Act) -> bool:
-    """Return whether an act is tagged by its value instead of being a class."""
+    """Return whether an act is predicted by tagging its value, not as a class."""
     sayable = act.intent in (INFORM, RECOMMEND) and not act.is_service
     return sayable and act.value not in ("", NOTHING)
 
@@ -188,7 +188,7 @@ def lowered(text: str) -> str:
 def spans(tags: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the start, end and kind (intent, domain and slot) of tagged values.
 
-    An I without a preceding tag of its kind also begins a value.
+    A tag I that does not follow a tag of the same kind also begins a value.
     """
     start, kind = 0, ""
     for place, tag in enumerate([*tags, OUTSIDE]):
@@ -254,7 +254,7 @@ def _open_values(database: Database) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def varied(example: Example, values: Values, share: float, draw: Iterator[float]) -> Example:
-    """Return an example in which a share of the values is replaced by other values of the slots.
+    """Return an example in which a share of the values is replaced by other values of their slots.
 
     `draw` yields random numbers in [0, 1). The context does not change.
     """
@@ -388,9 +388,9 @@ class BertNetwork(NluNetwork):
     """A BERT and its tokenizer.
 
     Each character is a word for the tokenizer, so that word pieces of any vocabulary can be
-    assigned to tags. The context is the first segment, and the utterance is the second segment.
-    Characters beyond the maximum length get the tag for characters outside of values. Raises
-    `UsageError` if the tokenizer does not provide word indices.
+    assigned to tags. BERT's first input segment is the context, and its second input segment is the
+    utterance. Characters beyond the maximum length get the tag for characters outside of values.
+    Raises `UsageError` if the tokenizer does not provide word indices.
     """
 
     kind = "CrossWOZ BERT NLU"
@@ -566,9 +566,9 @@ def train_nlu(
 ) -> JointNlu:
     """Train a character tagger, or fine-tune the BERT in the folder `encoder`; return the NLU.
 
-    The NLU and a checkpoint after each epoch are written to `folder`. A repeated call resumes an
-    interrupted training, with an identical result. `watch` gets the mean loss of each epoch. Values
-    of the `database` are used to vary examples.
+    The NLU and a checkpoint after each epoch are written to `folder`. Calling this function again
+    resumes an interrupted training and gives an identical result. `watch` gets the mean loss of
+    each epoch. Values of the `database` are used to vary examples.
 
     Raises `InputError` if there are no utterances, a text is invalid Unicode or the checkpoint is
     damaged. Raises `UsageError` if `folder` contains other files or `encoder` is not a BERT. Raises
@@ -600,8 +600,8 @@ def train_nlu(
 def load_nlu(path: str | Path) -> JointNlu:
     """Return the NLU in a folder that training wrote, or in the file of a character tagger.
 
-    Raises `InputError` if the path does not contain such an NLU, and `DependencyError` if a
-    required library is missing.
+    Raises `InputError` if the path contains no trained NLU, and `DependencyError` if a required
+    library is missing.
     """
     is_bert = Path(path, CONFIG_FILE).is_file()
     transformers = _transformers() if is_bert else None

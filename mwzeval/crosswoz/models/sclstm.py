@@ -131,7 +131,7 @@ def tokens_of(utterance: str, acts: Acts) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The features and tokens of a model; their numbers are their indices."""
+    """The features and tokens of a model, which are numbered by their indices."""
 
     features: tuple[str, ...]
     tokens: tuple[str, ...]
@@ -200,10 +200,10 @@ def beam_search(
 ) -> list[Hypothesis]:
     """Return at most `width` complete sequences of at most `longest` tokens, most probable first.
 
-    After each token, the search continues with the `width` most probable sequences, until this
-    number of sequences is complete. Width 1 means greedy search; if `width` is the number of all
-    sequences, the search is exhaustive. If no sequence is complete, the most probable incomplete
-    sequence is returned.
+    After each token, the search continues with the `width` most probable sequences. The search ends
+    when `width` sequences are complete. Width 1 means greedy search; if `width` is the number of
+    all sequences, the search is exhaustive. If no sequence is complete, the most probable
+    incomplete sequence is returned.
 
     A state has one row for each sequence. `begin` is the state of an empty sequence, and `end` is
     the number of the token that ends a sequence. `following` returns log-probabilities of the next
@@ -300,7 +300,7 @@ class SclstmNetwork(nn.Module):
         return torch.cat([gates, functional.linear(embedded, self.reading_token)], dim=-1)
 
     def cell(self, state: State, token_part: Tensor) -> State:
-        """Return the state after one more token, given its `token_parts`."""
+        """Return the state after one more token, given the `token_parts` of the token."""
         width = 4 * state.hidden.shape[1]
         gates = token_part[:, :width] + functional.linear(state.hidden, self.gates_hidden)
         taken_in, kept, shown, new = gates.chunk(4, dim=1)
@@ -320,9 +320,9 @@ class SclstmNetwork(nn.Module):
     def losses(self, acts: Tensor, tokens: Tensor, lengths: Tensor, dropout: float = 0.0) -> Losses:
         """Return the losses of sentences.
 
-        `acts` has a row of zeros and ones for each sentence. `tokens` has a row of numbers: start,
-        sentence, end and padding. `lengths` include start and end. `dropout` is the share of
-        dropped embeddings and hidden units.
+        `acts` has a row of zeros and ones for each sentence. Each row of `tokens` has the token
+        numbers of a sentence: start, words, end and padding. `lengths` include start and end.
+        `dropout` is the share of dropped embeddings and hidden units.
         """
         embedded = functional.embedding(tokens[:, :-1], self.embedding)
         parts = self.token_parts(functional.dropout(embedded, dropout))
@@ -455,9 +455,9 @@ def train_sclstm(
     """Train the generators of both sides and return those that are best on `validation`.
 
     For each side, the model and a checkpoint after each epoch are written to a subfolder of
-    `folder`. A repeated call resumes an interrupted training, with an identical result. `watch`
-    receives losses in nats per token. Only training losses include dropout and the costs of the
-    acts vector.
+    `folder`. Calling this function again resumes an interrupted training and gives an identical
+    result. `watch` receives losses in nats per token. Only training losses include dropout and the
+    costs of the acts vector.
 
     Raises `InputError` if there are no sentences, a text is invalid Unicode or the checkpoint is
     damaged. Raises `UsageError` if the folder contains other files, and `DependencyError` without

@@ -1,4 +1,4 @@
-"""Training of the SL policy; `systems/sl_policy.py` reads its file without PyTorch.
+"""Training of the SL policy; `systems/sl_policy.py` reads the trained policy without PyTorch.
 
 Source: Zhu et al., TACL 2020, section 4.3: two layers of 100 units, mean sigmoid cross-entropy,
 Adam. The epoch with the lowest validation loss is chosen.
@@ -44,10 +44,10 @@ def train_policy(
 ) -> tuple[SlPolicy, Sequence[Point]]:
     """Train a policy; return the best policy and its learning curve (a point per epoch).
 
-    The policy (`policy.safetensors`) and a checkpoint are written to `folder`. A repeated call
-    resumes an interrupted training, with an identical result. The losses of the curve are mean
-    cross-entropies per act, in nats; the score `validation_loss` is the loss on `validation`.
-    `watch` is called with each new point of the learning curve.
+    The policy (`policy.safetensors`) and a checkpoint are written to `folder`. Calling this
+    function again resumes an interrupted training and gives an identical result. The losses of the
+    curve are mean cross-entropies per act, in nats; the score `validation_loss` is the loss on
+    `validation`. `watch` is called with each new point of the learning curve.
 
     Raises `InputError` if the training dialogues have no turns or the checkpoint is damaged. Raises
     `UsageError` if the folder contains other files.

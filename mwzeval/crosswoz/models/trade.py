@@ -2,9 +2,10 @@
 
 An encoder reads the history. A decoder starts from a slot and attends to the history. A gate
 decides whether the slot has a value, and each word of the value is generated from the vocabulary or
-copied from the history. Within an example, each unknown word has its own number, so that it can be
-copied (See et al., ACL 2017). In training, the decoder reads the previous gold words of a value
-(teacher forcing), and only slots with a value are decoded; the gate learns which slots are empty.
+copied from the history. Within an example, each unknown word has its own number, so that the model
+can copy the word (See et al., ACL 2017). In training, the decoder reads the previous gold words of
+a value (teacher forcing), and only slots with a value are decoded; the gate learns which slots are
+empty.
 
 Source: Wu et al., ACL 2019.
 """
@@ -65,10 +66,10 @@ IMPOSSIBLE = -1e9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """A turn: the history including the user's utterance, and the slots filled after it.
+    """An example: the history up to a user utterance, and the slots filled after this utterance.
 
-    `words` are numbers; numbers not below the size of the vocabulary are the `unknown` words of
-    this history, in order. `values` has the words of each filled slot, without `END`.
+    `words` are word numbers; numbers from the size of the vocabulary on stand for the `unknown`
+    words of this history, in order. `values` has the words of each filled slot, without `END`.
     """
 
     words: NDArray[np.int32]
@@ -78,7 +79,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a model; numbers of words follow the special numbers, in order."""
+    """The vocabulary of a model; word numbers follow the numbers of special symbols, in order."""
 
     words: tuple[str, ...]
     settings: TradeSettings
@@ -108,7 +109,7 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """The number of word numbers, including the numbers of special symbols."""
+        """The size of the vocabulary, including special symbols."""
         return SPECIAL + len(self.words)
 
     def cut(self, text: str) -> list[str]:
@@ -162,7 +163,7 @@ class Vocabulary:
 
 
 class Text:
-    """A history as a text in which values are found, with the words at their positions."""
+    """The text of a history, in which values can be found, and the words at their positions."""
 
     def __init__(self, words: Sequence[str | int]) -> None:
         # "\0" replaces special numbers, so that values are found only within utterances.
@@ -184,7 +185,7 @@ class Text:
 
 
 def filled(state: State) -> dict[int, str]:
-    """Return slot number → value, for all slots that have a value."""
+    """Return a mapping from slot number to value, for all slots that have a value."""
     values = (state.get(domain, {}).get(slot, "") for domain, slot in SLOTS)
     return {number: value for number, value in enumerate(values) if value}
 
@@ -249,7 +250,7 @@ class TradeNetwork(nn.Module):
         return looks, looks.exp() @ encoded
 
     def mixture(self, states: Tensor, seen: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probabilities that the next word is generated, and that it is copied."""
+        """Return the log-probabilities of generating and of copying the next word."""
         score = self.switch(torch.cat([states, seen, inputs], dim=-1))
         return functional.logsigmoid(score), functional.logsigmoid(-score)
 
@@ -418,11 +419,11 @@ def train_trade(
 ) -> tuple[TradeTracker, Sequence[Point]]:
     """Train a tracker; return the best tracker and its learning curve (a point per epoch).
 
-    The tracker (`trade.safetensors`) and a checkpoint are written to `folder`. A repeated call
-    resumes an interrupted training, with an identical result. Losses are mean negative
-    log-likelihoods of a state, in nats. The best epoch is the epoch with the highest joint accuracy
-    (the score `joint`) on `validation`. `watch` is called with each new point of the learning
-    curve.
+    The tracker (`trade.safetensors`) and a checkpoint are written to `folder`. Calling this
+    function again resumes an interrupted training and gives an identical result. Losses are mean
+    negative log-likelihoods of a state, in nats. The best epoch is the epoch with the highest joint
+    accuracy (the score `joint`) on `validation`. `watch` is called with each new point of the
+    learning curve.
 
     Raises `InputError` if there are no states, a text is invalid Unicode or the checkpoint is
     damaged. Raises `UsageError` if the folder contains other files.

@@ -1,7 +1,7 @@
 """Predictions of baselines: gold data, a copy of the previous turn, rule-based systems, templates.
 
-All baselines can be written as predictions files. The scores of gold data and of the copy are
-always shown next to those of a system.
+All baselines can be written as predictions files. The scores of gold data and of the copy baseline
+are always shown next to the scores of a system.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ Exchanges = Callable[[Dialogue], Iterable[dict[str, Any]]]
 
 
 def predictions_file(fold: Fold, track: str, exchanges: Exchanges, **meta: Any) -> dict[str, Any]:
-    """Return a plain predictions file for a fold, with the header first."""
+    """Return the content of a predictions file for a fold; the header comes first."""
     header = {"dataset": NAME, "revision": fold.revision, "split": fold.name, "track": track}
     return {
         META: header | meta,

@@ -84,12 +84,12 @@ class TrackScores(ABC):
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the column values of each dialogue; columns with the value 0 may be missing."""
+        """Return the counts for each dialogue's scores, by column; zero counts may be missing."""
         return {name: self.row(gold[name], turns) for name, turns in predicted.items()}
 
     @abstractmethod
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the column values of one dialogue."""
+        """Return the counts from which a dialogue's scores are computed, by column."""
 
     @abstractmethod
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
@@ -265,7 +265,7 @@ class StateScores(TrackScores):
         self.main = (*names, "dst.slot_f1")
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the column values of one dialogue."""
+        """Return the counts from which a dialogue's scores are computed, by column."""
         row: dict[str, float] = {}
         slots: list[ItemTurn[FilledSlot]] = []
         for exchange, turn in zip(gold.exchanges, predicted, strict=True):
@@ -437,7 +437,7 @@ class NluScores(TrackScores):
             }
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the column values of one dialogue."""
+        """Return the counts from which a dialogue's scores are computed, by column."""
         return NLU_ACTS.row(
             (*acts, (gold.goal_type, side))
             for sides in self.acts(gold, predicted)
@@ -483,7 +483,7 @@ class PolicyScores(TrackScores):
         self._database = database
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the column values of one dialogue."""
+        """Return the counts from which a dialogue's scores are computed, by column."""
         turns = [
             (acts, exchange.system.acts, turn_scopes(gold, exchange))
             for acts, exchange in zip(self.acts(gold, predicted), gold.exchanges, strict=True)
@@ -509,7 +509,7 @@ class PolicyScores(TrackScores):
             yield lexicalized(turn.system_acts_delex or (), domain, found)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield both F1 scores: overall, and by goal type, Select turns, intent and domain."""
+        """Yield F1 with and without values: overall, by goal type, Select, intent and domain."""
         exact = sign("policy", {"acts": "exact"})
         yield from POLICY_ACTS.measures("policy.{}", "Policy act", exact, sums)
         without = sign("policy", {"acts": "delexicalized", "order": "round-trip"})
@@ -545,7 +545,7 @@ class SimulatorScores(TrackScores):
     )
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the column values of one dialogue."""
+        """Return the counts from which a dialogue's scores are computed, by column."""
         pairs = list(zip(gold.exchanges, predicted, strict=True))
         later = [(exchange.user.state, turn.user_state or ()) for exchange, turn in pairs[1:]]
         counts = {

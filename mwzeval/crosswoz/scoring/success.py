@@ -374,7 +374,10 @@ class EndToEndScores(TrackScores):
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the column values of each dialogue. Raises `DependencyError` without jieba."""
+        """Return the counts for each dialogue's scores, by column.
+
+        Raises `DependencyError` without jieba.
+        """
         of_texts = self._texts.rows(gold, predicted)
         return {n: row | of_texts[n] for n, row in super().rows(gold, predicted).items()}
 
@@ -420,7 +423,7 @@ def outcome_columns(scopes: Iterable[str], *kinds: str) -> tuple[str, ...]:
 
 
 def outcome_row(scopes: Iterable[str], **outcomes: bool) -> dict[str, float]:
-    """Return the column values of the outcomes of a dialogue in its scopes."""
+    """Return the counts for the outcomes of a dialogue, by outcome and scope."""
     values = {"dialogues": True, **outcomes}
     return {f"e2e.{kind}@{scope}": float(v) for kind, v in values.items() for scope in scopes}
 
@@ -449,8 +452,8 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
     """Return the lines of a dialogue's goal, with the values that the predictions lead to.
 
     Constraints other than names and the ends of trips have the values of the corpus at the end of
-    the dialogue. The values of requests are those in the system's acts or, if no acts are
-    predicted, the database values in its words.
+    the dialogue. The values of requests are the values in the system's acts or, if no acts are
+    predicted, the database values in the system's texts.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
     by_acts = False

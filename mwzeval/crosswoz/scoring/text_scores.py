@@ -1,14 +1,14 @@
 """Scores of texts: BLEU-4 and, for the NLG track, missing and redundant values.
 
-Source: Zhu et al., TACL 2020, section 5.5. As in its public code, BLEU is NLTK's `corpus_bleu`:
-n-gram counts are clipped by their maximum over the references, and the brevity penalty uses the
-closest reference length. A segment shorter than n still counts for one n-gram, and 0.1 replaces a
-count of 0 ("method 1" of Chen and Cherry, 2014). The references of a turn are all sentences of the
-fold whose acts have the same multiset of act keys, with the values of the turn inserted. The slot
-error rate is that of Wen et al., EMNLP 2015, for texts with values: the number of missing and
-redundant values divided by the number of values of the acts. The slot error rate and the value
-missing rate are not from the paper; the paper's public code has an unfinished slot error rate that
-does not fit the paper's acts.
+Source: Zhu et al., TACL 2020, section 5.5. As in the paper's public code, BLEU is NLTK's
+`corpus_bleu`: n-gram counts are clipped by their maximum over the references, and the brevity
+penalty uses the closest reference length. A segment shorter than n still counts for one n-gram, and
+0.1 replaces a count of 0 ("method 1" of Chen and Cherry, 2014). The references of a turn are all
+sentences of the fold whose acts have the same multiset of act keys, with the values of the turn
+inserted. The slot error rate is that of Wen et al., EMNLP 2015, for texts with values: the number
+of missing and redundant values divided by the number of values of the acts. The slot error rate and
+the value missing rate are not from the paper; the paper's public code has an unfinished slot error
+rate that does not fit the paper's acts.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 
 
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
-    """Return how many values of a text are not in its acts.
+    """Return the number of redundant values in a text.
 
     A value is redundant if it occurs more often in the text than in the acts. A placeholder without
     a value, and any other number or venue name in the text, is also redundant. `names` are the
@@ -146,13 +146,16 @@ class TextScores(TrackScores):
         )
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the column values of one dialogue."""
+        """Return the counts from which a dialogue's scores are computed, by column."""
         return self.rows({gold.name: gold}, {gold.name: predicted})[gold.name]
 
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the column values of each dialogue. Raises `DependencyError` without jieba."""
+        """Return the counts for each dialogue's scores, by column.
+
+        Raises `DependencyError` without jieba.
+        """
         rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
         for scorer in self._scorers:
             key = USER_RESPONSE if scorer.side == USER else RESPONSE
@@ -232,12 +235,15 @@ class NlgScorer:
         self.columns = (*self._statistics, *self._counts)
 
     def references(self, acts: Acts) -> tuple[str, ...]:
-        """Return the references of a turn, with its values. Raises `KeyError` for unknown acts."""
+        """Return the reference sentences of a turn, with the turn's values inserted.
+
+        Raises `KeyError` for unknown acts.
+        """
         sentences = self._sentences[key_of(acts)]
         return tuple(dict.fromkeys(relexicalized(sentence, acts) for sentence in sentences))
 
     def rows(self, responses: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-        """Return the column values of each dialogue; `responses` has one text for each exchange.
+        """Return the counts for each dialogue's scores, given one text for each exchange.
 
         Turns with the same acts share their references and are scored together. Raises `KeyError`
         for an unknown dialogue, `ValueError` if the numbers of texts and exchanges differ, and
@@ -282,7 +288,8 @@ class NlgScorer:
         return _percent(missing, values)
 
     def slot_error_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return missing plus redundant values, divided by the values of the acts, in percent."""
+        """Return the slot error rate in percent: missing and redundant values per value of the
+        acts."""
         _, values, missing, beside = (sums[name] for name in self._counts)
         return _percent(missing + beside, values)
 

@@ -1,8 +1,8 @@
 """A rule-based system: RuleDST, the venue database, and a policy that answers all requests.
 
 The system offers venues of the database. If no venue satisfies all constraints, the system states
-this, offers a venue that satisfies as many as possible, and reports the differences. This
-rule-based policy is not from the paper.
+this, offers a venue that satisfies as many constraints as possible, and reports the differences.
+This rule-based policy is not from the paper.
 """
 
 from __future__ import annotations

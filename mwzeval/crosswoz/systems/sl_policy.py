@@ -102,8 +102,8 @@ def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entit
 
     As in the public code, an Inform is dropped if its number exceeds the number of results,
     although this number counts the values of the first result. An Inform without a value and acts
-    of other domains are dropped. (odd) A missing value of the database becomes `None`, as in
-    `None元`.
+    of other domains are dropped. As in the public code, a missing value of the database becomes
+    `None`, as in `None元`.
     """
     found: list[Act] = []
     for act in map(parse_act, acts):
@@ -174,7 +174,7 @@ class Vocabulary:
         *,
         ends: bool,
     ) -> list[int]:
-        """Return the indices of the ones in the vector of a situation, ascending.
+        """Return the sorted indices of the ones in a policy's input vector for a situation.
 
         The input vector encodes the `user_acts`, the `system_acts` before them, the filled slots of
         the `state`, the number of `results` of the query of the current domain, and whether the
@@ -221,7 +221,7 @@ def load_vocabulary(root: DataRoot) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTurn:
-    """A turn of a policy: the indices of the ones in its vector, the results, and the gold acts.
+    """A system turn as input of a policy: indices of ones, query results and gold acts.
 
     `domain` is the current domain, and `results` are the results of its query.
     """
@@ -242,8 +242,8 @@ def policy_turns(
     """Yield the system turns of a `dialogue` as inputs of a policy with this `vocabulary`.
 
     The state is the gold state of the wizard's last query to the `database`. The current domain is
-    that of RuleDST with the gold acts. With `paper_compatible`, as in the paper's evaluation, all
-    turns but the first two are marked as the last turn.
+    the domain that RuleDST tracks from the gold acts. With `paper_compatible`, as in the paper's
+    evaluation, all turns but the first two are marked as the last turn.
     """
     tracker = RuleTracker()
     before: Acts = ()

@@ -502,9 +502,9 @@ def train_dual_encoder(
     """Train a model in a folder; return the best model and the learning curve.
 
     The model with the highest final score on the dev lists is written. Training stops after
-    `patience` evaluations without a better score. Each evaluation writes a checkpoint. A repeated
-    call resumes an interrupted training, with an identical result. `watch` is called with each new
-    point of the curve.
+    `patience` evaluations without a better score. Each evaluation writes a checkpoint. Calling this
+    function again resumes an interrupted training and gives an identical result. `watch` is called
+    with each new point of the curve.
 
     Raises `InputError` if there are no training examples or the checkpoint is damaged. Raises
     `UsageError` if the folder contains other files.

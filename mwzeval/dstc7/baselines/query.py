@@ -61,7 +61,7 @@ def query_of(
     """Return the input of a baseline; with `last_message`, the context is only the last message.
 
     With `knowledge`, descriptions are added to the end of each candidate. The descriptions for a
-    context become its oldest message.
+    context are added as its oldest message.
     """
     messages = [message.utterance for message in example.messages]
     messages = messages[-1:] if last_message else messages

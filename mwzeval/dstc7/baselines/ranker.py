@@ -48,8 +48,8 @@ B = 0.75
 def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:
     """Return vectors of contexts and candidates whose dot product is the BM25 score.
 
-    Document frequencies and the mean length are computed over all candidates. A word counts as
-    often as it occurs in the context. The variant is Lucene's, as in bm25s (Lù 2024). Raises
+    Document frequencies and the mean length are computed over all candidates. Each occurrence of a
+    word in the context counts. The variant is Lucene's, as in bm25s (Lù 2024). Raises
     `DependencyError` if bm25s is not installed.
     """
     bm25s = required("bm25s", "retrieval")
@@ -109,7 +109,7 @@ def at_random(example: str, ids: Sequence[str], seed: int, most: int | None = No
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The score of NONE, and the final score (0 to 1) that it gives on the tuning examples."""
+    """The score of NONE, and the final score (0 to 1) on the examples used for tuning."""
 
     score: float
     final_score: float
@@ -360,8 +360,8 @@ def train(
 ) -> Sequence[Point]:
     """Train a dual encoder on dialogue files with answers and return its learning curve.
 
-    The best model (`model.safetensors`) and a checkpoint are written to `folder`. A repeated call
-    resumes an interrupted training. Examples are streamed. Raises the errors of
+    The best model (`model.safetensors`) and a checkpoint are written to `folder`. Calling this
+    function again resumes an interrupted training. Examples are streamed. Raises the errors of
     `train_dual_encoder`. Raises `InputError` if a file is invalid, and `DependencyError` if PyTorch
     is not installed.
     """
