@@ -46,10 +46,11 @@ BUILT_IN = {
     "dstc7": "mwzeval.dstc7.plugin:SentenceSelection",
     "pydial": "mwzeval.pydial.plugin:PyDial",
 }
-"""mwzeval's own entry points, as in pyproject.toml; the first is the default benchmark.
+"""The entry points of mwzeval's own benchmarks, as in pyproject.toml; the first is the default
+benchmark.
 
-They are repeated here because a search for entry points takes half as long as `--help`, and because
-a checkout that is not installed has no entry points.
+The entry points are repeated here because a search for them takes half as long as `--help`, and
+because a checkout that is not installed has no entry points.
 """
 
 
@@ -69,7 +70,8 @@ class BenchmarkInfo:
     headline: Sequence[str] = ()
     """The main scores, which figures and `compare` show by default.
 
-    A name also includes all scores whose names begin with it and a dot.
+    The name of a main score (`bleu`) also stands for all scores whose names continue after a dot
+    (`bleu.mwz22`).
     """
     gates: str = ""
     """An example of gates: `inform=85,success=70`."""
@@ -96,12 +98,11 @@ class Benchmark:
 
     @property
     def names(self) -> Sequence[str]:
-        """The accepted values of `--benchmark`: the benchmark's name, and its parts
-        (`toy-easy`)."""
+        """The accepted values of `--benchmark`: the name, and names of parts (`toy-easy`)."""
         return (self.info.name,)
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value, or a line of JSON Lines, has the form of the benchmark's
+        """Return whether a JSON value, or a line of JSON Lines, looks like this benchmark's
         input."""
         return False
 

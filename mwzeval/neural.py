@@ -315,8 +315,7 @@ class Learner(ABC):
 
     @abstractmethod
     def save(self, folder: Path, point: Point) -> None:
-        """Write the current model, which is the best model or, without validation data, the last
-        model."""
+        """Write the current model: the best or, without validation data, the last model."""
 
     def evaluate(self) -> tuple[Mapping[str, float], float | None]:
         """Return scores on the validation data, and the quality of the model: higher is better."""

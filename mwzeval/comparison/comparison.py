@@ -146,8 +146,7 @@ class ComparedMeasure:
         return found if len(found) < len(self.systems) else ()
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system and the best one (the largest if several are
-        best).
+        """Return the corrected p value of a system and the best one; for several, the largest.
 
         Returns None if the system is the best, and for scores of parts.
         """

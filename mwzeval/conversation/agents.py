@@ -317,8 +317,7 @@ def own_user(name: str, made: Callable[..., Any]) -> MakeUser:
 
 
 class CheckedUser:
-    """A wrapper that passes copies of agent turns to a user, and checks that the user returns
-    text."""
+    """Passes copies of agent turns to a user, and checks that the user returns text."""
 
     def __init__(self, user: Any) -> None:
         self._user = user

@@ -239,8 +239,7 @@ class Completion:
     usage: Mapping[str, int]
 
     def charge(self, message: Message) -> Message:
-        """Return the message with its token usage, and with a mark if the completion was cut
-        off."""
+        """Return the message with its token usage, and with a mark if the message was cut off."""
         cut = {"finish_reason": CUT_OFF} if self.finish_reason == CUT_OFF else {}
         return {**message, "usage": dict(self.usage), **cut}
 

@@ -109,8 +109,7 @@ NOWHERE = Place(_Unnoted(), "", 0)
 
 
 def check_message(raw: Mapping[str, Any], place: Place, path: str) -> bool:
-    """Report problems with a message's role, content and calls; return whether the role is
-    known."""
+    """Report problems of a message's role, content and calls; return whether its role is known."""
     role: Any = raw.get("role")
     content, calls = raw.get("content"), raw.get("tool_calls")
     if expect(role, str, "a role must be a string", place, f"{path}.role") and role not in ROLES:

@@ -301,8 +301,7 @@ class ModelUser:
         return self._turn()
 
     def report(self) -> dict[str, Any]:
-        """Return the `token` with which the user ended the dialogue (or None), and the user's
-        `faults`.
+        """Return the user's `faults`, and the `token` with which the user ended the dialogue.
 
         `complete` is true if the user considers the goal met, which does not affect scores.
         `faults` are errors of the user that rules have found.

@@ -19,7 +19,8 @@ AGENT_ERROR: End = "agent_error"
 USER_ERROR: End = "user_error"
 INFRASTRUCTURE: End = "infrastructure"
 ENDS: tuple[End, ...] = (USER_STOP, LIMIT, AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
-"""How a dialogue ends: the user has finished, a limit was reached, or one side failed.
+"""The endings of a dialogue: the user has finished, a limit was reached, or the user or agent has
+failed.
 
 Dialogues with an infrastructure error (such as an unreachable server) are not scored.
 """

@@ -658,8 +658,7 @@ class TrajectoryLog:
 
 
 def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield differences as (dotted key, value in `there`, value in `now`), with JSON text as
-    values."""
+    """Yield differences as (dotted key, JSON text in `there`, JSON text in `now`)."""
     if isinstance(there, Mapping) and isinstance(now, Mapping):
         for name in {**there, **now}:
             inner = f"{key}.{name}" if key else str(name)

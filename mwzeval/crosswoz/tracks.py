@@ -46,7 +46,7 @@ JOINT_NAMES = {
     PREDICTED_HISTORY: "joint_full",
     GOLD_ACTS: "joint_full",
 }
-"""Conditioning of predicted states → name of their joint accuracy.
+"""For each conditioning of predicted states, the name of the joint accuracy.
 
 `gold_previous_state`: each turn starts from the gold state before it (RuleDST in the paper).
 `predicted_history`: the input is all utterances so far (TRADE in the paper). `gold_acts`: the input

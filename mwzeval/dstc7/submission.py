@@ -92,8 +92,8 @@ def _lines(rankings: Iterable[tuple[str, Scored]]) -> Iterator[str]:
 def read_submission(
     path: str | Path, findings: Findings | None = None, track: Track | None = None
 ) -> Submission:
-    """Return the submission in a file: JSON (possibly compressed), standard input (`-`), or a zip
-    archive.
+    """Return the submission in a file: JSON (or compressed JSON), a zip archive, or standard input
+    (`-`).
 
     In an archive, all files have official names, and `track` selects a file. Problems of examples
     and entries are added to `findings`; without `findings`, errors raise `InputError`. `InputError`

@@ -161,8 +161,7 @@ class Track:
 
     @property
     def scenarios(self) -> tuple[int, ...]:
-        """The subtasks that the track's dialogue files may name: subtask 5 uses those of subtask
-        1."""
+        """The subtasks that dialogue files may name: subtask 5 uses the files of subtask 1."""
         return (1, 5) if self.subtask in (1, 5) else (self.subtask,)
 
 

@@ -211,9 +211,10 @@ def _resampled_interval(
 
 
 RESOLUTION = 10_018_008_000
-"""Values are summed as integer multiples of 1/RESOLUTION, so sums do not depend on the order.
+"""Values are summed as integer multiples of 1/RESOLUTION, so the sums do not depend on the order of
+the values.
 
-The number is divisible by 100 and by all numbers up to 16, so whole percentages, and means of up to
+RESOLUTION is divisible by 100 and by all numbers up to 16, so whole percentages, and means of up to
 16 whole percentages, are exact.
 """
 

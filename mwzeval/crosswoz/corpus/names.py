@@ -80,9 +80,9 @@ GOAL_TYPES = {
     "CM": "不独立多领域",
     "CM+T": "不独立多领域+交通",
 }
-"""The paper's code of a goal type → its name in the files.
+"""A mapping from the paper's code of a goal type to the name in the files.
 
-In this order: a single domain; several independent domains, without and with traffic; several
-domains of which some depend on others (a hotel near the restaurant), without and with traffic.
+The types are, in this order: a single domain; several independent domains, without and with
+traffic; several dependent domains (a hotel near the restaurant), without and with traffic.
 """
 CODE_OF_GOAL_TYPE = {name: code for code, name in GOAL_TYPES.items()}

@@ -78,7 +78,7 @@ PAPER: Mapping[str, Columns] = {
     "val": {ALL: _SPLITS["val"]},
     "test": {ALL: _SPLITS["test"]},
 }
-"""The paper's figures: fold → scope (`all`, or a goal type) → name → figure.
+"""The paper's figures by fold, scope (`all`, or a goal type) and name.
 
 Table 6 has all folds; Table 1 (slots, values) and Table 7 (goal types) have only the training fold.
 """

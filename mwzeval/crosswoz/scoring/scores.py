@@ -193,10 +193,11 @@ VARIANTS = {
     NORMALISED: ("_normalised", ", normalized", "sorted-noblank-type"),
     NAME_LENIENT: ("_name_lenient", ", name-lenient", "sorted-noblank-type+selected-name"),
 }
-"""Variant of joint accuracy → name suffix, label suffix, and the rule that signatures state.
+"""For each variant of joint accuracy, a name suffix, a label suffix, and the rule that signatures
+state.
 
 `normalised` ignores blanks, the order of items and the ending of hotel types. `name_lenient` also
-accepts a predicted name that the gold state lacks if the system has chosen it.
+accepts a predicted name that the gold state lacks if the system has chosen this name.
 """
 JOINT_SCOPES = (WHOLE, *TYPE_SCOPES, SELECT_TURNS)
 LABELS = {"joint_single_turn": "Single-turn joint", "joint_full": "Full joint"}

@@ -288,8 +288,8 @@ class NlgScorer:
         return _percent(missing, values)
 
     def slot_error_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return the slot error rate in percent: missing and redundant values per value of the
-        acts."""
+        """Return the slot error rate: missing and redundant values in percent of the acts'
+        values."""
         _, values, missing, beside = (sums[name] for name in self._counts)
         return _percent(missing + beside, values)
 

@@ -397,8 +397,7 @@ class TrainingData:
         return len(self.contexts)
 
     def twins(self, pairs: Integers) -> NDArray[np.bool_]:
-        """Return a pairs × pairs matrix: whether an answer also fits the context of another
-        pair."""
+        """Return a pairs × pairs matrix: whether an answer also fits another pair's context."""
         example, same = self.example[pairs], self.same[pairs]
         twins: NDArray[np.bool_] = (same[:, None] == same) | (example[:, None] == example)
         np.fill_diagonal(twins, False)

@@ -22,8 +22,7 @@ MOST_WORDS = 40
 
 
 def read_knowledge(path: str | Path, track: Track) -> Knowledge:
-    """Return the knowledge for subtask 5: Ubuntu's man pages (in a folder or JSON Lines) or
-    Advising's courses.
+    """Return the knowledge for subtask 5: man pages for Ubuntu, or courses for Advising.
 
     Raises `UsageError` if the track is not subtask 5, and `InputError` or `DataError` if the files
     cannot be read.
