@@ -1,6 +1,6 @@
 """mwzeval: standard evaluation scores for task-oriented dialogue systems.
 
-This module has the public names of all benchmarks; those in `_LATER` are imported on first use.
+This module has the public names of all benchmarks; names in `_LATER` are imported on first use.
 """
 
 from __future__ import annotations

@@ -147,7 +147,8 @@ class FileScorer(Protocol):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The failure reasons in explanations, by code, each with a sentence that describes it."""
+        """The failure reasons in explanations: for each code, a sentence that describes the
+        reason."""
         return {}
 
     def document(self, report: Report) -> Document | None:
@@ -174,7 +175,8 @@ class FileScorer(Protocol):
     def read_shards(self, files: Sequence[str], findings: Findings) -> ScoredFile:
         """Return the scored input that is divided among files, and note its problems.
 
-        `score_shards` calls this, and `read` unless the class implements `read`.
+        `score_shards` calls this method; `read` also calls this method unless the class implements
+        `read`.
         """
         raise UsageError(
             "this benchmark reads single files only (its FileScorer has no `read_shards`): put all "
@@ -236,7 +238,8 @@ class ScoredFile(Protocol):
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report, with intervals if `resampling` is given.
 
-        Its `meta` has `corpus`, `fold`, `unit` and `coverage` (`{units: {"scored": n, "of": n}}`).
+        The `meta` of the report has `corpus`, `fold`, `unit` and `coverage` (`{units: {"scored": n,
+        "of": n}}`).
         """
 
     def units(self) -> Sequence[str]:
@@ -342,7 +345,7 @@ def _problem(entry: Any) -> str:
 
 
 def benchmarks(*, external: bool = True) -> Iterator[Benchmark]:
-    """Yield the built-in benchmarks, and then those of other distributions."""
+    """Yield the built-in benchmarks, and then the benchmarks of other distributions."""
     yield from map(_loaded, BUILT_IN.values())
     if external:
         yield from (_loaded(plugin.value) for plugin in plugins() if not plugin.problem)
@@ -391,9 +394,9 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Iterator[None]:
     """Raise a `MwzevalError` that names the plug-in and the line if a plug-in's code fails.
 
-    An `OSError` in the code of mwzeval, such as a full disk, is no error of the plug-in.
-    `SystemExit` is an error unless argparse raised it or `may_exit` is true (in commands of the
-    plug-in).
+    An `OSError` in the code of mwzeval, such as a full disk, is not treated as an error of the
+    plug-in. `SystemExit` is an error unless argparse raised it or `may_exit` is true (in commands
+    of the plug-in).
     """
     try:
         yield

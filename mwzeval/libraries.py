@@ -35,7 +35,7 @@ def no_garbage_collection() -> Iterator[None]:
 def required(module: str, extra: str | None = "neural", needed: str | None = None) -> Any:
     """Return a module.
 
-    Raises `DependencyError` if it is not installed; the error names the `extra`.
+    Raises `DependencyError` if the module is missing; the error names the `extra`.
 
     If `extra` is None, the error names the package. `needed` states the purpose: "drawing needs
     matplotlib".

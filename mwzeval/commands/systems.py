@@ -71,7 +71,7 @@ def score_files(
 def named_report(
     name: str, system: ScoredFile, resampling: Resampling | None, *, explained: bool = False
 ) -> Report:
-    """Return the report of a system with its name, and with explanations if `explained`."""
+    """Return the report of a system with the system's name and, if `explained`, explanations."""
     report = system.report(resampling)
     explanations = tuple(system.explain_all()) if explained else ()
     return replace(report, name=name, explanations=explanations)

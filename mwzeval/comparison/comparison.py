@@ -118,9 +118,9 @@ class ComparedMeasure:
     `test` is the source of the p values: `MCNEMAR`, `RANDOMIZATION` or `HIERARCHICAL`; None if
     there is no test. `signature` has the choices that the systems share; `n` is the number of units
     (or clusters) that are resampled. `pairs` has the p value of each pair of systems, after Holm's
-    correction over all pairs. The places of the systems follow from these p values. Scores of parts
-    have no pairs and no places. `has_direction` is true if higher or lower values of the score are
-    better.
+    correction over all pairs. The places of the systems in the ranking follow from these p values.
+    Scores of parts have no pairs and no places. `has_direction` is true if higher or lower values
+    of the score are better.
     """
 
     name: str
@@ -206,7 +206,7 @@ class Comparison:
 
     @property
     def entries(self) -> list[tuple[ComparedMeasure, ComparedSystem]]:
-        """All pairs of a compared score and the score of one system."""
+        """All pairs of a compared score and one system's entry for this score."""
         return [(measure, entry) for measure in self.measures for entry in measure.systems]
 
     @property

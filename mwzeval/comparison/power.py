@@ -61,8 +61,9 @@ class Spread:
 
     `between` is the variance between items, and `within` the variance between trials of an item. If
     no item has a second trial, the two cannot be distinguished: then `within` is None, and
-    `between` is the variance of a single trial. `shared` is the variance between clusters times the
-    number of items per cluster; `between` is then the variance between items of one cluster.
+    `between` is the variance of a single trial. With dependent items, `shared` is the variance
+    between clusters times the number of items per cluster, and `between` is the variance between
+    items of one cluster.
     """
 
     between: float

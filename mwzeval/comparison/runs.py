@@ -3,9 +3,9 @@
 The spread of a score over runs does not describe the variance between dialogues, and the interval
 of one run does not describe the variance between seeds. `ScoreOfRuns.components` has the variance
 between dialogues and the variance between seeds. A score is the mean of a number per unit, the
-unit's jackknife pseudo-value. For a rate, this number is the 0/1 outcome of the unit. The variance
-of the pseudo-values over runs and units is split into components for runs, for units and for the
-rest.
+unit's jackknife pseudo-value. For a rate, the pseudo-value is the 0/1 outcome of the unit. The
+variance of the pseudo-values over runs and units is split into components for runs, for units and
+for the rest.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = Non
 
 
 def not_comparable(systems: Mapping[str, ScoredTable], keys: Collection[Key] = ()) -> UsageError:
-    """Return the error for systems that are not comparable; it lists all differences in `keys`.
+    """Return the error for systems that are not comparable, with the differences in all `keys`.
 
     By default, `keys` are the scores that the first system shares with any other system.
     """
@@ -567,7 +567,7 @@ class _Rows:
     def resampled_types(self) -> dict[str, dict[Key, ResampledRuns]]:
         """The scores of types in each system's runs; resampling units would bias these scores.
 
-        These scores are means of jackknife pseudo-values; resampling the pseudo-values gives
+        The scores of types are means of jackknife pseudo-values; resampling these values gives
         intervals of the same width.
         """
         return {name: self._resampled_types(name) for name in self.runs}
@@ -595,7 +595,7 @@ class _Rows:
 
     @cached_property
     def own_scores(self) -> dict[str, dict[Key, Score]]:
-        """The scores of the systems that have one run, with intervals."""
+        """The scores of the systems that have only one run, with intervals."""
         single = {name: runs[0] for name, runs in self.runs.items() if len(runs) == 1}
         return {name: by_place(run.scores(self.how)) for name, run in single.items()}
 

@@ -291,7 +291,7 @@ class ToolSession:
         return None
 
     def remember(self, text: str) -> None:
-        """In the agent's history, replace all messages of its last turn by this text."""
+        """In the agent's history, replace all messages of the agent's last turn by one text."""
         self.messages[self._begin :] = [{"role": ASSISTANT_ROLE, "content": text}]
 
     def count(self, result: Any) -> None:

@@ -1,8 +1,8 @@
 """Messages between user, agent and tools. Only this module reads the messages of other programs.
 
 `read_message` reads three forms of calls: calls of OpenAI's chat completions, the older
-`function_call`, and content blocks of Anthropic. `answer_messages` checks an agent's answer, which
-can be any object, and converts it into chat completions.
+`function_call`, and content blocks of Anthropic. `answer_messages` checks and converts an agent's
+answer, which can be any object, into chat completions.
 """
 
 from __future__ import annotations

@@ -382,7 +382,7 @@ class _Worker:
     def send(self, planned: Planned | None) -> None:
         """Send a dialogue to the process, or None after the last dialogue.
 
-        If the process is dead, this is detected later.
+        If the process is dead, the error is detected later.
         """
         with suppress(OSError):
             self.connection.send(planned)

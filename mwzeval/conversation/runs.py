@@ -111,7 +111,7 @@ def run(
     limits: TimeLimits | None = None,
     progress: bool | None = None,
 ) -> RunSummary:
-    """Run all dialogues of a `setting`, write them to `output`, and summarize their endings.
+    """Run all dialogues of a `setting`, write the dialogues to `output`, and summarize the endings.
 
     `output` is a JSON Lines file that is valid at any time; an existing file is resumed. Each goal
     is used in `trials` dialogues; all random choices depend on `seed`. `jobs` is the number of

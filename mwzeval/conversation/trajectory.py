@@ -453,7 +453,7 @@ class Record:
         return Trajectory(item, goal, messages, acts, end, problem, turns, trial, is_numbered, more)
 
     def broken_off(self, planned: Planned, ending: Ending) -> Trajectory:
-        """Return the dialogue with this ending; if the user had already finished, as complete."""
+        """Return the dialogue with this ending, or as complete if the user has finished."""
         is_over = self.ending.end == USER_STOP
         return self.trajectory(planned, self.ending if is_over else ending)
 
@@ -468,7 +468,7 @@ NOT_COMPARED = frozenset({"comment"})
 
 
 class TrajectoryLog:
-    """The output file of a run, to which dialogues are appended when they end; a context manager.
+    """The output file of a run, to which each dialogue is appended when it ends; a context manager.
 
     Each line is passed to the operating system as soon as its dialogue has ended. At the end of the
     run, the lines are sorted and the file is replaced atomically. The file of an interrupted run

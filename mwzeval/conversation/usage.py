@@ -83,7 +83,7 @@ class Usage(NamedTuple):
 
 
 def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]]:
-    """Return a mapping side → dialogue name → usage, for the sides that have any usage.
+    """Return the usage by side and dialogue name, for the sides that have any usage.
 
     If a side has usage in only some dialogues, its messages in the other dialogues count as
     requests with unknown tokens.
@@ -102,7 +102,7 @@ def usages_of(dialogues: Mapping[str, Trajectory]) -> dict[str, dict[str, Usage]
 
 
 def usage_of(dialogue: Trajectory) -> dict[str, Usage]:
-    """Return a mapping side → usage for one dialogue, for the sides that have any usage.
+    """Return the usage of each side in one dialogue, for the sides that have any usage.
 
     Usage is read from the messages or, if no message has usage, from the key `usage` of the line.
     The value of this key is the agent's usage, or maps sides to usage.

@@ -313,7 +313,7 @@ def _check_services(predictions: Predictions, gold: Gold, findings: Findings) ->
 
 
 def services_of(gold: Gold) -> frozenset[str]:
-    """Return the services of the hotels of the database, and those in gold acts."""
+    """Return the hotel services that occur in the database or in gold acts."""
     listed = (hotel.record.get(SERVICES) or () for hotel in gold.database.entities(HOTEL))
     offered = {service for services in listed for service in services}
     told = {

@@ -1,8 +1,8 @@
 """The interfaces of a simulation: users, systems, NLU and NLG, and their random choices.
 
-Any class with these methods can be used; it need not inherit from these protocols. A new user and a
-new system are made for every dialogue. The simulation checks all values that users and systems
-return.
+Any class with these methods can be used; inheritance from the protocols is not required. A new user
+and a new system are made for every dialogue. The simulation checks all values that users and
+systems return.
 """
 
 from __future__ import annotations

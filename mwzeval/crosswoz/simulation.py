@@ -122,7 +122,7 @@ class Setting:
         return record.trajectory(Planned(dialogue_name(number), goal_to_json(goal)), ending)
 
     def hold(self, goal: Goal, number: int, seed: int | str, record: Record) -> Ending:
-        """Run the dialogue, write it to `record`, and return how it ended.
+        """Run the dialogue, write it to `record`, and return how the dialogue ended.
 
         The exchanges of the record have the form of predictions files.
         """
@@ -265,15 +265,15 @@ def simulate(
 ) -> Summary:
     """Simulate `per_type` dialogues of each goal type in a `setting`; return the finish rates.
 
-    The function `make_goal` makes the goals; by default, it is the goal generator with the
-    database. Goals of a type that already has enough dialogues are skipped. `seed` decides all
-    random choices. `processes` is the number of parallel dialogues. `output` is a file of
-    trajectories; at any time, all lines in the file are complete. With `resume`, an interrupted run
-    continues its file, and the result is identical to that of an uninterrupted run. The header of
-    the output file includes the entries of `about`. `progress` shows a bar on standard error (None:
-    only on a terminal). With a `time_limit` in seconds, dialogues run in processes that can be
-    killed, and a dialogue fails if one call of the user or system takes longer. By default, the
-    duration of a call is not limited.
+    By default, the function `make_goal` that makes the goals is CrossWOZ's goal generator. Goals of
+    a type that already has enough dialogues are skipped. `seed` decides all random choices.
+    `processes` is the number of parallel dialogues. `output` is a file of trajectories; at any
+    time, all lines in the file are complete. With `resume`, an interrupted run continues its file,
+    and the result is identical to that of an uninterrupted run. The header of the output file
+    includes the entries of `about`. `progress` shows a bar on standard error (None: only on a
+    terminal). With a `time_limit` in seconds, dialogues run in processes that can be killed, and a
+    dialogue fails if a single call of the user or system takes longer than this limit. By default,
+    the duration of a call is not limited.
 
     Raises `UsageError` if a number is invalid, if the output file already exists without `resume`,
     or if the file belongs to another run. Raises `MwzevalError` if the output cannot be written or

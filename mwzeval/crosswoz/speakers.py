@@ -274,7 +274,7 @@ def add_live(parser: ArgumentParser) -> None:
 
 
 def live_setting(arguments: Namespace) -> RunSetting:
-    """Return the setting of `mwzeval live`, which is that of `crosswoz simulate`.
+    """Return the setting of `mwzeval live`, which is the same as for `crosswoz simulate`.
 
     Raises `UsageError` if the options cannot be combined.
     """

@@ -47,9 +47,10 @@ class Candidate:
 class Example:
     """An example: the messages of the context, oldest first, and the candidates.
 
-    `candidates` is empty if they are in a pool (subtask 2). `correct` is None if the file does not
-    have the answers (test set), and empty if no candidate is correct (subtask 4). `scenario` is the
-    subtask that the file states; `profile` is the unchanged profile of the student (Advising).
+    `candidates` is empty if the candidates are in a pool (subtask 2). `correct` is None if the file
+    does not have the answers (test set), and empty if no candidate is correct (subtask 4).
+    `scenario` is the subtask that the file states; `profile` is the unchanged profile of the
+    student (Advising).
     """
 
     example_id: str
@@ -209,9 +210,9 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
     """Return a mapping from canonical candidate id to utterance, in the order of the file.
 
     The file is UTF-8 with lines `candidate-id<TAB>utterance`, without header or quotes; further
-    tabs are part of the utterance. A line with only one column and a repeated id are errors; a
-    number of candidates other than 120,000 causes a warning. Problems of the pool are added to
-    `findings`; without `findings`, errors raise `InputError`.
+    tabs are part of the utterance. Lines with only one column and repeated ids are errors; a number
+    of candidates other than 120,000 causes a warning. Problems of the pool are added to `findings`;
+    without `findings`, errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     pool: dict[str, str] = {}

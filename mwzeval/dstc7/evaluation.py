@@ -171,8 +171,8 @@ def plain_metrics(
 def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
     """Return the mean final score of several submissions, and the tracks of the submissions.
 
-    This mean is not official, because it is unknown how the organizers combined subtasks. Raises
-    `ValueError` if there are no submissions.
+    The mean of final scores is not official, because it is unknown how the organizers combined
+    subtasks. Raises `ValueError` if there are no submissions.
     """
     if not evaluated:
         raise ValueError("a mean needs at least one submission")

@@ -81,7 +81,7 @@ def explain(loaded: Loaded, example: str) -> Explanation:
             ranked.append(Fact(str(place), f"{identity}{sure}: {text(identity)}", mark))
 
     def why() -> tuple[str, str]:
-        """Return the failure reason of an example, and a sentence that describes it."""
+        """Return the failure reason of an example, and a sentence that describes the reason."""
         if example not in loaded.submission:
             return "not-submitted", "the example is not in the submission"
         if not ids:

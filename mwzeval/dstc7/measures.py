@@ -192,9 +192,9 @@ def select(
 def covering(weights: Sequence[float], coverage: float) -> list[int]:
     """Return the indices of the most probable entries that together cover a share of all weight.
 
-    These are the first entries, sorted by decreasing weight, whose sum reaches `coverage`; entries
-    of equal weight stay in order. Entries with weight 0 are never selected. The returned indices
-    are sorted; the list is empty if all weights are 0.
+    The selected entries are the first entries, sorted by decreasing weight, whose sum reaches
+    `coverage`. Entries of equal weight stay in order. Entries with weight 0 are never selected. The
+    returned indices are sorted; the list is empty if all weights are 0.
     """
     try:
         total = fsum(weights)

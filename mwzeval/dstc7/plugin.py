@@ -43,7 +43,7 @@ class SentenceSelection(Benchmark):
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the tracks, including those that name a test set of Advising."""
+        """The names of the tracks, including names with a test set of Advising."""
         from mwzeval.dstc7.tracks import CASES, TRACK_NAMES
 
         advising = [name for name in TRACK_NAMES if "advising" in name]

@@ -60,7 +60,7 @@ class Ranked(NamedTuple):
 
 
 def write_submission(path: str | Path, rankings: Iterable[tuple[str, Scored]]) -> None:
-    """Write a submission from pairs (example id, [(candidate id, confidence), …]), one per line.
+    """Write a submission from pairs (example id, [(candidate id, confidence), …]) as lines.
 
     Candidates are written in the given order. Numeric ids are written as numbers, as in the files
     of the track. Raises `ValueError` if a confidence is not finite.

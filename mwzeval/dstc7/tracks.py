@@ -78,8 +78,8 @@ def candidate_id(raw: Any) -> str | None:
 def example_id(raw: Any) -> str | None:
     """Return the canonical form of an example's id; None if it is not a valid id.
 
-    The canonical form of a number, even if it is given as text, is its decimal string; for other
-    text, it is the stripped text.
+    The canonical form of a number (as a number or as text) is its decimal string; the canonical
+    form of other text is the stripped text.
     """
     if type(raw) is str:
         text = raw.strip()

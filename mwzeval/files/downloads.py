@@ -36,8 +36,7 @@ Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
 class PublicFile:
     """A file of a public repository at a fixed commit, and the path of the file in a data folder.
 
-    `sha256` is None if the checksum is not known yet; in this case, `git_blob` (if known) verifies
-    the file.
+    `sha256` is None if the checksum is not known yet; then `git_blob` (if known) verifies the file.
     """
 
     local: str
@@ -293,8 +292,8 @@ def matches(local: str, patterns: Iterable[str]) -> bool:
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     """Download a published file to its path in the data folder, and return this path.
 
-    The file appears at this path only when it is complete and verified. After an interruption, the
-    next call continues the download. Raises `DataError`.
+    The file appears at this path only when the download is complete and verified. After an
+    interruption, the next call continues the download. Raises `DataError`.
     """
     import pooch
 

@@ -72,7 +72,7 @@ class Measure:
 
     `of` is the function that computes the score from the sums. `cases` is the column that counts
     the units that the score is about (None: all units). If the score is the mean of 0/1 outcomes of
-    these units, `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1
+    the units, `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1
     (100 for percentages). Higher scores are better, unless `lower_is_better` is true or the score
     has no direction. `block` is the number of neighboring units that are resampled together.
     `known` is the score of all units, if `of` cannot compute the score from few units. `unit` is
@@ -312,7 +312,7 @@ class Rate(NamedTuple):
         scopes: Iterable[str] = (),
         joint: str = ".",
     ) -> Iterator[Measure]:
-        """Yield the score of the whole table, or of each of the `scopes`, where it is defined.
+        """Yield the score of the whole table, or of each of the `scopes`, if the score is defined.
 
         In the names of columns, `joint` separates column and scope: `COLUMN.SCOPE`.
         """
@@ -391,13 +391,13 @@ def of_items(
     """Return the scored trials with one row per item, so that items are the units.
 
     From the 0/1 score `outcome`, this function computes pass^k for k = 1 … `trials`, where `trials`
-    is the largest number of trials that at least half of the items have. It also computes the share
-    of items whose outcomes differ between trials. The `n` of pass^k is the number of items with at
-    least k trials. The formulas of all other scores are unchanged; their rows are means over
-    trials, so each item counts once, and `n` counts items. Intervals resample items; if the trials
-    of each item all have the same outcome, the intervals are Wilson intervals over items.
-    `ScoredTable.trials` has the rows of trials. If no item has a second trial, only the names of
-    the units change. Scores of types (such as distinct words) are not computed from rows.
+    is the largest number of trials that at least half of the items have. The function also computes
+    the share of items whose outcomes differ between trials. The `n` of pass^k is the number of
+    items with at least k trials. The formulas of all other scores are unchanged; their rows are
+    means over trials, so each item counts once, and `n` counts items. Intervals resample items; if
+    the trials of each item all have the same outcome, the intervals are Wilson intervals over
+    items. `ScoredTable.trials` has the rows of trials. If no item has a second trial, only the
+    names of the units change. Scores of types (such as distinct words) are not computed from rows.
     """
     trials = Trials.of(scored.table, item_of)
     if len(trials.names) == len(trials.items):

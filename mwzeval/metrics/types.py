@@ -1,7 +1,7 @@
 """Counts of each type (a word, a bigram, a trigram) in each unit, and scores of types.
 
 The counts form a sparse table of additive columns, with a row per unit and a column per type.
-Distinct words and entropies are functions of the column sums. Resampling would bias these scores
+Distinct words and entropies are functions of the column sums. Resampling would bias scores of types
 (see `mwzeval.statistics.intervals`), so their intervals come from leaving one unit out. Comparisons
 do not test scores of types, because neither higher nor lower values are better.
 """

@@ -64,7 +64,7 @@ MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
 
 
 class Fact(NamedTuple):
-    """A detail of a turn: a label, a value, and the part of the unit that it is about (or None)."""
+    """A detail of a turn: a label, a value, and the part of the unit (or None) it is about."""
 
     label: str
     value: str
@@ -120,10 +120,10 @@ class Explanation:
     """A unit, its outcomes as `outcomes[scope][name]`, and the reasons why outcomes failed.
 
     The scope of the whole unit is `WHOLE` (defined in `mwzeval.scores.score`). An outcome is None
-    if it does not apply (such as Success of a domain whose Inform failed). For each line of the
-    `goal`, `reached` has the turn at which the line was met. Other values are None (the line was
-    never met), `CANNOT_BE` (no system could meet the line) and `NOT_JUDGED` (no judgement is
-    possible). `reached` is None if it is unknown when the lines were met.
+    if it does not apply, such as Success of a domain whose Inform failed. For each line of the
+    `goal`, `reached` has the turn at which the line was met. The other values in `reached` are None
+    (the line was never met), `CANNOT_BE` (no system could meet the line) and `NOT_JUDGED` (no
+    judgement is possible). `reached` is None if the turns at which the lines were met are unknown.
     """
 
     unit: str

@@ -208,7 +208,7 @@ class Place(NamedTuple):
     key: str | None = None
 
     def at(self, key: str) -> Place:
-        """Return the place of a field in this turn."""
+        """Return the location of a field of this turn."""
         return self._replace(key=key)
 
     def error(self, kind: str, message: str, key: str | None = None) -> None:

@@ -87,9 +87,9 @@ class Score:
 
     `value` is unrounded, in `unit` (percent by default; empty for scores without a unit), and
     usually shown with `places` decimals. `n` is the number of units (dialogues), and `scope` is the
-    part of the input (for example a domain). `interval` is in the unit of the value, or None if it
-    was not computed. Higher values are better, unless `lower_is_better` is true or the score has no
-    direction.
+    part of the input (for example a domain). `interval` is in the unit of the value; it is None if
+    no interval was computed. Higher values are better, unless `lower_is_better` is true or the
+    score has no direction.
 
     >>> signature = Signature.of("inform", {"corpus": "sample", "rules": 2021})
     >>> score = Score("inform", "Inform", 87.5, n=40, signature=signature)

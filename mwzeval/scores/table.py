@@ -85,7 +85,7 @@ class Table:
 
     @property
     def count(self) -> int:
-        """The number of units, including those that were merged into other rows."""
+        """The number of units, including units that were merged into other rows."""
         return len(self.units) + self.folded
 
     def folded_into(self, unit: str) -> Table:

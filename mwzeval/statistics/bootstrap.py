@@ -1,15 +1,15 @@
-"""Resample units, or swap them between two systems, and compute scores of the column sums.
+"""Resample units, or swap units between two systems, and compute scores of the column sums.
 
 A unit (a dialogue) is drawn as a whole, so cases within it (turns) may depend on each other. The
 draw counts of units form a matrix of samples × units. The product of this matrix and the table has
 the column sums of every resample, and any score can be computed from these sums.
 
-A comparison of two systems asks two questions. First, how much could the difference vary on other
-units? The interval of differences, for which both systems are resampled jointly, answers the first
-question. Second, if the systems were exchangeable, how often would such a large difference occur by
-chance? The p value answers the second question. `tests.mcnemar` computes the p value for 0/1
-outcomes, and `swapped_differences` for any score. Both methods give p values that are valid for
-small samples.
+A comparison of two systems asks two questions. First, how much could the difference between the
+systems vary on other units? The interval of differences, for which both systems are resampled
+jointly, answers the first question. Second, if the systems were exchangeable, how often would such
+a large difference occur by chance? The p value answers the second question. `tests.mcnemar`
+computes the p value for 0/1 outcomes, and `swapped_differences` for any score. The p values of both
+methods are valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -57,7 +57,7 @@ ROUNDING = 1e-12
 class DrawnSums:
     """Observed column sums (arrays of shape (1,)) and sums of drawn units (shape (samples,)).
 
-    Two objects with the same units, samples and seed are paired: they draw the same units.
+    Two objects with the same units, samples and seed are paired, that is, they draw the same units.
     """
 
     observed: Sums
@@ -81,7 +81,7 @@ def given_sums(
 ) -> list[DrawnSums]:
     """Choose the units that two systems swap, each unit with probability ½.
 
-    The same units are chosen for all systems, so one matrix product per table is enough for all
+    The same units are drawn for all systems, so one matrix product per table is enough for all
     pairs of systems (`swapped_differences`). See also `resampled_sums`.
     """
     return _drawn_sums(tables, _coin_flips, samples, seed)
@@ -93,7 +93,8 @@ def swapped_differences(
     """Return the differences of a score after random swaps of units between two systems.
 
     The p value of approximate randomization is p = (1 + #{|d*| ≥ |d|}) / (1 + samples), where d* is
-    the difference after random swaps. This p value is never below 1 / (1 + samples).
+    the difference after random swaps. The p value of approximate randomization is never below 1 /
+    (1 + samples).
     """
     columns = system.observed
     change = {name: baseline.samples[name] - system.samples[name] for name in columns}

@@ -4,19 +4,20 @@ The jackknife leaves out one unit at a time. The jackknife gives intervals of st
 not functions of column sums.
 
 For example, the number of distinct words is such a statistic. A resample repeats some units and
-omits others, so it misses words that occur in only one unit, and every resampled count is too low
-(docs/statistics.md simulates the coverage of the intervals). On average, the jackknife does not
-underestimate the variance (Efron and Stein, Annals of Statistics 9, 1981), so its intervals tend to
-be too wide. Jackknife intervals of differences are too wide to be used as a test. Jackknife
-intervals are about the expected value of the statistic for the observed number of units.
+omits others. Words that occur in only one unit are therefore often missing, and every resampled
+count is too low (docs/statistics.md simulates the coverage of the intervals). On average, the
+jackknife does not underestimate the variance (Efron and Stein, Annals of Statistics 9, 1981), so
+its intervals tend to be too wide. Jackknife intervals of differences are too wide to be used as a
+test. Jackknife intervals are about the expected value of the statistic for the observed number of
+units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
-type-token ratio, because leaving one unit out moves all later windows. For such a statistic over
-1,000 units, the jackknife's standard error was 2.7 times the true standard error. Instead, assign
-each window to the unit in which the window starts, and use two columns: the sum of ratios, and the
-number of windows. In addition, resample blocks of ten units (`in_blocks`), because windows connect
-neighboring units. With such blocks, the estimated standard error was 0.99 times the true standard
-error.
+type-token ratio, because leaving one unit out moves all later windows. For a segmental type-token
+ratio over 1,000 units, the jackknife's standard error was 2.7 times the true standard error. For
+such a statistic, assign each window to the unit in which the window starts, and use two columns:
+the sum of ratios, and the number of windows. In addition, resample blocks of ten units
+(`in_blocks`), because windows connect neighboring units. With such blocks, the estimated standard
+error was 0.99 times the true standard error.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """

@@ -81,8 +81,8 @@ class ResampledRuns:
     """A score of a system's runs: the observed values, and values for resampled units and runs.
 
     `values` has one number per run. `of_units`, shape (samples,), has the mean over the runs on
-    resampled units. `of_runs`, shape (samples,), has the deviations due to resampled runs; they are
-    0 for a single run.
+    resampled units. `of_runs`, shape (samples,), has the deviations due to resampled runs; for a
+    single run, all deviations are 0.
     """
 
     values: tuple[float, ...]

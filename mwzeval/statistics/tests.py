@@ -30,7 +30,7 @@ def wins_ties_losses(
 def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> float:
     """Return the p value of the difference of two rates, from 0/1 outcomes of the same units.
 
-    If the systems do not differ, each is equally likely to fail a unit that only one of them fails.
+    If the systems do not differ, both are equally likely to fail a unit that only one system fails.
     The p value is twice the smaller binomial tail, at most 1. The p value is exact for any number
     of units. Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
     """

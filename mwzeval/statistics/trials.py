@@ -5,7 +5,7 @@ Trials of an item are similar, so items are resampled, and two systems are paire
 once. Intervals and comparisons use the table with one row per item.
 
 A trial is an attempt that could be judged. An attempt that an infrastructure failure ended is not a
-trial: the table has no row for it, and its item has one trial fewer.
+trial: the table has no row for the attempt, and the item has one trial fewer.
 
 pass^k is the probability that k trials of an item all succeed, averaged over items. For an item
 with n trials and c successes, pass^k is estimated by C(c, k) / C(n, k), which is unbiased for every

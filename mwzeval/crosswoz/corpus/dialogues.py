@@ -60,7 +60,7 @@ Goal = tuple[SemanticTuple, ...]
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """The user's utterance and acts, and the user's state after it."""
+    """The user's utterance and acts, and the user's state after the turn."""
 
     utterance: str
     acts: Acts

@@ -41,8 +41,8 @@ def comparable_text(text: str) -> str:
 def comparable(act: Act) -> Act:
     """Return an act with slot and value in comparable form.
 
-    Predicted and gold acts are compared in this form, because NLU models return word pieces, which
-    have neither case nor blanks (section 9 of the paper's code).
+    Predicted and gold acts are compared in this form, because the acts of NLU models consist of
+    word pieces, which have neither case nor blanks (section 9 of the paper's code).
     """
     return Act(act.intent, act.domain, comparable_text(act.slot), comparable_text(act.value))
 

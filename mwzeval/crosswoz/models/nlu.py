@@ -280,7 +280,7 @@ def varied(example: Example, values: Values, share: float, draw: Iterator[float]
 def best_tags(
     logits: NDArray[Any], lengths: Sequence[int], tags: Sequence[str]
 ) -> list[NDArray[np.int64]]:
-    """Return the numbers of the most probable tags of each utterance, one for each character.
+    """Return the most probable tag of each character of each utterance, as a tag number.
 
     The Viterbi algorithm finds the most probable valid sequence of tags, in which an I follows a B
     or I of the same kind. Without this rule, a single uncertain character could split a name.

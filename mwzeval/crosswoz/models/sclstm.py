@@ -250,7 +250,7 @@ def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
 
 
 class State(NamedTuple):
-    """The state after a token, one row per sentence: hidden units, cells, remaining acts."""
+    """The state after a token, with one row per sentence: hidden units, cells, remaining acts."""
 
     hidden: Tensor
     cell: Tensor

@@ -281,7 +281,7 @@ class TradeNetwork(nn.Module):
         encoded: Tensor,
         histories: Tensor,
     ) -> Tensor:
-        """Return the log-likelihood of each word of the values, given the words before it.
+        """Return the log-likelihood of each word of the values, given the previous words.
 
         All computations use logarithms, so that improbable words have a gradient too.
         """

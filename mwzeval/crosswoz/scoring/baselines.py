@@ -48,8 +48,8 @@ same way."""
 def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
     """Return the gold data of a dialogue as predictions.
 
-    With `with_acts`, the predictions include the acts of the system; otherwise, they include only
-    its texts.
+    With `with_acts`, the predictions include the acts of the system; otherwise, only the system's
+    texts.
     """
     return tuple(
         Predicted(

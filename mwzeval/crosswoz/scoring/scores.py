@@ -415,7 +415,7 @@ NLU_ACTS = ItemScores("nlu.", (*TYPE_SCOPES, *PART_SCOPES, USER, SYSTEM), parts_
 
 
 class NluScores(TrackScores):
-    """F1 of the acts of user utterances, and of system utterances if they have predicted acts."""
+    """F1 of the acts of user utterances and, if predicted, of the acts of system utterances."""
 
     main = ("nlu.f1",)
     columns = NLU_ACTS.columns
@@ -535,8 +535,8 @@ USER_ACTS = ItemScores("sim.", (*TYPE_SCOPES, *PART_SCOPES), parts_of)
 class SimulatorScores(TrackScores):
     """Joint accuracy of the user's state, with and without flags, and F1 of user acts.
 
-    As in the public code, the joint accuracy excludes the first turn, but the F1 of acts includes
-    it. In the user's state, each line has a flag `expressed`.
+    As in the public code, the joint accuracy excludes the first turn, but the F1 of acts does not.
+    In the user's state, each line has a flag `expressed`.
     """
 
     main = ("sim.joint", "sim.joint_values", "sim.f1")

@@ -5,9 +5,9 @@ user turns do not react to the system, so the outcome is computed from the predi
 of a sub-goal is the last venue that the system named while the user talked about it, and the values
 in the system's acts or words. In simulated dialogues, the user's last state is the outcome.
 
-These scores are not from the paper, whose finish rate only requires a value for every line of the
-goal. docs/crosswoz.md defines the terms and the failure reasons. A reason may end with a colon and
-a slot, or with a colon and an intent.
+Inform and Success are not from the paper, whose finish rate only requires a value for every line of
+the goal. docs/crosswoz.md defines the terms and the failure reasons. A reason may end with a colon
+and a slot, or with a colon and an intent.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
 
     `outcome` has the lines of the goal with their final values. In `goal`, a line with a value is a
     constraint, a line with a reference (`id=1`) depends on another sub-goal, and a line without a
-    value is a request. Raises `ValueError` if the lines of the outcome differ from those of the
+    value is a request. Raises `ValueError` if the lines of the outcome differ from the lines of the
     goal.
     """
     if [line[:3] for line in goal] != [line[:3] for line in outcome]:

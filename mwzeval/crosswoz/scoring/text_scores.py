@@ -77,9 +77,9 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     """Return the number of redundant values in a text.
 
-    A value is redundant if it occurs more often in the text than in the acts. A placeholder without
-    a value, and any other number or venue name in the text, is also redundant. `names` are the
-    venue names that `venue_names` returns.
+    A value is redundant if it occurs more often in the text than among the values of the acts. A
+    placeholder without a value, and any other number or venue name in the text, is also redundant.
+    `names` are the venue names that `venue_names` returns.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
     told = Counter(said.value.lower() for said in mentions_of(acts))
@@ -125,8 +125,8 @@ class TextScores(TrackScores):
     """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side.
 
     Tracks other than NLG have only BLEU-4, because an end-to-end response need not contain the gold
-    values. In these tracks, only system texts are scored, and the names of scopes do not mention
-    the side. `fields` are the fields with the texts; all sentences of the `dialogues` are
+    values. In tracks other than NLG, only system texts are scored, and the names of scopes do not
+    mention the side. `fields` are the fields with the texts; all sentences of the `dialogues` are
     references.
     """
 

@@ -100,10 +100,10 @@ def delexicalized(acts: Iterable[Act]) -> list[str]:
 def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entity]) -> Acts:
     """Return de-lexicalized system acts with the values of the current domain's query.
 
-    As in the public code, an Inform is dropped if its number exceeds the number of results,
-    although this number counts the values of the first result. An Inform without a value and acts
-    of other domains are dropped. As in the public code, a missing value of the database becomes
-    `None`, as in `None元`.
+    As in the public code, an Inform with the number n is dropped if there are fewer than n results,
+    although n counts the values of the first result. An Inform without a value and acts of other
+    domains are dropped. As in the public code, a missing value of the database becomes `None`, as
+    in `None元`.
     """
     found: list[Act] = []
     for act in map(parse_act, acts):
@@ -223,7 +223,7 @@ def load_vocabulary(root: DataRoot) -> Vocabulary:
 class PolicyTurn:
     """A system turn as input of a policy: indices of ones, query results and gold acts.
 
-    `domain` is the current domain, and `results` are the results of its query.
+    `domain` is the current domain, and `results` are the results of the query in this domain.
     """
 
     situation: tuple[int, ...]

@@ -192,7 +192,7 @@ less uniform."""
 
 
 def weight_shapes(settings: Settings, words: int) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each weight for a vocabulary of this number of words."""
+    """Return the shape of each weight for a vocabulary of `words` words."""
     shapes: dict[str, tuple[int, ...]] = {}
     for side in (SHARED,) if settings.shared else (CONTEXT, CANDIDATE):
         shapes[f"{side}.{WORD_VECTORS}"] = (words, settings.dimensions)
@@ -381,9 +381,9 @@ DEV_LIST = 100
 class TrainingData:
     """Pairs of a context and a correct answer.
 
-    `rarity` is BM25's inverse document frequency of each word, divided by that of an unseen word.
-    `example[i]` is equal for pairs of the same example. `same[i]` is equal for pairs whose answers
-    have the same words.
+    `rarity` is BM25's inverse document frequency of each word, divided by the value of an unseen
+    word. `example[i]` is equal for pairs of the same example. `same[i]` is equal for pairs whose
+    answers have the same words.
     """
 
     vocabulary: Vocabulary

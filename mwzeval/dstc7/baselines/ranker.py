@@ -2,8 +2,8 @@
 
 Candidates of an example or of a pool are ranked by the dot product of a context vector and a
 candidate vector. This module has the baselines without training: TF-IDF, BM25 and a random order of
-the candidates. In subtask 4, the candidate NONE has the same score in every list. This score is
-tuned on lists with known answers.
+the candidates. In subtask 4, the candidate NONE has the same score in every list. The score of NONE
+is tuned on lists with known answers.
 """
 
 from __future__ import annotations
@@ -206,10 +206,11 @@ BASELINES = (RANDOM, TFIDF, BM25, DUAL_ENCODER)
 class Baseline:
     """A baseline and its input.
 
-    `model` is the folder or file of a trained dual encoder, and is only required for this baseline.
-    Only `random` uses `seed`. With `last_message`, a context is only its last message. `knowledge`
-    adds descriptions to contexts and candidates (subtask 5). Raises `UsageError` if the name is
-    unknown, if a required model is missing, or if a baseline without model gets a model.
+    `model` is the folder or file of a trained dual encoder, and is required only for the baseline
+    with this model. Only `random` uses `seed`. With `last_message`, a context is only its last
+    message. `knowledge` adds descriptions to contexts and candidates (subtask 5). Raises
+    `UsageError` if the name is unknown, if a required model is missing, or if a baseline without
+    model gets a model.
     """
 
     name: str
@@ -277,7 +278,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The number of written examples, and the threshold for NONE if it was tuned."""
+    """The number of written examples, and the threshold for NONE if the threshold was tuned."""
 
     examples: int
     threshold: Threshold | None = None
