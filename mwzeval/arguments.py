@@ -189,9 +189,9 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     """Check, before a command begins its work, that its outputs can be written.
 
     Raises `UsageError` if an output is the same file as another output or as an input. Files are
-    compared by device and inode, which resolves links, `..` and patterns. Raises `MwzevalError` if
-    an output is not writable; the folder `-o` is not checked if the parser has the default
-    `writes_folder`.
+    compared by device and inode, so links, `..` and patterns make no difference. Raises
+    `MwzevalError` if an output is not writable. If the parser has the default `writes_folder`, the
+    folder `-o` is not checked.
     """
     from mwzeval.files.writing import check_writable
 

@@ -194,8 +194,9 @@ class FileScorer(Protocol):
     ) -> Report:
         """Return the report of an input that is divided among files. Raises the errors of `score`.
 
-        `name` is the name of the whole input in its problems. A Dask `client` scores the files on
-        its cluster. With `skip_bad`, invalid files are omitted, and listed in the report's `meta`.
+        `name` is the name of the whole input in messages about problems. A Dask `client` scores the
+        files on its cluster. With `skip_bad`, invalid files are omitted, and listed in the report's
+        `meta`.
         """
         from mwzeval.scores.findings import Findings
 
@@ -233,7 +234,7 @@ class ScoredFile(Protocol):
 
     @property
     def warnings(self) -> Sequence[Problem]:
-        """The problems that did not prevent scoring."""
+        """The problems of the file that did not prevent scoring."""
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report, with intervals if `resampling` is given.

@@ -229,7 +229,7 @@ class Parser(argparse.ArgumentParser):
     why_unknown = ""
 
     def format_help(self) -> str:
-        """Return the help text, and the folder of the documentation pages that the text names."""
+        """Return the help text, and the folder of the documentation pages that the help names."""
         return _with_documentation(super().format_help())
 
     def error(self, message: str) -> NoReturn:

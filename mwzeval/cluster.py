@@ -1,6 +1,6 @@
 """Parallel work: in processes on this machine, and on a Dask cluster.
 
-Each worker process uses one thread and ends when its parent process ends.
+Each worker process uses one thread and ends together with its parent process.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Problem:
     """A problem of an input, and its location.
 
     `turn` is the index of the turn in the dialogue, from 0. `position` is the position in a
-    ranking, from 1. `count` is the number of occurrences; the location is that of the first
-    occurrence.
+    ranking, from 1. `count` is the number of occurrences of the problem; the location is the
+    location of the first occurrence.
     """
 
     kind: str
@@ -121,7 +121,7 @@ class DataError(MwzevalError):
 
 
 class DependencyError(MwzevalError):
-    """A required library is not installed, or it does not have the version that scores need."""
+    """A required library is missing, or it does not have the version that scoring needs."""
 
 
 class MwzevalWarning(UserWarning):

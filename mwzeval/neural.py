@@ -130,7 +130,7 @@ def load_model(
 
 
 def fingerprint(items: Iterable[object]) -> str:
-    """Return a checksum of the representations of values, such as training examples."""
+    """Return a checksum of the text representations of values, such as training examples."""
     digest = blake2b(digest_size=16)
     for item in items:
         digest.update(repr(item).encode("utf-8", "backslashreplace"))
@@ -357,7 +357,7 @@ class _Run:
         self._order = np.empty(0, dtype=np.int64)
 
     def finish(self, watch: Watch | None) -> None:
-        """Train from the last point of the curve until the end."""
+        """Continue training from the last point of the learning curve until the end."""
         if not self.curve and self._learner.evaluate_first:
             self._evaluate(Point(0, 0, 0, None), watch)
         every = self._learner.evaluate_every or self._steps_an_epoch

@@ -62,7 +62,7 @@ def finish_report(
     worse: Sequence[str] = (),
     page: Callable[[], str] | None = None,
 ) -> int:
-    """Print and write the report of one input, or `page` instead of tables; return the exit code.
+    """Print and write the report (or print `page`) of one input; return the exit code.
 
     `worse` has failed gates other than those of `--fail-under`.
     """

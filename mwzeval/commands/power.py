@@ -1,9 +1,9 @@
 """Compute how many items and trials are needed to detect a difference between two systems.
 
 The input is a pilot run: either a file that the benchmark reads, or scores of items. Scores of
-items are read from CSV or TSV files with columns such as item, trial and score, or with --items
-from all formats of `compare --items`. An item is the unit of the comparison (a dialogue, a goal, a
-task). Two pilot runs, one of each system, show how often the systems agree. Items in the same
+items are read from CSV or TSV files with columns such as item, trial and score. With --items, all
+formats of `compare --items` can be read. An item is the unit of the comparison (a dialogue, a goal,
+a task). Two pilot runs, one of each system, show how often the systems agree. Items in the same
 cluster (--cluster-column) are not independent. Examples:
   mwzeval power pilot.tsv --difference 5
   mwzeval power ours.tsv theirs.tsv --difference 3 --goals 500,1000 --trials 1,4

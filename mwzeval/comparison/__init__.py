@@ -1,6 +1,6 @@
 """Comparison of systems on their common units, independent of any data set.
 
-`compare` takes the scored tables of each system and returns a `Comparison`. For each score, a
+`compare` compares the scored tables of systems and returns a `Comparison`. For each score, a
 comparison has the ranks of the systems and the difference of each system from the first system,
 with interval and p value.
 """

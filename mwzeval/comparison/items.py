@@ -1,12 +1,12 @@
-"""Scores of single items of any benchmark, written by other programs, as systems to compare.
+"""Scores of single items that other programs have written for any benchmark, as systems to compare.
 
 A row of a file is a trial of an item. Without a column of trials, the rows of an item are its
 trials in order. If a row lacks a score, the trial could not be judged and is ignored for this
 score.
 
 If all values of a score are 0 or 1 (in some files 0 or 100), the score is a rate in percent. If
-items have several trials, pass^k is computed for the first rate. All other scores keep their unit.
-A score is compared on the items for which all files have a value.
+items have several trials, pass^k is computed for the first rate. The values of all other scores are
+not converted. A score is compared on the items for which all files have a value.
 
 The content of a file determines the format; the file name does not matter:
 
@@ -22,11 +22,11 @@ The content of a file determines the format; the file name does not matter:
 * Results of τ-bench and of τ²-bench: an object that contains simulations. The item is the task, and
   the score is the reward. A simulation that an infrastructure failure ended has no score. Source:
   sierra-research/tau-bench, tau_bench/types.py; sierra-research/tau2-bench, data_model.
-* Samples of lm-evaluation-harness (`--log_samples`): a line per document and filter. The item is a
-  document. The key `metrics` of each line lists the scores; in older files, all numbers are scores.
-  If there are several filters, each filter gives its own score (`exact_match,strict-match`, as in
-  the harness's results). Scores that the harness computes only over all documents are not read.
-  Source: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py (logged_samples).
+* Samples of lm-evaluation-harness (`--log_samples`): a line for each document and filter. The item
+  is a document. The key `metrics` of each line lists the scores; in older files, all numbers are
+  scores. If there are several filters, each filter gives its own score (`exact_match,strict-match`,
+  as in the harness's results). Scores that the harness computes only over all documents are not
+  read. Source: EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py (logged_samples).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ from mwzeval.statistics.trials import Trials, trial_name
 class Columns:
     """The columns of a file to read; columns that are None or empty are found by their names.
 
-    `metric` is the column with the name of the score, for files with one score per row. `lower`
+    If a file has one score per row, `metric` is the column with the name of the score. `lower`
     names the scores that are better when lower.
     """
 

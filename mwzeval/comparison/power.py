@@ -10,8 +10,8 @@ assumed difference is large.
 
 If items within a cluster are dependent, the model also has a cluster effect, and the variance is
 (`shared` + `between` + `within` / T) / G. `shared` is the variance between clusters, multiplied by
-the number of items per cluster. Additional items are assumed to have clusters as large as the
-pilot's.
+the number of items per cluster. It is assumed that additional items are in clusters of the same
+size as in the pilot run.
 
 Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 3 (unequal numbers);
 Kish, Survey Sampling, 1965, chapter 5 (design effect); Miller, "Adding Error Bars to Evals", 2024
@@ -60,8 +60,8 @@ class Spread:
     """Variance components of the score of a trial, in the squared unit of the score.
 
     `between` is the variance between items, and `within` the variance between trials of an item. If
-    no item has a second trial, the two cannot be distinguished: then `within` is None, and
-    `between` is the variance of a single trial. With dependent items, `shared` is the variance
+    no item has a second trial, the two variances cannot be distinguished: then `within` is None,
+    and `between` is the variance of a single trial. With dependent items, `shared` is the variance
     between clusters times the number of items per cluster, and `between` is the variance between
     items of one cluster.
     """

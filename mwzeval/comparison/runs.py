@@ -33,10 +33,9 @@ NESTED = ("values", "variances")
 class ScoreOfRuns(Score):
     """A score over runs, whose value is the mean of `values`, in the order of the runs.
 
-    `components` are the variance components of the numbers per unit whose mean is the score, in the
-    squared unit of the score. `components` is None if the score is not a mean over units (distinct
-    words, windows of text), or if runs have different cases (for example, if a case is a dialogue
-    that mentions a slot).
+    `components` has the variance components of the pseudo-values, in the squared unit of the score.
+    `components` is None if the score is not a mean over units (distinct words, windows of text), or
+    if runs have different cases (for example, if a case is a dialogue that mentions a slot).
     """
 
     values: tuple[float, ...]

@@ -69,7 +69,7 @@ def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
 
 
 def choice_of(scored: ScoredTable, key: str) -> str:
-    """Return the value of a choice in the signatures of a table; `NONE` if it is missing."""
+    """Return the value of a choice in the signatures of a table, or `NONE`."""
     chosen = (dict(measure.signature.choices).get(key) for measure in scored.measures)
     return next(filter(None, chosen), NONE)
 
@@ -278,13 +278,13 @@ def compare(
     several groups of comparable systems, each group has its own first system, ranks and common
     units.
 
-    If any system has several runs, the score of a system is the mean over its runs. All intervals
-    and p values then come from a hierarchical bootstrap of units and runs. If no system has several
-    runs, McNemar's exact test is used for scores of 0/1 outcomes, and approximate randomization for
-    all other scores. Intervals of differences then come from a paired bootstrap, or for scores of
-    types from a jackknife. For each score, Holm's method corrects the p values of the comparisons
-    with the first system, and separately the p values of all pairs, which determine the ranks.
-    McNemar's test requires that the systems have the same cases; otherwise approximate
+    If any system has several runs, the score of a system is the mean over its runs. In this case,
+    all intervals and p values come from a hierarchical bootstrap of units and runs. If no system
+    has several runs, McNemar's exact test is used for scores of 0/1 outcomes, and approximate
+    randomization for all other scores. Intervals of differences then come from a paired bootstrap,
+    or for scores of types from a jackknife. For each score, Holm's method corrects the p values of
+    the comparisons with the first system, and separately the p values of all pairs, which determine
+    the ranks. McNemar's test requires that the systems have the same cases; otherwise approximate
     randomization is used.
 
     Args:
@@ -550,7 +550,7 @@ class _Rows:
         self._resampled: dict[Key, dict[str, ResampledRuns]] = {}
 
     def drawn(self, draw: Draw, block: int) -> dict[str, list[DrawnSums]]:
-        """Return the sums of the drawn rows of each run, for blocks of neighboring rows."""
+        """Return the column sums of the drawn rows of each run, for blocks of neighboring rows."""
         if (draw, block) not in self._drawn:
             tables = [in_blocks(run.table, block) for runs in self.runs.values() for run in runs]
             found = iter(draw(tables, samples=self.how.samples, seed=self.how.seed))
@@ -595,7 +595,7 @@ class _Rows:
 
     @cached_property
     def own_scores(self) -> dict[str, dict[Key, Score]]:
-        """The scores of the systems that have only one run, with intervals."""
+        """The scores and intervals of the systems that have only one run."""
         single = {name: runs[0] for name, runs in self.runs.items() if len(runs) == 1}
         return {name: by_place(run.scores(self.how)) for name, run in single.items()}
 
@@ -608,7 +608,7 @@ class _Rows:
         return np.asarray(np.mean(scores, axis=0))
 
     def resampled(self, measure: Measure) -> dict[str, ResampledRuns]:
-        """Return the score of each system on resampled units and with resampled runs."""
+        """Return each system's score for resampled units and resampled runs."""
         if measure.of_types:
             return {name: scores[measure.key] for name, scores in self.resampled_types.items()}
         found = self._resampled.setdefault(measure.key, {})

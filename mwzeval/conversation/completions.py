@@ -1,6 +1,6 @@
 """Chat completions: endpoint and key, requests with retries, and the cache.
 
-No text that this module returns, raises or writes contains the key.
+No text that this module returns, raises or writes contains the API key.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class Secrets:
-    """Secrets that must not occur in any text, in any encoding; very short secrets are ignored."""
+    """Secrets that no text may contain in any encoding; very short secrets are ignored."""
 
     def __init__(self, words: Iterable[str]) -> None:
         long = [word for word in words if len(word) >= SHORTEST_SECRET]

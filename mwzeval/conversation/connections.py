@@ -2,8 +2,8 @@
 
 The standard library is used because it needs 0.07 ms of computing time per request. `urllib3` needs
 0.12 ms. With 64 threads and requests of 20 ms, `urllib3` takes 1.5 times the ideal time, and the
-standard library takes 1.2 times the ideal time. Neither library offers a deadline for a whole
-request, so this module implements the deadline.
+standard library takes 1.2 times the ideal time. Neither library supports a deadline for a whole
+request, so this module implements such a deadline.
 
 `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` have their usual meaning. Requests to this
 machine never use a proxy, because `localhost` would then mean the machine of the proxy.
@@ -98,8 +98,8 @@ class _EncryptedSocket(ssl.SSLSocket):
 class Connections:
     """Connections to the server of a URL (ASCII only), with one connection for each thread.
 
-    `close` ends the requests of all threads and refuses new requests. Raises `UsageError` for an
-    unsupported proxy.
+    `close` ends the requests of all threads and refuses new requests. Raises `UsageError` if the
+    proxy is not supported.
     """
 
     def __init__(self, url: str) -> None:

@@ -76,8 +76,8 @@ def user_turns_of(
 ) -> Generator[Any, Any, Ending]:
     """Yield None after the user is created, then each user turn; return how the dialogue ended.
 
-    The caller uses `send` for the agent's turns and `throw` for the agent's errors. For parameters,
-    see `converse`.
+    The caller passes the agent's turns with `send` and the agent's errors with `throw`. For
+    parameters, see `converse`.
     """
     note = note if record is None else record.note
     user: User | None = None
@@ -352,8 +352,8 @@ class Episode:
     `answer`. Messages have the form of OpenAI chat completions; only the harness can add a system
     message.
 
-    `make_user` and `tools` are for this dialogue only; the limits are those of `mwzeval live`. The
-    dialogue is written to `record`; some users also write to `record`.
+    `make_user` and `tools` are for this dialogue only; the limits are the same as for `mwzeval
+    live`. The dialogue is written to `record`; some users also write to `record`.
     """
 
     def __init__(

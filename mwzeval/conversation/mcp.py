@@ -129,8 +129,8 @@ class Sessions:
     """The sessions of a server, each with its own tools, and the log of all function calls.
 
     `make` returns the tools for a new session, which is created at its first call. A call in a
-    session that was removed starts the session again. The counts include all calls since the start
-    of the server.
+    session that was removed starts the session again. The counts of calls include all calls since
+    the start of the server.
     """
 
     def __init__(

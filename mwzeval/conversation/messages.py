@@ -46,7 +46,7 @@ KEPT = ("acts", "usage", "ms", "finish_reason")
 
 @dataclass(frozen=True, slots=True)
 class AgentTurn:
-    """All actions of an agent between two messages of the user.
+    """All messages and calls of an agent between two messages of the user.
 
     `messages` are the messages of the agent and its tools, in order; `text` is the response that
     the user receives.
@@ -244,7 +244,7 @@ class ExecutedCall:
 class Turn:
     """A message of the user and the actions of the agent; `agent` is None if there is no answer.
 
-    `remarks` are messages of the agent before its answer.
+    `remarks` are messages that the agent has written before its answer.
     """
 
     user: str = ""

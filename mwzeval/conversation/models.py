@@ -110,7 +110,7 @@ def read_prompt(path: str | Path, *filled: str) -> Prompt:
 class ModelOptions:
     """The settings of the model for one side; `side` is `agent` or `user`.
 
-    `prompt` is a file, or None for the built-in prompt. `cache` is a folder.
+    `prompt` is the file of the prompt, or None for the built-in prompt. `cache` is a folder.
     """
 
     side: str = "agent"

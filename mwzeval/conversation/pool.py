@@ -263,9 +263,9 @@ class Processes:
     """A context manager that runs dialogues in processes, and kills the processes on exit.
 
     `threads` is the total number of threads of all processes. With the start method fork, the
-    setting can be any object; with other start methods, the setting is pickled. Output of agents
-    goes to standard error. Entering the context waits until a process is ready, and raises the
-    exceptions of `RunSetting.begin` in this process.
+    setting can be any object; with other start methods, the setting is pickled. Text that agents
+    print goes to standard error. Entering the context waits until a process is ready, and raises
+    the exceptions of `RunSetting.begin` in this process.
     """
 
     def __init__(
@@ -380,9 +380,9 @@ class _Worker:
         self._begin_dialogue()
 
     def send(self, planned: Planned | None) -> None:
-        """Send a dialogue to the process, or None after the last dialogue.
+        """Send a dialogue to the process; None means that there are no more dialogues.
 
-        If the process is dead, the error is detected later.
+        A dead process is not detected here, but later.
         """
         with suppress(OSError):
             self.connection.send(planned)

@@ -84,7 +84,7 @@ class User(Protocol):
         """Return the first utterance."""
 
     def answer(self, heard: Any, /) -> Any:
-        """Return the reply to a turn of the agent; None if the user leaves without a reply."""
+        """Return the user's reply to an agent's turn; None if the user leaves without a reply."""
 
     @property
     def is_done(self) -> bool:

@@ -114,7 +114,7 @@ class Trajectory:
 
     @property
     def name(self) -> str:
-        """The name of the dialogue: the item, with the number of the trial if there are several."""
+        """The name of the dialogue: the item and, if there are several trials, the trial number."""
         return trial_name(self.item, self.trial if self.is_numbered else None)
 
     @cached_property
@@ -220,7 +220,7 @@ def live_text(raw: bytes, name: str) -> str:
 
 
 def is_live(raw: bytes) -> bool:
-    """Return whether the content of a file, or its first line, has the form of a trajectory file.
+    """Return whether the content or the first line of a file has the form of a trajectory file.
 
     The first line must be a header, an act-level dialogue, or a text-level dialogue with a goal or
     an ending. Predictions in the form of messages have neither a goal nor an ending.
@@ -238,8 +238,8 @@ def is_live(raw: bytes) -> bool:
 def check_live(text: str, findings: Findings) -> LiveFile:
     """Return the trajectories of a text; problems are added to `findings`.
 
-    An incomplete last line is skipped with a warning, because a resumed run repeats the dialogue of
-    this line.
+    An incomplete last line is skipped with a warning, because the dialogue of this line is repeated
+    when the run is resumed.
     """
     first: Mapping[str, Any] = {}
     dialogues: dict[str, Trajectory] = {}
@@ -337,7 +337,7 @@ def _checked(number: int, raw: Mapping[str, Any], findings: Findings) -> Traject
 class Planned(NamedTuple):
     """A dialogue that will be run: its goal, its trial, and the seed of the run.
 
-    `is_numbered` is true if the name includes the number of the trial, which starts at 1.
+    `is_numbered` is true if the name of the dialogue includes the trial number, which starts at 1.
     """
 
     item: str
@@ -362,7 +362,7 @@ class Planned(NamedTuple):
         return _number(self.key)
 
     def number_of(self, side: str) -> int:
-        """Return the seed of a side; each side has its own seed for random choices."""
+        """Return the seed of the random choices of a side; each side has its own seed."""
         return _number(f"{self.key}/{side}")
 
 

@@ -1,16 +1,18 @@
 """Token usage and cost of the models in a run, per dialogue: scores, tables and totals.
 
-Assistant messages come from the agent's model, user messages from the user's model. A message with
-the key `usage`, whose value is `{"in", "out", "ms", "cached"?, "retries"?}`, counts as an answered
-request. The key names of servers are also accepted: `prompt_tokens` and `completion_tokens`, or
-`input_tokens` and `output_tokens`. Tokens that a server does not count are unknown, never 0.
+Assistant messages come from the agent's model, and user messages come from the user's model. A
+message with the key `usage`, whose value is `{"in", "out", "ms", "cached"?, "retries"?}`, counts as
+an answered request. The key names of servers are also accepted: `prompt_tokens` and
+`completion_tokens`, or `input_tokens` and `output_tokens`. Tokens that a server does not count are
+unknown, never 0.
 
 Prices are US dollars per million tokens: A file of prices contains `{"MODEL": {"in": 0.15, "out":
 0.6, "cached_in": 0.075}}`. Without `cached_in`, tokens from the server's cache have the normal
 price.
 
 Tokens and cost per dialogue are means over the dialogues in which the tokens of all requests are
-known. Values per success use the same dialogues. Totals include all requests with known tokens.
+known. Values per success are computed from the same dialogues. Totals include all requests with
+known tokens.
 """
 
 from __future__ import annotations
@@ -49,10 +51,10 @@ _MOST = 1e12
 class Usage(NamedTuple):
     """The usage of a model in a dialogue, or the sum over several dialogues.
 
-    `tokens_in`, `tokens_out` and `cached` (a part of `tokens_in`) exclude the `uncounted` requests.
-    `retries` are repeated requests, which `requests` does not include. `cut_off` is the number of
-    messages that reached the length limit. `turns` has the known durations of turns, in
-    milliseconds.
+    The `uncounted` requests are excluded from `tokens_in`, `tokens_out` and `cached` (a part of
+    `tokens_in`). `retries` are repeated requests, which `requests` does not include. `cut_off` is
+    the number of messages that reached the length limit. `turns` has the known durations of turns,
+    in milliseconds.
     """
 
     requests: int = 0
@@ -373,7 +375,7 @@ class Accounts:
     def figures(self, scores: Sequence[Score], sums: Mapping[str, float]) -> tuple[Sheet, ...]:
         """Return tables of the token usage, or no tables if there is no usage.
 
-        `scores` are the scores about token usage, and `sums` are the sums of the columns.
+        `scores` are the token usage scores, and `sums` are the sums of the columns.
         """
         plain = self.plain(scores, sums)
         if plain is None:

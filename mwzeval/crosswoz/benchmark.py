@@ -90,7 +90,7 @@ class CrossWozScorer(FileScorer):
 
     @property
     def compared(self) -> tuple[Collection[str], None]:
-        """Return the scopes of user and system, because their texts are scored separately."""
+        """Return the scopes `user` and `system`, which separate the scores of the two sides."""
         return (USER, SYSTEM), None
 
     @property

@@ -1,8 +1,8 @@
 """Reads logs of simulated dialogues for scoring.
 
 A log is a file of trajectories (`mwzeval.conversation.trajectory`) whose exchanges have the form of
-predictions files. Logs of other simulators may consist of a header line with the settings and of
-lines in the format of predictions files, with the goal, the final goal and a flag for finished
+predictions files. Logs of other simulators have a header line with the settings. Their other lines
+are in the format of predictions files, with the goal, the final goal and a flag for finished
 dialogues.
 """
 
@@ -76,7 +76,8 @@ def natural_mix(names: Iterable[str]) -> int:
     """Return how many dialogues at the beginning of a log have goals with consecutive numbers.
 
     A missing number means that a goal was skipped because its type had enough goals, so the mix of
-    types is no longer natural. Names without numbers are not checked.
+    types is no longer natural. If the name of a dialogue has no number, its position is not
+    checked.
     """
     count = 0
     for index, name in enumerate(names):

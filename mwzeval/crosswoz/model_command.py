@@ -63,7 +63,7 @@ def add_output(parser: ArgumentParser) -> None:
 
 
 def write_predictions(arguments: Namespace, plain: Any) -> None:
-    """Write a predictions file, and print the number of dialogues."""
+    """Write a predictions file, and print how many dialogues the file contains."""
     text = json.dumps(plain, ensure_ascii=False) + "\n"
     write_output(arguments.output, text, f": {len(plain) - 1} dialogues")
 

@@ -1,6 +1,6 @@
 """The interfaces of a simulation: users, systems, NLU and NLG, and their random choices.
 
-Any class with these methods can be used; inheritance from the protocols is not required. A new user
+Any class with these methods can be used; it does not have to inherit from a protocol. A new user
 and a new system are made for every dialogue. The simulation checks all values that users and
 systems return.
 """

@@ -1,7 +1,7 @@
 """Simulated dialogues: a user with a goal talks to a system, at act level or text level.
 
-Each goal, and its dialogue, depend only on the number of the goal and on the seed, not on the
-number of processes or on interruptions.
+A goal and its dialogue depend only on the number of the goal and on the seed, not on the number of
+processes or on interruptions.
 
 Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"). The user begins; a dialogue is
 finished if the user terminates it within 15 turns.
@@ -265,15 +265,15 @@ def simulate(
 ) -> Summary:
     """Simulate `per_type` dialogues of each goal type in a `setting`; return the finish rates.
 
-    By default, the function `make_goal` that makes the goals is CrossWOZ's goal generator. Goals of
-    a type that already has enough dialogues are skipped. `seed` decides all random choices.
-    `processes` is the number of parallel dialogues. `output` is a file of trajectories; at any
-    time, all lines in the file are complete. With `resume`, an interrupted run continues its file,
-    and the result is identical to that of an uninterrupted run. The header of the output file
-    includes the entries of `about`. `progress` shows a bar on standard error (None: only on a
-    terminal). With a `time_limit` in seconds, dialogues run in processes that can be killed, and a
-    dialogue fails if a single call of the user or system takes longer than this limit. By default,
-    the duration of a call is not limited.
+    By default, `make_goal` is the goal generator of CrossWOZ. Goals of a type that already has
+    enough dialogues are skipped. `seed` decides all random choices. `processes` is the number of
+    parallel dialogues. `output` is a file of trajectories; at any time, all lines in the file are
+    complete. With `resume`, an interrupted run continues its file, and the result is identical to
+    that of an uninterrupted run. The header of the output file includes the entries of `about`.
+    `progress` shows a bar on standard error (None: only on a terminal). With a `time_limit` in
+    seconds, dialogues run in processes that can be killed, and a dialogue fails if a single call of
+    the user or system takes longer than this limit. By default, the duration of a call is not
+    limited.
 
     Raises `UsageError` if a number is invalid, if the output file already exists without `resume`,
     or if the file belongs to another run. Raises `MwzevalError` if the output cannot be written or
@@ -420,7 +420,7 @@ class Summary:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the summary as plain values."""
+        """Return the finish rates and problems as plain values."""
         return {
             "by_goal_type": {code: rate.to_json() for code, rate in self.by_type.items()},
             "natural_mix": self.natural.to_json(),

@@ -97,7 +97,7 @@ class PolicySettings(TrainingSettings):
 def training_and_validation(
     fold: Fold, held_out: int | None, root: DataRoot
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return the training dialogues of a fold, and the dialogues that select the epoch.
+    """Return the training dialogues of a fold, and the dialogues on which the epoch is selected.
 
     The epoch is selected on the last `held_out` dialogues of the fold, or on the validation fold in
     `root`. Raises `UsageError` if the training and validation dialogues are the same, or if either

@@ -4,7 +4,7 @@ With `compat="2018"`, rows contain the values of the organizers' script, includi
 comparison with old tables. Recall@100 counts a hit at any rank, even after 100. Average precision
 is computed from the position of a correct answer in the targets file instead of the answer's
 position among the answers found, so the value can exceed 1. Repeated ids in a ranking are not
-removed, and repeated targets count again.
+removed, and repeated target ids are counted again.
 
 Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8;
 Voorhees, TREC-8 (reciprocal rank); IBM/dstc7-noesis, evaluations/metrics.py at aab03b8.

@@ -92,12 +92,12 @@ def _lines(rankings: Iterable[tuple[str, Scored]]) -> Iterator[str]:
 def read_submission(
     path: str | Path, findings: Findings | None = None, track: Track | None = None
 ) -> Submission:
-    """Return the submission in a file: JSON (or compressed JSON), a zip archive, or standard input
+    """Return the submission in a file: JSON (possibly compressed), a zip archive, or standard input
     (`-`).
 
     In an archive, all files have official names, and `track` selects a file. Problems of examples
-    and entries are added to `findings`; without `findings`, errors raise `InputError`. `InputError`
-    is also raised for a file that cannot be read, is not a JSON array or is too large.
+    and entries are added to `findings`; without `findings`, errors raise `InputError`. Raises
+    `InputError` if the file cannot be read, is not a JSON array or is too large.
     """
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)

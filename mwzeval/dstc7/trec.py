@@ -1,9 +1,9 @@
 """Converts submissions and targets to and from the formats of TREC tools.
 
-A run has six columns (query, Q0, document, rank, score, tag). Qrels have four columns (query, 0,
-document, relevance). A query is an example, and a document is a candidate. The TREC tools sort by
-score, mostly as 32-bit numbers, and sort equal scores in different orders. Therefore the scores of
-a run are negative ranks.
+A TREC run has six columns (query, Q0, document, rank, score, tag). Qrels have four columns (query,
+0, document, relevance). A query is an example, and a document is a candidate. TREC tools sort by
+score, mostly as 32-bit numbers, and sort equal scores in different orders. Therefore, the scores of
+a TREC run are negative ranks.
 
 Source: trec_eval (NIST).
 """

@@ -107,7 +107,7 @@ class DataRoot:
         """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
         `table` lists the public files. `name` is the name of the benchmark's folder in the cache. A
-        folder with the data of several benchmarks can have the same subfolder. If `offline` is
+        folder with the data of several benchmarks can contain the same subfolder. If `offline` is
         None, `MWZEVAL_OFFLINE` determines whether files are downloaded. `sample` is the option that
         selects the embedded data.
 
@@ -180,7 +180,7 @@ class DataRoot:
         return tuple(different)
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files whose path in the data folder matches a pattern (`*.json`), sorted.
+        """Return the sorted files whose path in the data folder matches a pattern such as `*.json`.
 
         If the data folder is the cache, only published files are returned; missing files are
         downloaded.
@@ -370,7 +370,7 @@ def _reason(error: BaseException) -> str:
 
 
 class MissingError(DataError):
-    """Files of a folder are missing; one message lists them all, with their sources and places.
+    """Files of a folder are missing; one message lists all of them, with their sources and places.
 
     `wanted` are the missing paths, `files` are the published files among these paths, and `about`
     is the beginning of the message.

@@ -221,7 +221,7 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def is_zip(path: str | Path) -> bool:
-    """Return whether a file begins like a zip archive; always false for standard input."""
+    """Return whether a file begins like a zip archive; False for standard input."""
     with suppress(OSError, ValueError):
         if str(path) != STANDARD_INPUT:
             with Path(path).open("rb") as stream:
@@ -238,7 +238,7 @@ def zip_names(path: str | Path) -> list[str]:
 def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
     """Return the content of members of a zip archive; compressed members are also decompressed.
 
-    `wanted` has the names of members, or the last parts of these names; missing members are
+    `wanted` has the names of archive members, or the last parts of these names; missing members are
     ignored. Raises `InputError` if the archive is damaged, or if the total size of the members
     exceeds the limit.
     """
@@ -418,7 +418,7 @@ def json_files(path: str, but: Collection[str] = ()) -> list[str]:
 
 @contextmanager
 def expecting(expected: str, place: str) -> Iterator[None]:
-    """Convert errors about a value of the wrong type to a `DataError` with its place."""
+    """Convert an error about a value of the wrong type to a `DataError` that names the location."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -544,8 +544,8 @@ comma."""
 def parse_beginning(text: str) -> Any:
     """Return the first value of a JSON text that may be cut off, without its incomplete parts.
 
-    Brackets that are open at the last comma are closed there. Returns None if the text does not
-    begin like JSON.
+    Brackets that are still open at the last comma are closed at this position. Returns None if the
+    text does not begin like JSON.
     """
     closing: list[str] = []
     end = 0

@@ -1,9 +1,9 @@
 """Measures: a score's name, its signature, and its formula from rows.
 
 Every metric has two parts: `columns` and `row(unit)` give the additive numbers of a scored unit,
-and `measures(…)` gives the scores as functions of the columns' sums. Scores, intervals, comparisons
-and reports use only the columns and the measures. Therefore, no other code depends on the metric or
-the benchmark, and each score has exactly one formula.
+and `measures(…)` gives the scores as functions of the columns' sums. Values, intervals, comparisons
+and reports of scores use only the columns and the measures. Therefore, no other code depends on the
+metric or the benchmark, and each score has exactly one formula.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class Resampling:
 class Measure:
     """A function of column sums, or of sums of types (words, n-grams).
 
-    `of` is the function that computes the score from the sums. `cases` is the column that counts
-    the units that the score is about (None: all units). If the score is the mean of 0/1 outcomes of
-    the units, `outcome` is the column of outcomes, and `scale` is the score if all outcomes are 1
-    (100 for percentages). Higher scores are better, unless `lower_is_better` is true or the score
-    has no direction. `block` is the number of neighboring units that are resampled together.
-    `known` is the score of all units, if `of` cannot compute the score from few units. `unit` is
-    the unit of measurement of the score, which axes of figures show. A score with `is_description`
-    (turns, calls, cost, endings) describes the dialogues, and no values are better than others.
-    Comparisons therefore show only differences of such scores, without a test or a rank. A score
-    with `of_types` (distinct words, entropies) is computed from `TypeCounts.sums`. The value of
-    such a score is `known`, and no values of the score are better than others.
+    `of` is the function that computes the score from the column sums. `cases` is the column that
+    counts the units that the score is about (None: all units). If the score is the mean of 0/1
+    outcomes of the units, `outcome` is the column of outcomes, and `scale` is the score if all
+    outcomes are 1 (100 for percentages). Higher scores are better, unless `lower_is_better` is true
+    or the score has no direction. `block` is the number of neighboring units that are resampled
+    together. `known` is the score of all units, if `of` cannot compute the score from few units.
+    `unit` is the unit of measurement of the score, which axes of figures show. A score with
+    `is_description` (turns, calls, cost, endings) describes the dialogues, and no values are better
+    than others. Comparisons therefore show only differences of such scores, without a test or a
+    rank. A score with `of_types` (distinct words, entropies) is computed from `TypeCounts.sums`.
+    The value of such a score is `known`, and no values of the score are better than others.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -125,9 +125,9 @@ class Measure:
 class ScoredTable:
     """The rows of one system on one input, and the measures that compute scores from them.
 
-    `count_types` returns the type counts of the units of `table`, in the same order. The function
-    is slow and therefore called only for intervals and comparisons. If units have several trials,
-    `table` has means over the trials, and `trials` has the trials (see `of_items`).
+    `count_types` returns the type counts of the units of `table`, in the same order. `count_types`
+    is slow and is therefore called only for intervals and comparisons. If units have several
+    trials, `table` has means over the trials, and `trials` has the trials (see `of_items`).
 
     If the author of the input chose the units (such as the goals of a live run), `about` has a
     checksum of each unit's content. Equal checksums show that two inputs have the same unit.

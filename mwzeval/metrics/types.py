@@ -130,7 +130,7 @@ class TypeCounts:
         return _sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
 
     def jackknives(self, scores: Sequence[ScoreFunction]) -> tuple[Jackknife, ...]:
-        """Return each score, of all units and with each unit left out.
+        """Return each score, computed from all units and without each unit.
 
         Requires at least two units.
         """

@@ -1,7 +1,7 @@
 """Figures for papers (PNG, SVG, PDF): scores with intervals, and heat maps of parts and reasons.
 
-A figure fits one column of a two-column paper. Text has a size of 7 points and is stored as text in
-SVG and PDF files. The colors are those of Okabe and Ito, and marks also differ in shape. The bytes
+A figure fits one column of a two-column paper. Text has a size of 7 points, and SVG and PDF files
+store it as text. The colors are those of Okabe and Ito; marks also have different shapes. The bytes
 of a figure depend only on the systems, the version of matplotlib and the installed fonts, not on
 the configured style.
 """

@@ -74,8 +74,8 @@ def to_html(
     """Return the page as HTML text, identical for identical systems; save it as UTF-8.
 
     `meanings` maps failure reasons (without detail) to sentences. `compared` is a comparison of the
-    systems, or a sentence that explains why the systems are not compared. Without a comparison, no
-    system is marked as best. `headline` names the scores of the chart.
+    systems, or a sentence that explains why the systems are not compared. If there is no
+    comparison, no system is marked as best. `headline` lists the names of the scores in the chart.
     """
     words = words or Words()
     kinds = kinds_of(systems)

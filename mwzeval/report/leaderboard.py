@@ -1,8 +1,9 @@
 """Leaderboard tables: published results, optionally with a user's own system.
 
 A table has a row for each system and a column for each figure. A benchmark provides a file of
-published figures, the columns, and a list of figures that are not comparable. This module has the
-parts that all benchmarks share: the position of a system, the layout of a table, and its long form.
+published figures, the columns, and a list of figures that are not comparable with others. This
+module has the parts that all benchmarks share: the position of a system, the layout of a table, and
+its long form.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Column:
     """A figure that systems may have: its name in files and records, and its heading.
 
     `places` is the number of decimals; `as_published` keeps the decimals of published figures. A
-    column that is not `ranked` has no best figure and no intervals.
+    column that is not `ranked` shows no best figure and no intervals.
     """
 
     name: str

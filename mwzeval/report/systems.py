@@ -51,8 +51,8 @@ def comparable_in(systems: Sequence[Report], name: str) -> Sequence[Group]:
 class Kind:
     """A failure reason of an outcome, and the number of items with this reason in each system.
 
-    `details` has the counts of the reason with each of its details (`code:detail`). An item that
-    has the reason with several details counts once for the reason.
+    `details` counts the reason separately for each of its details (`code:detail`). An item that has
+    the reason with several details counts once for the reason.
     """
 
     outcome: str
@@ -66,7 +66,7 @@ class Kind:
 
 
 def kinds_of(systems: Sequence[Report]) -> list[Kind]:
-    """Return all failure reasons in the order of the outcomes; frequent codes are first."""
+    """Return all failure reasons in the order of outcomes, then of decreasing frequency."""
     everything = [explanation for system in systems for explanation in system.explanations]
     order = dict.fromkeys(o for e in everything for named in e.outcomes.values() for o in named)
     places = {outcome: place for place, outcome in enumerate(order)}

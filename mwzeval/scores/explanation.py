@@ -43,7 +43,7 @@ class Reason:
     `outcome` is the failed outcome (`inform`), and `scope` is the part of the unit (a domain).
     `turn` is the turn of the failure, from 0, or None if no single turn caused it. `text` is the
     reason as a sentence. `evidence` is the label of the facts that show why another system passed
-    the outcome. An empty label means that all facts show why the outcome was passed.
+    the outcome. With an empty label, all facts of the other system show why it passed.
     """
 
     code: str
@@ -191,7 +191,7 @@ def reasons_in_turns(
 ) -> list[tuple[Reason, str]]:
     """Merge reasons that differ only in turn; return each reason with its turns: `turns 0–2, 5`.
 
-    Unless `by_outcome`, reasons that differ only in turn and outcome are also merged.
+    If `by_outcome` is false, reasons that differ only in turn and outcome are also merged.
     """
     same: dict[Reason, list[Reason]] = {}
     for reason in reasons:
@@ -267,8 +267,8 @@ def with_reason(
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Return the units, sorted by the numbers of failed scopes and then of reasons, largest
-    first."""
+    """Return the units, sorted by the number of failed scopes, then by the number of reasons
+    (descending)."""
 
     def size(explanation: Explanation) -> tuple[int, int]:
         return len({reason.scope for reason in explanation.reasons}), len(explanation.reasons)

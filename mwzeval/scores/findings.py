@@ -98,7 +98,7 @@ class Findings:
             )
 
     def position(self, dialogue: str, turn: int) -> int:
-        """Return the position of a turn in the input."""
+        """Return the position in the input of a turn."""
         return self.positions[dialogue][turn] if self.positions else turn
 
     def _note(
@@ -327,7 +327,7 @@ def first_item(raw: Any) -> Any:
 def misfit(value: Any, shape: Any) -> str:
     """Return where a JSON value first differs from a shape, and the expected type, or "".
 
-    A shape is a type or a union of types (`float` includes integers) or a frozenset of the allowed
+    A shape is a type, a union of types (`float` includes integers) or a frozenset of the allowed
     texts. Other shapes are `[shape]` for an array, `(shape,)` for an array that is not empty, and a
     dict for an object. In a dict, the key `str` stands for any key, and a key with the suffix `?`
     is optional. The object may have further keys, but no key may occur twice. The value of the key

@@ -55,15 +55,15 @@ _REFUSED = re.compile(r"[^\w\-. ]")
 class Report:
     """The result of one evaluation. `print` shows the tables of the command line.
 
-    `metrics` maps a metric to its numbers, None for a metric that was not computed. `scores` are
-    the numbers of `metrics` without rounding, each with its signature. `table` has the rows (one
-    per dialogue) from which additive scores are computed. `meta` describes the input, the settings
-    and the versions of libraries. `benchmark` is the name that `--benchmark` accepts. `figures` are
-    tables with totals of the input; some of the totals are also in `scores`. If references such as
-    gold responses are also scored, `references` maps the prefix of each reference's score names
-    (`gold`) to a description. `aliases` are short names of scores for gates, such as `bleu`. Pages,
-    figures and leaderboards also need the `name` of the system, and failure reasons need its
-    `explanations`.
+    `metrics` maps a metric to its numbers; a metric that was not computed is mapped to None.
+    `scores` are the numbers of `metrics` without rounding, each with its signature. `table` has the
+    rows (one per dialogue) from which additive scores are computed. `meta` describes the input, the
+    settings and the versions of libraries. `benchmark` is the name that `--benchmark` accepts.
+    `figures` are tables with totals of the input; some of the totals are also in `scores`. If
+    references such as gold responses are also scored, `references` maps the prefix of each
+    reference's score names (`gold`) to a description. `aliases` are short names of scores (such as
+    `bleu`) that gates accept. Pages, figures and leaderboards also need the `name` of the system,
+    and failure reasons need its `explanations`.
 
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}

@@ -118,7 +118,7 @@ def by_place(scores: Iterable[Score]) -> dict[tuple[str, str], Score]:
 
 
 def is_named(name: str, headline: Iterable[str]) -> bool:
-    """Return whether a headline includes a score.
+    """Return whether a headline (a list of score names) includes a score.
 
     `bleu` matches `bleu` and `bleu.mwz22`; `pass^` matches `pass^1` and so on.
     """

@@ -380,7 +380,7 @@ FORMATS: dict[str, Callable[[Document], str]] = {
 
 
 def render(document: Document, format_name: str) -> str:
-    """Return the document in a format. Raises `KeyError` for an unknown format."""
+    """Return the text of the document in a format. Raises `KeyError` for an unknown format."""
     return FORMATS[format_name](document)
 
 

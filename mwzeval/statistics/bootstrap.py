@@ -1,15 +1,15 @@
 """Resample units, or swap units between two systems, and compute scores of the column sums.
 
 A unit (a dialogue) is drawn as a whole, so cases within it (turns) may depend on each other. The
-draw counts of units form a matrix of samples × units. The product of this matrix and the table has
-the column sums of every resample, and any score can be computed from these sums.
+numbers of times that units are drawn form a matrix of samples × units. The product of this matrix
+and the table has the column sums of every resample, and any score can be computed from these sums.
 
 A comparison of two systems asks two questions. First, how much could the difference between the
-systems vary on other units? The interval of differences, for which both systems are resampled
-jointly, answers the first question. Second, if the systems were exchangeable, how often would such
-a large difference occur by chance? The p value answers the second question. `tests.mcnemar`
-computes the p value for 0/1 outcomes, and `swapped_differences` for any score. The p values of both
-methods are valid for small samples.
+systems vary on other units? The interval of differences answers the first question; for this
+interval, the systems are resampled jointly. Second, if the systems were exchangeable, how often
+would such a large difference occur by chance? The p value of the difference answers the second
+question. `tests.mcnemar` computes the p value for 0/1 outcomes, and `swapped_differences` gives the
+p value of any score. The p values of both methods are also valid for small samples.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 6 and 13; Koehn,
 "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004; Riezler and
@@ -70,8 +70,8 @@ def resampled_sums(
     """Resample units with replacement, and return the column sums of each resample for each table.
 
     Units are drawn in the order of their names. Sums of counts are exact and therefore the same on
-    every machine; for fractions, the last bits depend on the linear-algebra library. Raises
-    `ValueError` if the tables have different units.
+    every machine. Sums of fractions may differ in the last bits, depending on the linear-algebra
+    library. Raises `ValueError` if the tables have different units.
     """
     return _drawn_sums(tables, _resample_counts, samples, seed)
 
@@ -110,7 +110,7 @@ def swapped_differences(
 class Differences:
     """Observed and resampled differences of a score; values within `tolerance` are equal.
 
-    `centre` is the mean that the samples would have if the two systems were equal.
+    `centre` is the mean that the samples would have on average if the two systems were equal.
     """
 
     observed: float

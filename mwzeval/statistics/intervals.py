@@ -1,7 +1,7 @@
 """The closed-form interval of a rate, and the jackknife.
 
-The jackknife leaves out one unit at a time. The jackknife gives intervals of statistics that are
-not functions of column sums.
+The jackknife computes a statistic with each unit left out in turn. The jackknife gives intervals of
+statistics that are not functions of column sums.
 
 For example, the number of distinct words is such a statistic. A resample repeats some units and
 omits others. Words that occur in only one unit are therefore often missing, and every resampled
@@ -12,12 +12,12 @@ test. Jackknife intervals are about the expected value of the statistic for the 
 units.
 
 Do not use the jackknife for statistics that depend on the order of units, such as a segmental
-type-token ratio, because leaving one unit out moves all later windows. For a segmental type-token
-ratio over 1,000 units, the jackknife's standard error was 2.7 times the true standard error. For
-such a statistic, assign each window to the unit in which the window starts, and use two columns:
-the sum of ratios, and the number of windows. In addition, resample blocks of ten units
-(`in_blocks`), because windows connect neighboring units. With such blocks, the estimated standard
-error was 0.99 times the true standard error.
+type-token ratio: leaving one unit out moves all later windows. For a segmental type-token ratio
+over 1,000 units, the jackknife's standard error was 2.7 times the true standard error. For such a
+statistic, assign each window to the unit in which the window starts, and use two columns: the sum
+of ratios, and the number of windows. In addition, resample blocks of ten units (`in_blocks`),
+because windows connect neighboring units. With such blocks, the estimated standard error was 0.99
+times the true standard error.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """

@@ -4,8 +4,8 @@ The hierarchical bootstrap of docs/statistics.md ("Seeds against seeds") estimat
 two systems with several runs each, for new units and new runs. Three corrections make the
 hierarchical bootstrap valid for few runs. The deviations of resampled runs are multiplied by √(R /
 (R - 1)) (Rao and Wu, JASA 83, 1988). The deviations are also multiplied by √(f / χ²), where χ² is
-drawn from the χ² distribution with f = Σ (R - 1) degrees of freedom. A drawn run has its scores on
-all units, because resampling the units already adds the variance between units.
+drawn from the χ² distribution with f = Σ (R - 1) degrees of freedom. A drawn run keeps its scores
+on all units, because resampling the units already adds the variance between units.
 """
 
 from __future__ import annotations

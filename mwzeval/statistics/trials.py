@@ -5,11 +5,11 @@ Trials of an item are similar, so items are resampled, and two systems are paire
 once. Intervals and comparisons use the table with one row per item.
 
 A trial is an attempt that could be judged. An attempt that an infrastructure failure ended is not a
-trial: the table has no row for the attempt, and the item has one trial fewer.
+trial: the attempt has no row in the table, and the item has one trial fewer.
 
-pass^k is the probability that k trials of an item all succeed, averaged over items. For an item
-with n trials and c successes, pass^k is estimated by C(c, k) / C(n, k), which is unbiased for every
-n ≥ k. Items with fewer than k trials are excluded.
+pass^k is the probability that k trials of an item all succeed, averaged over items. pass^k of an
+item with n trials and c successes is estimated by C(c, k) / C(n, k), which is unbiased for every n
+≥ k. Items with fewer than k trials are excluded.
 
 The name of a trial has its item and number: `sng0073#2` is the second trial of item `sng0073`.
 
@@ -53,7 +53,7 @@ def all_succeed(successes: int, trials: int, k: int) -> float:
 
 
 def some_differ(successes: int, trials: int, k: int) -> float:
-    """Return the probability that `k` random trials of an item do not all have the same outcome.
+    """Return the probability that `k` random trials of an item have different outcomes.
 
     For k = 2, the result is the probability that two trials disagree.
     """
@@ -75,7 +75,7 @@ class Trials:
 
     @classmethod
     def of(cls, table: Table, item_of: Callable[[str], str] = item_of_trial) -> Trials:
-        """Group the rows of a table by item; `item_of` returns the item in the name of a row."""
+        """Group the rows of a table by item; `item_of` returns the item for the name of a row."""
         return cls(table, tuple(map(item_of, table.units)))
 
     @cached_property

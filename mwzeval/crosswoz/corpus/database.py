@@ -5,7 +5,7 @@ or as a lower bound of a rating.
 
 The answer to a query is the intersection of bit sets, one for each constraint, in which bit i
 stands for the i-th venue of the file. Distinct texts and numbers are indexed once, and the bit sets
-of constraints are cached. A query does not change the results of later queries.
+of constraints are cached. Queries do not affect each other.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class Database:
 
         Return an empty result if no domain is given. An empty value is not a constraint. A name
         overrides all other constraints and matches every venue whose name contains it. A metro or
-        taxi trip requires both ends.
+        taxi trip requires a departure and a destination.
         """
         if domain is None:
             return ()

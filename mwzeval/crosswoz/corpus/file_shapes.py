@@ -1,7 +1,7 @@
 """Checks the encoding and shape of CrossWOZ's files when they are read.
 
-Other modules need not check whether a value is a text or a number. A field without a value is
-allowed and means that the value is unknown.
+After this check, other modules need not check whether a value is a text or a number. A field
+without a value is allowed and means that the value is unknown.
 """
 
 from __future__ import annotations

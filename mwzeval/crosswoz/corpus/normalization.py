@@ -41,8 +41,8 @@ def comparable_text(text: str) -> str:
 def comparable(act: Act) -> Act:
     """Return an act with slot and value in comparable form.
 
-    Predicted and gold acts are compared in this form, because the acts of NLU models consist of
-    word pieces, which have neither case nor blanks (section 9 of the paper's code).
+    Predicted and gold acts are compared in comparable form, because the acts of NLU models consist
+    of word pieces, which have neither case nor blanks (section 9 of the paper's code).
     """
     return Act(act.intent, act.domain, comparable_text(act.slot), comparable_text(act.value))
 
@@ -52,8 +52,8 @@ def normal_value(slot: str, value: str) -> str:
     """Return a state's value in normal form: sorted items, no meaningless blanks.
 
     Blanks separate dishes and services, and are meaningless in other slots. The ending of hotel
-    types (`经济型`) is removed, because not all annotators wrote it. The width and case of
-    characters do not change.
+    types (`经济型`) is removed, because not all annotators wrote it. The normal form keeps the
+    width and case of characters.
     """
     items = value.split()
     if slot in SEVERAL_ITEMS:

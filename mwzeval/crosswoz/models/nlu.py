@@ -128,7 +128,7 @@ class Labels:
         return cls(tuple(tags), checked_acts(about["classes"]))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
-        """Return the acts that the tags and classes of an utterance stand for, in order."""
+        """Return the acts that are predicted by the tags and classes of an utterance, in order."""
         acts = {parse_act(self.classes[number]) for number in classes}
         for start, end, kind in spans([self.tags[number] for number in tags]):
             acts.add(parse_act([*kind.split(SEPARATOR, 2), text[start:end]]))

@@ -1,4 +1,4 @@
-"""SC-LSTM: generates sentences from dialogue acts, with one model for each side.
+"""SC-LSTM: a text generator for dialogue acts, with one model for each side.
 
 A sentence consists of words and placeholders. A placeholder is replaced by the value of an act:
 `[KEY]` stands for the first act with the key KEY, and `[KEY2]` for the second such act, as in the
@@ -85,7 +85,7 @@ def _numbered(key: str, seen: Counter[str]) -> str:
 
 
 def placeholder_values(acts: Acts) -> dict[str, str]:
-    """Return the value for each placeholder, for all acts whose value a sentence should contain."""
+    """Return the value for each placeholder, for all acts whose value a sentence should state."""
     pairs = zip(features(acts), acts, strict=True)
     return {f"[{feature}]": value_of(act) for feature, act in pairs if has_mention(act)}
 
@@ -140,7 +140,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, examples: Sequence[Example], rarest: int) -> Vocabulary:
-        """Return the features of examples, and the tokens that occur at least `rarest` times."""
+        """Return the features of examples, and all tokens that occur at least `rarest` times."""
         counts = Counter(token for example in examples for token in example.tokens)
         known = {feature for example in examples for feature in example.features}
         often = sorted(token for token, count in counts.items() if count >= rarest)

@@ -68,8 +68,8 @@ IMPOSSIBLE = -1e9
 class Example:
     """An example: the history up to a user utterance, and the slots filled after this utterance.
 
-    `words` are word numbers; numbers from the size of the vocabulary on stand for the `unknown`
-    words of this history, in order. `values` has the words of each filled slot, without `END`.
+    `words` are word numbers. Numbers beyond the vocabulary stand for the `unknown` words of this
+    history, in order. `values` has the words of each filled slot, without `END`.
     """
 
     words: NDArray[np.int32]
@@ -113,7 +113,7 @@ class Vocabulary:
         return SPECIAL + len(self.words)
 
     def cut(self, text: str) -> list[str]:
-        """Return the words of a text, including blanks. Raises `DependencyError`."""
+        """Return the words of a text; blanks are also words. Raises `DependencyError`."""
         return list(text) if self.settings.characters else pieces_of(text)
 
     def turns(self, dialogue: Dialogue) -> Iterator[tuple[list[list[str]], State]]:

@@ -72,8 +72,8 @@ def copied_exchanges(
     """Return predictions that copy the gold data of the previous turn of the same side.
 
     The predictions for the first turn have no acts, texts or selected names. The predicted state is
-    the gold state before the turn. With `own_states`, the predicted state is the previous predicted
-    state, which is always empty. `with_acts` includes the system's acts.
+    the gold state before the turn. With `own_states`, the predicted state is copied from the
+    previous prediction and is therefore always empty. `with_acts` includes the system's acts.
     """
     nothing = Predicted(
         user_acts=(),

@@ -285,7 +285,7 @@ def _scored_table(
 def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]) -> dict[str, Any]:
     """Return the scores in percent as plain values, track → score → scope → value.
 
-    `beside` maps each baseline to its scores.
+    `beside` maps each baseline to its scores on the same dialogues.
     """
     plain: dict[str, Any] = dict.fromkeys(TRACKS)
     for each in scores:

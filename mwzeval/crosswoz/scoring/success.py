@@ -374,7 +374,7 @@ class EndToEndScores(TrackScores):
     def rows(
         self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
     ) -> dict[str, dict[str, float]]:
-        """Return the counts for each dialogue's scores, by column.
+        """Return the counts for the scores of each dialogue, by column.
 
         Raises `DependencyError` without jieba.
         """
@@ -418,7 +418,7 @@ def _system_facts(turn: Predicted) -> Iterator[Fact]:
 
 
 def outcome_columns(scopes: Iterable[str], *kinds: str) -> tuple[str, ...]:
-    """Return the names of the outcome columns (0 or 1) of all scopes."""
+    """Return the names of the outcome columns (each value is 0 or 1) of all scopes."""
     return tuple(f"e2e.{kind}@{scope}" for scope in scopes for kind in ("dialogues", *kinds))
 
 
@@ -482,10 +482,10 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
 
 
 def subgoals_by_exchange(gold: Dialogue) -> Iterator[Mapping[str, int]]:
-    """Yield, for each exchange, the sub-goals that the user talks about, by domain.
+    """Yield, for each exchange, the sub-goal of each domain that the user talks about.
 
-    The sub-goal of a domain is the last sub-goal that the user has begun to express. If no act has
-    a domain, the user still talks about the previous sub-goals.
+    The sub-goal of a domain is the last sub-goal that the user has begun to express. If no act
+    names a domain, the user is assumed to talk about the previous sub-goals.
     """
     before: dict[str, int] = {}
     for exchange in gold.exchanges:

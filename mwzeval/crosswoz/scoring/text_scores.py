@@ -2,13 +2,13 @@
 
 Source: Zhu et al., TACL 2020, section 5.5. As in the paper's public code, BLEU is NLTK's
 `corpus_bleu`: n-gram counts are clipped by their maximum over the references, and the brevity
-penalty uses the closest reference length. A segment shorter than n still counts for one n-gram, and
-0.1 replaces a count of 0 ("method 1" of Chen and Cherry, 2014). The references of a turn are all
-sentences of the fold whose acts have the same multiset of act keys, with the values of the turn
-inserted. The slot error rate is that of Wen et al., EMNLP 2015, for texts with values: the number
-of missing and redundant values divided by the number of values of the acts. The slot error rate and
-the value missing rate are not from the paper; the paper's public code has an unfinished slot error
-rate that does not fit the paper's acts.
+penalty uses the closest reference length. For text segments with fewer than n tokens, one n-gram is
+counted, and a count of 0 is replaced by 0.1 ("method 1" of Chen and Cherry, 2014). The references
+of a turn are all sentences of the fold whose acts have the same multiset of act keys, with the
+values of the turn inserted. The slot error rate is that of Wen et al., EMNLP 2015, for texts with
+values: the number of missing and redundant values divided by the number of values of the acts. The
+slot error rate and the value missing rate are not from the paper; the paper's public code has an
+unfinished slot error rate that does not fit the paper's acts.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def value_counts(text: str, acts: Acts) -> tuple[int, int]:
 
 
 def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
-    """Return the number of redundant values in a text.
+    """Return the number of redundant values in a text that was generated for acts.
 
     A value is redundant if it occurs more often in the text than among the values of the acts. A
     placeholder without a value, and any other number or venue name in the text, is also redundant.

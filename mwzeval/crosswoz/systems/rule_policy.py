@@ -170,7 +170,7 @@ class RuleSystem:
 
 
 def inform_acts(domain: str, slot: str, venue: Entity) -> list[Act]:
-    """Return the acts that report a slot of a venue; `无` (no such thing) if it has no value."""
+    """Return the acts that report a slot of a venue; the value `无` means that it has none."""
     record = venue.record
     if slot.startswith(SERVICE_PREFIX):
         has = slot.removeprefix(SERVICE_PREFIX) in (record.get(SERVICES) or ())

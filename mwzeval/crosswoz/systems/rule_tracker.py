@@ -97,7 +97,7 @@ class RuleTracker:
 def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> str | None:
     """Return the domain of most Select acts, else of most Request acts, else of most Inform acts.
 
-    Without any act of these kinds, return the domain of the system's acts, or None. Among equally
+    If there are no such acts, return the domain of the system's acts, or None. Among equally
     frequent domains, the first counts.
     """
     heard = tuple(user_acts)

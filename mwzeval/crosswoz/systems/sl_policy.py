@@ -1,8 +1,8 @@
 """The paper's policy: a small network that is trained on the wizards' acts ("SL policy").
 
 The input is a vector of 328 zeros and ones; the output is a number for each act without value.
-Source: Zhu et al., TACL 2020, section 4.3. As in the public code, the policy has the same input
-vector, vocabularies and insertion of values. Unlike in the public code, database queries are
+Source: Zhu et al., TACL 2020, section 4.3. The input vector, the vocabularies and the insertion of
+values are the same as in the public code. Unlike in the public code, database queries are
 independent of each other. Training (`models/sl.py`) requires PyTorch; this module does not.
 """
 

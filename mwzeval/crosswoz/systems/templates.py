@@ -177,8 +177,9 @@ def manual_key(key: str, times: int) -> str:
 def fill(sentence: str, acts: Iterable[Act]) -> str:
     """Return a sentence with the values of acts in its placeholders.
 
-    The first act with a key fills `[key]` and `[key1]`, and the next act fills `[key2]`. An act
-    with the value `无` (no such thing) fills `[主体]` (subject) and `[属性]` (attribute).
+    The first act with a certain key fills `[key]` and `[key1]`, and the next act with this key
+    fills `[key2]`. An act with the value `无` (no such thing) fills `[主体]` (subject) and `[属性]`
+    (attribute).
     """
     if "[" not in sentence:
         return sentence
@@ -326,9 +327,9 @@ class TemplateReader:
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
         """Return the acts of an utterance.
 
-        If a sentence matches templates of several domains, the most frequent domain in the rest of
-        the utterance is chosen or, if there is none, the domain of the context. Parts that match no
-        template are ignored.
+        If a sentence matches templates of several domains, the most frequent domain of the other
+        sentences in the utterance is chosen or, if there is none, the domain of the context. Parts
+        that match no template are ignored.
         """
         readings = list(self._parts(utterance, side))
         sure = [act.domain for reading in readings if len(reading) == 1 for act in reading[0]]

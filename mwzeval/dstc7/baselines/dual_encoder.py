@@ -382,8 +382,8 @@ class TrainingData:
     """Pairs of a context and a correct answer.
 
     `rarity` is BM25's inverse document frequency of each word, divided by the value of an unseen
-    word. `example[i]` is equal for pairs of the same example. `same[i]` is equal for pairs whose
-    answers have the same words.
+    word. `example[i]` is the number of the example of pair i. `same[i]` is equal for pairs of
+    contexts and answers if the words of the answers are the same.
     """
 
     vocabulary: Vocabulary
@@ -465,7 +465,7 @@ def training_data(queries: Iterable[Query], settings: Settings) -> TrainingData:
 
 
 def dev_lists(queries: Iterable[Query], settings: Settings) -> list[Query]:
-    """Return the first dev examples that have a correct answer, each with a list of candidates.
+    """Return the first dev examples that have a correct answer, each with a candidate list.
 
     If the dialogue file has no candidate lists (subtask 2), the wrong candidates are correct
     answers of other examples, drawn with the seed in `settings`. Raises `InputError` if there is no

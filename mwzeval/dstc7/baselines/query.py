@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Knowledge(Protocol):
-    """External knowledge: descriptions that can be added to a text."""
+    """External knowledge: descriptions of entities that can be added to a text."""
 
     def about(self, text: str) -> str:
         """Return descriptions of the entities that a text names, "" if there are none."""

@@ -49,7 +49,7 @@ def bm25_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Ve
     """Return vectors of contexts and candidates whose dot product is the BM25 score.
 
     Document frequencies and the mean length are computed over all candidates. Each occurrence of a
-    word in the context counts. The variant is Lucene's, as in bm25s (Lù 2024). Raises
+    word in the context counts. The BM25 variant is Lucene's, as in bm25s (Lù 2024). Raises
     `DependencyError` if bm25s is not installed.
     """
     bm25s = required("bm25s", "retrieval")
@@ -118,10 +118,10 @@ class Threshold:
 def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Threshold:
     """Return the score of NONE with the highest final score on these examples.
 
-    `correct` has the ids of the correct candidates for each ranking; NONE if no candidate is
-    correct. If several scores are best, the result is the middle of the lowest range of such
-    scores. The result is exact: the final score changes only at the scores of candidates, and all
-    of these scores are tried.
+    `correct` has the ids of the correct candidates for each ranking, or only NONE. If several
+    scores are best, the result is the middle of the lowest range of such scores. The result is
+    exact: the final score changes only at the scores of candidates, and all of these scores are
+    tried.
     """
     base = 0.0
     places: list[NDArray[np.float64]] = []
@@ -184,8 +184,8 @@ def as_choices(ranking: Ranked, *, are_logarithms: bool) -> Ranked:
     """Return the ten best candidates of a ranking with probabilities that add up to 1.
 
     If the scores are logarithms of odds (dual encoder), the probabilities are their softmax. For
-    other scores, the probabilities are proportional to the positive scores; without positive
-    scores, all probabilities are equal.
+    scores of other baselines, the probabilities are proportional to the positive scores; without
+    positive scores, all probabilities are equal.
     """
     choices = ranking.entries[:CHOICES]
     scores = [score for _, score in choices]
