@@ -1,8 +1,9 @@
 """Score the gold annotation like a system, as the ceiling of the scores.
 
-In annotated dialogues, users change their minds and wizards forget phone numbers. Therefore, Inform
-and Success are below 100 (92.5 and 88.8 on the 2.1 test fold under the rules of 2021). The grounded
-scores of the gold annotation use the original human responses and the annotated states.
+In annotated dialogues, users change their minds and wizards forget phone numbers. For this reason,
+gold responses and states get Inform and Success below 100 (92.5 and 88.8 on the 2.1 test fold under
+the rules of 2021). The grounded scores of the gold annotation use the original human responses and
+the annotated states.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def gold_predictions(
     """Return gold responses and states as raw predictions, which are scored like those of a system.
 
     Responses contain placeholders in the usual spelling or, with `in_words`, the original text. The
-    predictions have no active domains. If `of` has a system's predictions, only these dialogues are
-    returned, each with as many turns as in `of`. Raises `KeyError` for an unknown dialogue.
+    predictions have no active domains. If the predictions of a system are given in `of`, only the
+    dialogues in these predictions are returned, with as many turns as in these predictions. Raises
+    `KeyError` for an unknown dialogue.
     """
 
     def turns_of(dialogue: GoldDialogue) -> list[dict[str, Any]]:
@@ -61,7 +63,7 @@ def gold_predictions(
 
 
 def with_placeholders(reference: str) -> str:
-    """Return a normalized response with a placeholder ([name]) for each canonical name (NAME)."""
+    """Return a normalized response with placeholders ([name]) instead of canonical names (NAME)."""
     return _CANONICAL_NAME.sub(lambda match: f"[{CANONICAL[match[0]][0]}]", reference)
 
 

@@ -1,4 +1,4 @@
-"""The corpora: their files, the gold data of a fold, and reference sets.
+"""The corpora of MultiWOZ: their files, the gold data of a fold, and reference sets for BLEU.
 
 A corpus with its `data.json` in the folder `F` may be stored as fold files (`F/test.json` or
 `F/test.json.zip`), as `F/data.json` or `F/data.json.zip` next to the fold lists, or as the
@@ -238,7 +238,10 @@ class GoldFold:
 
 
 def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
-    """Return gold data and database of a fold. Raises `DataError` for missing or invalid files."""
+    """Return the gold data and database of a fold.
+
+    Raises `DataError` for missing or invalid files.
+    """
     databases, sources = all_there(
         partial(database_files, root), partial(_sources, CORPORA[corpus], fold, root)
     )

@@ -1,9 +1,9 @@
 """The class that evaluates predictions, for the command line as well as for training loops.
 
 To score an input in parts, over time or in several processes, `IncrementalEvaluator` has `update`,
-`merge` and `compute`, as in torchmetrics. It stores only sums, so memory does not grow with the
-number of dialogues. The scores of `IncrementalEvaluator` are bit-identical to the scores of
-`Evaluator.evaluate`.
+`merge` and `compute`, as in torchmetrics. `IncrementalEvaluator` stores only sums, so memory does
+not grow with the number of dialogues. The scores of `IncrementalEvaluator` are bit-identical to the
+scores of `Evaluator.evaluate`.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Evaluator:
         metrics.
 
         This method does not compute BLEU and richness, so it is fast enough for rewards. Raises
-        `InputError`.
+        `InputError` if the turns are invalid.
         """
         scorer, dialogue = self._normalized(dialogue_id, turns)
         return scorer.outcome(dialogue)
@@ -299,7 +299,7 @@ class Evaluator:
         return self._scorers[corpus]
 
     def unloaded(self) -> Evaluator:
-        """Return a copy without gold data for another machine, which reads the gold data itself."""
+        """Return a copy without gold data, for another machine that reads the gold data itself."""
         other = copy(self)
         other._scorers = {}
         return other

@@ -76,8 +76,8 @@ class Leaderboard:
 def read_leaderboard(path: Path | None = None) -> Leaderboard:
     """Return the published tables of a file, by default the file in the package.
 
-    Combined scores are recomputed. Raises `DataError` if the file cannot be read or has a wrong
-    format.
+    The combined scores in the tables are recomputed. Raises `DataError` if the file cannot be read
+    or has a wrong format.
     """
     return read_published(path or embedded("leaderboards", "multiwoz.json"), _leaderboard)
 
@@ -130,8 +130,8 @@ class Standings:
 def standings(
     leaderboard: Leaderboard, entry: Report | None = None, table: str | None = None
 ) -> Standings:
-    """Return all tables or one table. The user's system is inserted into the tables with the same
-    source of states.
+    """Return all leaderboard tables, or the table with the given name. The user's system is
+    inserted into the tables with the same source of states.
 
     Raises `UsageError` if the table is unknown, if no system can be inserted into it, or if the
     system is not comparable with any table.
@@ -324,9 +324,9 @@ def similar_figures(own: LeaderboardRow, published: LeaderboardRow, units: int) 
     """Return the published scores from which the system's scores do not differ significantly.
 
     The scores of both systems have sampling error. The interval of the difference is combined from
-    their intervals (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner, ibid. 27, 2008). A
-    published rate gets a Wilson interval. The interval of a published BLEU or combined score is not
-    known; it is assumed to be as wide as that of the user's system.
+    the intervals of the two scores (Newcombe, Statistics in Medicine 17, 1998; Zou and Donner,
+    ibid. 27, 2008). A published rate gets a Wilson interval. The interval of a published BLEU or
+    combined score is not known; it is assumed to be as wide as that of the user's system.
 
     The two systems were scored on the same dialogues, but the published result of each dialogue is
     not known, so the samples are treated as independent. The assumption of independence is

@@ -5,11 +5,11 @@
 Natural spacing is the result of Moses tokenization followed by detokenization, which removes
 differences in spaces around punctuation. Source: the Python port of the Moses scripts,
 `sacremoses`, with default options for English. The library `sacremoses` takes 0.4 seconds to
-import, and a millisecond for a few texts. On nearly all texts, only four of its hundred rules have
-an effect. Punctuation is separated from words, except commas and full stops within words. Then
-closing punctuation is attached to the preceding word, and opening punctuation is attached to the
-following word. This module applies these rules where they suffice, and calls the library for all
-other texts.
+import, and a millisecond for a few texts. On nearly all texts, only four of the hundred rules of
+`sacremoses` have an effect. Punctuation is separated from words, except commas and full stops
+within words. Then closing punctuation is attached to the preceding word, and opening punctuation is
+attached to the following word. This module applies these four rules where they suffice, and calls
+`sacremoses` for all other texts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A template-based policy, which is a baseline that needs only the database.
 
-In each turn, the policy gets the gold state and the user's utterance. It finds requested slots by
-keywords in the utterance, and queries the database. It has no access to goals, references, gold
-bookings or later turns. The responses contain placeholders or literal values; values that are not
-in the database are generated. Alternative wordings are used in rotation, so responses are
-deterministic.
+In each turn, the policy gets the gold state and the user's utterance. The policy finds requested
+slots by keywords in the utterance, and queries the database. The policy has no access to goals,
+references, gold bookings or later turns. The responses contain placeholders or literal values;
+values that are not in the database are generated. Alternative wordings are used in rotation, so
+responses are deterministic.
 """
 
 from __future__ import annotations
@@ -323,10 +323,10 @@ def baseline_predictions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the system's predictions for all dialogues of a fold, in the fold's order.
 
-    Each predicted turn has a `response` and `active_domains`. With `states`, the turns also have
-    the gold states, which then count as predicted states; otherwise, evaluation uses the gold
-    states anyway. If `services` (the known values of police and hospital) is given, responses
-    contain literal values instead of placeholders.
+    Each predicted turn has a `response` and `active_domains`. If `states` is true, the turns also
+    have the gold states, which then count as predicted states. Otherwise, the turns have no states,
+    and gold states are used for scoring. If `services` (the known values of police and hospital) is
+    given, responses contain literal values instead of placeholders.
     """
     catalogue = Catalogue(gold.tables, rules)
     predictions = {}

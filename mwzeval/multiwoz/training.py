@@ -1,7 +1,7 @@
 """Functions for training loops: `compute_metrics` for the Trainer of transformers, and a reward
 function for TRL.
 
-This module does not import either library; it only reads attributes of their objects.
+This module imports neither of the two libraries, and only reads attributes of their objects.
 """
 
 from __future__ import annotations
@@ -195,8 +195,8 @@ def reward_function(
 
     The training data set needs the columns `dialogue_id` and `previous_turns`. `previous_turns` has
     the system turns before the completion, each in the form of predictions. A completion is text,
-    or a list of messages, whose last message is used. The reward is the value of the dialogue
-    including this turn, or, with `credit_only`, the credit of this turn (see
+    or a list of messages, whose last message is used. The reward is the value of the dialogue up to
+    and including this turn, or, with `credit_only`, the credit of this turn (see
     `mwzeval.multiwoz.scoring.reward`). Nulls in `previous_turns` are ignored, because tables such
     as those of `datasets` add missing keys to every turn. Raises `UsageError` for weights that the
     evaluator does not support (see `Evaluator.reward`). The returned function raises `UsageError`

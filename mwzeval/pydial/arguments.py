@@ -95,7 +95,7 @@ def names(text: str) -> list[str]:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Parse a comma-separated list of numbers. Raises `ArgumentTypeError` for anything else."""
+    """Parse a comma-separated list of numbers. Raises `ArgumentTypeError` for other texts."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:

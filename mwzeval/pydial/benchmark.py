@@ -1,4 +1,4 @@
-"""The options, the scorer and the settings for live dialogues of PyDial on the command line."""
+"""The command-line options, the scorer and the live settings of the PyDial benchmark."""
 
 from __future__ import annotations
 

@@ -171,7 +171,8 @@ def plot_curves(
     window: int | None = None,
     findings: Findings | None = None,
 ) -> bytes:
-    """Return an image with a panel per task (or mean) and, in it, a curve and band per policy.
+    """Return an image with one panel per task (or mean), which has a curve and a band for each
+    policy.
 
     Points show test results, with intervals of the same kind as the band. A dashed line shows the
     handcrafted policy. The other arguments are those of `read_curves`. The legend explains all
@@ -288,8 +289,8 @@ def plot_retests(
 
     The image has a panel for each task and user model. Bands are 95 % t intervals over seeds. A
     dotted line marks the error rate with which the policies were trained. `figure` is the plotted
-    score, `format_name` png, svg or pdf. Raises `UsageError` if the format is unknown or data are
-    missing, and `DependencyError` without matplotlib.
+    score, and `format_name` is png, svg or pdf. Raises `UsageError` if the format is unknown or
+    data are missing, and `DependencyError` without matplotlib.
     """
     check_format(format_name)
     kept = [

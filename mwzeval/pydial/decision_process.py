@@ -114,7 +114,7 @@ class DecisionProcess:
 
     @property
     def view(self) -> View:
-        """The readable view of the dialogue."""
+        """A readable view of the current dialogue."""
         return self.simulation.view
 
     def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:

@@ -374,10 +374,10 @@ DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")
 
 
 def data_root(data: str | Path | None = None, *, offline: bool | None = None) -> DataRoot:
-    """Return the folder with PyDial's files: `data`, else `MWZEVAL_DATA`, else the user's cache.
+    """Return the folder with PyDial's files: `data`, or `MWZEVAL_DATA`, or the user's cache.
 
     A named folder may contain the files or a folder `pydial` with the files. Raises `DataError` if
-    the named folder does not exist. This function does not download anything.
+    the named folder does not exist. `data_root` does not download any files.
     """
     table = embedded(FOLDER, "public_files.tsv")
     root = DataRoot.locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)

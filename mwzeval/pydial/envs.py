@@ -77,8 +77,8 @@ RENDER_MODES = [ANSI, HUMAN]
 class RenderModeError(UsageError, TypeError):
     """The error for an unknown render mode.
 
-    It is a `TypeError` because `make_vec_env` of stable-baselines3 first requests "rgb_array" and
-    continues without rendering after a `TypeError`.
+    The error is a `TypeError` because `make_vec_env` of stable-baselines3 first requests
+    "rgb_array" and continues without rendering after a `TypeError`.
     """
 
 

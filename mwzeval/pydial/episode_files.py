@@ -174,10 +174,10 @@ class Record:
     """An episode that was read from a file. `legacy` is None if the file does not specify it.
 
     `constraints` are triples of a slot, an operator ("=" or "!=") and a value. `requests` maps
-    requested slots to the values that the system gave. The two fields are None if the file has no
-    goal. `turns` has the turns of the episode in plain form. `failed` is `agent_error` or
-    `user_error` if one side failed in a live dialogue, and `problem` describes the failure. `user`
-    names the user that replaced the simulated user, if any.
+    requested slots to the values that the system gave. If the file has no goal, `constraints` and
+    `requests` are None. `turns` has the turns of the episode in plain form. `failed` is
+    `agent_error` or `user_error` if one side failed in a live dialogue, and `problem` describes the
+    failure. `user` names the user that replaced the simulated user, if any.
     """
 
     episode: Episode

@@ -81,7 +81,7 @@ class Job:
 
     @property
     def preset(self) -> Preset:
-        """The policy. Raises `UsageError` if the name of the policy is unknown."""
+        """The preset of the policy. Raises `UsageError` if the name of the policy is unknown."""
         return preset_named(self.policy)
 
     @property

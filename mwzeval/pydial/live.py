@@ -1,4 +1,5 @@
-"""Live runs between a policy, custom or from a run, and a user, simulated or custom.
+"""Live dialogues between a policy (from custom code or from a run) and a user (simulated or
+custom).
 
 Each dialogue has the same user as the corresponding test of `mwzeval pydial run`. Users that
 replace the simulated user have the same goals.
@@ -146,7 +147,7 @@ class LiveSetting:
     def begin(self) -> None:
         """Import the code of the policy and the users, and create the first user.
 
-        Raises `UsageError` on failure.
+        Raises `UsageError` if the code cannot be used.
         """
         self._users.begin()
         (name, goal), seed = self.items[0], self._options.seed

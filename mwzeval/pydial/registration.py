@@ -1,9 +1,9 @@
 """The ids of the environments and their registration with Gymnasium.
 
-Since version 1.0, Gymnasium does not load plug-ins through entry points. Instead, packages register
-their environments on import. `import mwzeval` registers the environments if Gymnasium has been
-imported before. Gymnasium itself is not imported by mwzeval, because this would take longer than
-the rest of the import.
+Since version 1.0, Gymnasium does not load plug-ins through entry points. Therefore, packages
+register their environments when they are imported. `import mwzeval` registers the environments if
+Gymnasium has been imported before. Gymnasium itself is not imported by mwzeval, because this would
+take longer than the rest of the import.
 """
 
 from __future__ import annotations

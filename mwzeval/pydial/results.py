@@ -91,7 +91,7 @@ class Results:
 
     @property
     def dialogues(self) -> tuple[int, ...]:
-        """The numbers of training dialogues before tests, without 0."""
+        """The numbers of training dialogues after which a policy was tested."""
         return tuple(sorted({key[2] for key in self.tests} - {0}))
 
     @property
@@ -147,7 +147,8 @@ def read_results(
     *,
     seeds: int | Container[int] | None = None,
 ) -> Results:
-    """Return the test results of a run. `seeds` is the number of first seeds, or a list of seeds.
+    """Return the test results of a run. `seeds` is a number, which selects the first seeds, or a
+    list of seeds.
 
     Raises `UsageError` if there are no tests, and `InputError` with all errors in the tests.
     Warnings about the test results are added to `findings`.
@@ -202,7 +203,7 @@ def tests_of_seeds(
 def interval_over_seeds(
     values: Sequence[float], limits: tuple[float, float] = NO_LIMITS
 ) -> Interval | None:
-    """Return the 95 % t interval of the mean over seeds, clipped; None for too few seeds."""
+    """Return the 95 % t interval of a mean over seeds, within `limits`; None for too few seeds."""
     if len(values) < FEWEST_SEEDS:
         return None
     from scipy.stats import t

@@ -156,7 +156,7 @@ def tasks_of(code: str) -> tuple[str, ...]:
 
 
 def find_task(name: str) -> Task | None:
-    """Return a task by its name, or None for an unknown name.
+    """Return the task with the given name, or None if the name is unknown.
 
     The name may also refer to a task in a custom domain, or to a task with changed errors or users
     (see `varied`).

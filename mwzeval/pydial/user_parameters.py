@@ -1,6 +1,6 @@
 """The behavior of simulated users: 26 probabilities, drawn for every dialogue from ranges.
 
-The ranges come from the benchmark or from a JSON file.
+The ranges of these probabilities come from the benchmark or from a JSON file.
 
 Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
 """
@@ -165,7 +165,7 @@ def read_user(path: str | Path) -> tuple[str, UserModel]:
     """Read a user model from a file; return its name, which contains the file's name and checksum.
 
     The file is an object with ranges [least, most] by the names in `STANDARD`, and a range
-    `patience` of fruitless turns. Missing keys have the values of standard users. Raises
+    `patience` of fruitless turns. For missing keys, the ranges of standard users are used. Raises
     `InputError` with all problems.
     """
     file = str(path)

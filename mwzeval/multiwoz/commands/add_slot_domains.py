@@ -1,6 +1,7 @@
 """Fill active_domains of every turn with the domains that its placeholders name.
 
-This is for systems that write placeholders such as [restaurant_name] but predict no active domains.
+The command is for systems that write placeholders such as [restaurant_name] but predict no active
+domains.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the claims; return 0."""
+    """Write one line of JSON for each claim; return 0."""
     from mwzeval.text import json_line
 
     system: Any = scorer_of(arguments).score(file_of(arguments))

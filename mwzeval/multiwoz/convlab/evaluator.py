@@ -8,8 +8,8 @@ gives. Success also depends on the user's final goal. Source: Zhu et al., "ConvL
 (odd) Superfluous slots have the names of acts, but are compared with the names of goals, so most of
 them are never counted. Only the first booking of a domain is scored. Only the venue of this booking
 is judged, not its day, people, time or route. A dialogue without any scored request or booking
-cannot succeed. The corrected rules fix these errors. The corrected rules also accept a value of any
-form if the database contains it.
+cannot succeed. The corrected rules do not have these errors of the public evaluator. The corrected
+rules also accept a value of any form if the database contains it.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class PublicEvaluator:
                     self._inform(domain, name, value)
 
     def user(self, acts: Sequence[Act]) -> None:
-        """Process a user turn."""
+        """Process the acts of a user turn."""
         self.steps += 2
         for act in acts:
             if act.domain.lower() in DOMAINS:
@@ -241,10 +241,10 @@ class PublicEvaluator:
 class CorrectedEvaluator(PublicEvaluator):
     """Judges one dialogue like `PublicEvaluator`, but by corrected rules.
 
-    Distinct values of slots that were not requested are superfluous. The last booking of a domain
-    is scored, with all slots of `info` and `book`. The booking is judged by the values in the
-    system's confirmation. A value that is missing in the confirmation is replaced by the user's
-    value at that time. A domain of the goal without requests and bookings cannot fail.
+    Values of slots that were not requested are superfluous; equal values are counted once. The last
+    booking of a domain is scored, with all slots of `info` and `book`. The booking is judged by the
+    values in the system's confirmation. A value that is missing in the confirmation is replaced by
+    the user's value at that time. A domain of the goal without requests and bookings cannot fail.
     """
 
     def __init__(self, goal: Goal, database: ActDatabase) -> None:

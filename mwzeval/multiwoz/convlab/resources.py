@@ -82,9 +82,10 @@ class ActDatabase:
     ) -> tuple[Record, ...]:
         """Return the records that satisfy all constraints, in table order.
 
-        The field `Ref` of a record contains the number of the record. For a soft constraint, a
-        similar text is sufficient. A constraint is ignored if the record does not have the slot or
-        the values cannot be compared. A domain without a table has no records.
+        The field `Ref` of a record contains the number of the record. A record satisfies a soft
+        constraint if the texts of the values are similar. A constraint is ignored if the record
+        does not have the slot or the values cannot be compared. A domain without a table has no
+        records.
         """
         return self._found(domain, tuple(constraints), tuple(soft))
 
@@ -182,7 +183,7 @@ def system_values(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> Spelling:
 def user_values(lists: Mapping[str, Mapping[str, Sequence[str]]]) -> Spelling:
     """Return the function with which the rule system's database spells values in user acts.
 
-    A value is replaced by a similar listed value, if there is one. `lists` is the content of
+    A user's value is replaced by a similar listed value, if there is one. `lists` is the content of
     `value_dict.json`, which has values by domain and slot in lower case.
     """
 

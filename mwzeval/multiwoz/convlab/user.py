@@ -58,8 +58,8 @@ Pairs = list[tuple[str, str]]
 
 
 class Agenda:
-    """A stack of dialogue acts, with lower-case intents and the slot names of goals. The top act is
-    used first.
+    """A stack of dialogue acts, with lower-case intents and the slot names of goals. The act on top
+    of the stack is used first.
 
     `pushed` is the number of acts pushed on the stack since the last system turn.
     """

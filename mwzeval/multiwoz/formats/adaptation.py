@@ -1,8 +1,9 @@
 """Convert predictions in any format to mwzeval's own format.
 
 A format is recognized by its marks, which are keys of turns or messages that only this format has
-at this position. All items of all dialogues are searched for marks. Marks of two formats cause an
-error. Predictions without any mark are read as mwzeval's own format, whose checks report problems.
+at this position. All items of all dialogues are searched for marks. Predictions with marks of two
+formats cause an error. Predictions without any mark are read as mwzeval's own format, whose checks
+report problems.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 A find function searches for venues, so its arguments are the constraints of a state. A book
 function books a venue. The schema and the reader of calls use the same table, `data/functions.tsv`.
-To add a function or an argument, add a row to this table. The JSON schema has the form of `tools`
-in OpenAI's chat completions, which other servers and the chat templates of models also accept.
+To add a function or an argument, add a row to `data/functions.tsv`. The JSON schema has the form of
+`tools` in OpenAI's chat completions, which other servers and the chat templates of models also
+accept.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a domain."""
+    """A function with which an agent searches or books in a domain."""
 
     kind: str
     domain: str

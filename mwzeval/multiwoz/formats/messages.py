@@ -63,8 +63,8 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools) -> Adapted:
 class Conversation:
     """Reads the messages of a dialogue in order and divides them into turns.
 
-    A system turn consists of all assistant messages between two user messages. The response is the
-    text of the last of these messages. `asked` lists the user utterances, one per turn.
+    A system turn consists of all assistant messages between two user messages. The response of a
+    turn is the text of its last assistant message. `asked` lists the user utterances, one per turn.
     `has_called` is true if the system has called any function.
 
     The arguments of a find call replace the constraints of its domain in the belief state, except

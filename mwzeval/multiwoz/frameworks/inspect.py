@@ -98,7 +98,7 @@ def multiwoz_tools(stress: str = "") -> list[Tool]:
     """Return the functions `find_*` and `book_*` for an agent in `multiwoz_user`.
 
     The descriptions of the functions depend on the stress conditions (`stress`) of the dialogue.
-    Calls outside of such a dialogue raise `UsageError`.
+    Calls outside of a dialogue in `multiwoz_user` raise `UsageError`.
     """
 
     def tool(name: str, description: str, parameters: Mapping[str, Any]) -> Tool:

@@ -95,7 +95,10 @@ class MultiwozTask(vf.Task[MultiwozData, MultiwozState, vf.TaskConfig]):
 
 
 class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
-    """The goals as tasks. Tasks have no prompt, because the user opens each dialogue."""
+    """The goals of live dialogues, as tasks of verifiers.
+
+    Tasks have no prompt, because the user opens each dialogue.
+    """
 
     def load(self) -> Iterator[MultiwozTask]:
         """Yield the tasks.

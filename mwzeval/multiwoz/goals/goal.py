@@ -132,8 +132,8 @@ def goal_of(annotated: Mapping[str, Any]) -> Goal:
 def given_goal(raw: Any) -> Goal:
     """Convert a goal written by another program; `fail_book` is kept if the goal has it.
 
-    Without a given order, the domains are in the order of the object. Raises `ValueError` with an
-    explanation if the data are not a goal.
+    If the goal has no order of domains, the domains are in the order of the keys. Raises
+    `ValueError` with an explanation if the data are not a goal.
     """
     _check_object("", raw, f"an object of domains such as {EXAMPLE}")
     domains = [domain for domain in raw if domain in ALL_DOMAINS and raw[domain]]
@@ -276,7 +276,7 @@ def places_before_taxi(goal: Goal) -> list[str]:
 
 
 def place_for(goal: Goal, slot: str) -> str | None:
-    """Return a taxi's destination (the last place) or departure (the place before the last)."""
+    """Return the place of a taxi's destination (the last venue) or departure (the one before)."""
     back = {"destination": 1, "departure": 2}.get(slot)
     places = places_before_taxi(goal)
     if back is None or len(places) < back:

@@ -68,7 +68,7 @@ class Statements:
         self._sentences.pop()
 
     def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
-        """Return the names to which a value is assigned, or none if this is unclear.
+        """Return the names to which a value is assigned, or no names if the assignment is unclear.
 
         `names` are in the order of the text, and only the names nearest to the value are
         considered.

@@ -326,7 +326,7 @@ class ActSetting(LiveSetting):
         self._own: Callable[..., ActSystem] | None = None
 
     def begin(self) -> None:
-        """Import the system. Raises `UsageError` if the system cannot be imported."""
+        """Import the user's system. Raises `UsageError` if the system cannot be imported."""
         if not self.trusts:
             name = self._options.agent
             own = imported(name)
@@ -454,8 +454,8 @@ class Episodes:
     ) -> None:
         """Write dialogues to a trajectory file, in the order of the goals.
 
-        All commands read such files. `agent` is the agent's name in the header. Raises
-        `MwzevalError` if the file cannot be written.
+        All commands of mwzeval read trajectory files. `agent` is the agent's name in the header.
+        Raises `MwzevalError` if the file cannot be written.
         """
         places = {item: place for place, item in enumerate(self.goals)}
         found = sorted(dialogues, key=lambda dialogue: (places[dialogue.item], dialogue.trial))

@@ -767,7 +767,8 @@ def inform_counts(
     checked: Iterable[CheckedMention],
     exchanges: Iterable[Exchange],
 ) -> tuple[int, int, int]:
-    """Return the numbers of slots: requested and informed, only informed, only requested.
+    """Return the numbers of slots that were requested and informed, only informed, and only
+    requested.
 
     `answers` has the agent's answers for each domain of the goal. A requested slot without an
     answer was not informed. Only right values count as answers to requests; a requested slot with a

@@ -142,7 +142,7 @@ class LiveOptions:
         """Create the options from the arguments of a command, which have the same names. The values
         in `others` replace the values of arguments.
 
-        Raises `UsageError` for invalid combinations.
+        Raises `UsageError` if the combination of options is invalid.
         """
         values = {f.name: getattr(arguments, f.name) for f in fields(cls) if f.name in arguments}
         if values.get("serve_tools") is not None:
@@ -265,17 +265,20 @@ class LiveOptions:
 
     @property
     def agent_prompt(self) -> Prompt:
-        """The system message of a model as agent. Raises `MwzevalError`."""
+        """The system message of a model as agent. Raises `MwzevalError` if the file is invalid."""
         return self.model.prompt_or(AGENT_PROMPT)
 
     @property
     def user_prompt(self) -> Prompt:
-        """The system message of a model as user. Raises `MwzevalError`."""
+        """The system message of a model as user. Raises `MwzevalError` if the prompt is invalid."""
         return self.user_model.prompt_or(USER_PROMPT, GOAL)
 
     @property
     def database_checksum(self) -> str:
-        """A checksum of the database, 8 hexadecimal digits. Raises `DataError` if it is missing."""
+        """A checksum of the database, 8 hexadecimal digits.
+
+        Raises `DataError` if files are missing.
+        """
         paths = database_files(self.root)
         return combined_fingerprint(paths)[:8]
 

@@ -1,10 +1,10 @@
 """A parser for messages of agents, which an act-level user needs to understand the agent.
 
-Only the text counts: the user does not know values that only a tool returned, such as a reference
-that the agent does not mention. Calls in a turn help to interpret its text: they show the domain,
-the booking to which a reference belongs, and whether an apology means that nothing was found.
-Values are found as for the grounded scores. Values are spelled as in the database, or as in the
-user's goal if the two spellings have the same meaning.
+Only the text of a message counts: the user does not know values that only a tool returned, such as
+a reference that the agent does not mention. Calls in a turn help to interpret its text: they show
+the domain, the booking to which a reference belongs, and whether an apology means that nothing was
+found. Values are found as for the grounded scores. Values are spelled as in the database, or as in
+the user's goal if the two spellings have the same meaning.
 
 If the text names several venues or trains of one domain, the parser creates a Select act. The user
 can choose among the venues or trains that satisfy the user's constraints according to the text. If

@@ -124,7 +124,11 @@ class LiveScorer:
         self._rules = known_name("rules", str(self.rules), RULES)
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
-        """Score the text of a file. Raises `InputError`, `DataError` or `UsageError`."""
+        """Score the text of a file.
+
+        Raises `InputError`, `DataError` or `UsageError` if the file, the gold data or the options
+        do not allow scoring.
+        """
         if self.refusal:
             raise UsageError(f"{file} contains live dialogues: {self.refusal}")
         findings = Findings(file)

@@ -1,9 +1,9 @@
 """The built-in agent `rule`, which searches, recommends, answers and books by rules.
 
-Like any agent, it receives messages, and returns a message with tool calls or text. The agent reads
-only the vocabulary, that is, the existing values, directly from the database. The agent asks for
-the slots that it needs to search and to book, recommends one venue, answers questions about this
-venue, and books it. If a constraint changes, the agent searches again.
+Like any agent, the rule agent receives messages, and returns a message with tool calls or text. The
+agent reads only the vocabulary, that is, the existing values, directly from the database. The agent
+asks for the slots that it needs to search and to book, recommends one venue, answers questions
+about this venue, and books it. If a constraint changes, the agent searches again.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ def _value(record: Record, slot: str) -> str:
 class CallingAgent:
     """An agent for one dialogue, which is called with all messages so far.
 
-    `answer` yields the calls of a turn, receives their results, and adds sentences to the response.
-    For comparison with the user's interpretation, a message also contains the `acts` of its
-    sentences.
+    The method `answer` yields the calls of a turn, receives their results, and adds sentences to
+    the response. For comparison with the user's interpretation, a message also contains the `acts`
+    of its sentences.
     """
 
     def __init__(self, answer: Callable[[str, Response], Calling], seed: int, item: str) -> None:

@@ -1,4 +1,4 @@
-"""The functions of `mwzeval tools-schema`, executed on the database of a corpus.
+"""The functions in the schema of `mwzeval tools-schema`, executed on the database of a corpus.
 
 The arguments of a call are checked and converted to the spelling of the database. Error messages
 are written for the agent, which may be a language model that tries again.
@@ -169,7 +169,10 @@ class Tools:
         self.errors = 0
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """Return the result of a call, which is a JSON object. An error is `{"error": …}`."""
+        """Return the result of a call, which is a JSON object.
+
+        Failed calls return `{"error": …}`.
+        """
         self.calls += 1
         try:
             function, values = checked_call(name, arguments, self._shared.rules)

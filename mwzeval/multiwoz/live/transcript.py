@@ -87,8 +87,8 @@ def read_transcript(
 ) -> Transcript:
     """Return the transcript of a dialogue; malformed messages do not cause an error.
 
-    An agent with its own tools reports `bookings`. `domains` are the domains of the goal. If there
-    is only one domain, every turn is about it.
+    An agent with its own tools reports `bookings`. `domains` are the domains of the goal. If the
+    goal has only one domain, every turn is about this domain.
     """
     conversation, turns = _conversation(messages, tools)
     users, agents = conversation.asked, [turn["response"] for turn in turns]

@@ -1,5 +1,5 @@
-"""The counts of an input, computed in one pass. The counts of parts can be added to obtain the
-counts of the whole input.
+"""The counts of turns and dialogues in an input of predictions, computed in one pass. The counts of
+parts can be added to obtain the counts of the whole input.
 
 All decisions and reports about a whole input are derived from these counts.
 

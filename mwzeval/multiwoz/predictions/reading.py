@@ -1,7 +1,7 @@
 """Read, check and write predictions in mwzeval's own format.
 
-All problems of an input are collected with their positions. The input is not changed, except that
-slots are removed if the user declares their values as unfilled.
+All problems of an input are collected with their positions. The predictions are not changed, except
+that slots are removed if the user declares their values as unfilled.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _keys_of(line: Any) -> tuple[str, str] | None:
 def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
     """Return the dialogues in the lines of a file, given as (line number, value) pairs.
 
-    Raises `InputError` for invalid lines.
+    Raises `InputError` if a line is invalid.
     """
     dialogues: dict[str, Any] = {}
     whole: list[Any] = []
@@ -184,7 +184,7 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
 
 
 def items_of(raw: Mapping[Any, Any], findings: Findings) -> Iterator[tuple[str, Any]]:
-    """Yield (id, content) of dialogues whose id is text. Add problems to `findings`."""
+    """Yield (id, content) of dialogues whose id is text. Problems are added to `findings`."""
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
             findings.error("repeated-key", "the dialogue occurs more than once", dialogue=key)

@@ -68,7 +68,7 @@ class Scenario:
 
     @classmethod
     def of(cls, scorer: Scorer, dialogue: NormalizedDialogue) -> Scenario:
-        """Return the scorer's input for a dialogue."""
+        """Return the scenario of a dialogue, which contains the input of the scorer."""
         gold = scorer.gold.dialogues[dialogue.name]
         return cls(
             goal=scorer.goal(dialogue.name),

@@ -252,7 +252,10 @@ class Rates:
         self._rates = [rate._replace(is_outcome=of_dialogues) for rate in rates]
 
     def row(self, counted: Mapping[str, Sequence[float]]) -> dict[str, float]:
-        """Return a dialogue's row. `counted` maps each scope to its counts, one for each rate."""
+        """Return the counts of a dialogue.
+
+        `counted` maps each scope to its counts, one for each rate.
+        """
         return {
             column: number
             for scope, numbers in counted.items()

@@ -3,8 +3,8 @@
 A goal is a list of *needs*. There is one need for each requested slot, and one need for each domain
 whose offer can be wrong. The *progress* of a dialogue is the proportion of needs that are met.
 Progress is 1 if and only if the dialogue succeeds. The *credit* of a turn is the change of progress
-in this turn. This is the potential-based shaping of Ng, Harada and Russell (ICML 1999,
-undiscounted), which does not change the optimal policy.
+in this turn. Rewarding this change is the potential-based shaping of Ng, Harada and Russell (ICML
+1999, undiscounted), which does not change the optimal policy.
 
 The content of responses can also have weights: Grounded Success (correct mentions satisfy the
 goal), hallucination (the proportion of mentions that are not in the database), and consistency (the

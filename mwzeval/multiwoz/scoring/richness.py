@@ -173,8 +173,8 @@ def _library() -> Callable[[str], list[str]]:
 class Richness:
     """Counts of words and n-grams over turns; memory is bounded by the number of distinct n-grams.
 
-    N-grams do not cross turns. Turns are counted in batches, which is faster than counting single
-    turns.
+    An n-gram never extends over two turns. Turns are counted in batches, which is faster than
+    counting single turns.
     """
 
     def __init__(self, turns: Iterable[tuple[str, ...]] = ()) -> None:
@@ -229,7 +229,7 @@ class Richness:
     def scores(self) -> dict[str, float]:
         """Return all scores, which are 0 if there is no turn.
 
-        Entropies are in bits, `avg_lengths` in tokens per turn, `msttr` is between 0 and 1.
+        Entropies are in bits, `avg_lengths` is in tokens per turn, and `msttr` is between 0 and 1.
         """
         self._count()
         unigrams, words = self._unigrams, self._windows.words

@@ -287,8 +287,8 @@ class ScoredPredictions:
         """Yield the explanation of every dialogue.
 
         If state tracking is scored, the explanation of a turn shows the errors in its state. If
-        only state tracking is scored, for example because there are no responses, outcomes and
-        failure reasons concern the states.
+        only state tracking is scored, for example because there are no responses, the outcomes and
+        failure reasons are those of state tracking.
         """
         return map(self.explain, self.units())
 

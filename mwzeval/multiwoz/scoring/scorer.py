@@ -81,8 +81,8 @@ class Metrics:
 class Sources:
     """The sources of states and active domains, the same for all dialogues of an input.
 
-    Predicted states or domains are used only if all turns of the input have them. `lexicalized`
-    responses are delexicalized for scoring.
+    Predicted states or domains are used only if all turns of the input have them. If `lexicalized`
+    is true, responses are delexicalized before they are scored.
     """
 
     predicted_states: bool

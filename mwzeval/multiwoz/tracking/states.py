@@ -2,9 +2,9 @@
 
 Papers that report "joint goal accuracy on MultiWOZ" differ in all choices that `CHOICES` lists. A
 convention is a preset, such as `trade`, or a preset with changed choices, such as
-`exact+dontcare=absent`. These spellings are used on the command line, in Python, in reports and in
-signatures. `docs/metrics.md` explains presets and choices, and lists parts of the published code
-that are not reproduced.
+`exact+dontcare=absent`. The names of conventions are used on the command line, in Python, in
+reports and in signatures. `docs/metrics.md` explains presets and choices, and lists parts of the
+published code that are not reproduced.
 
 All conventions share some rules: slot names are normalized; `book` is optional in the names of
 booking slots; values are compared in lower case with single spaces; an empty value and "not
@@ -77,7 +77,7 @@ RULES = (FUZZY95, *PRESETS)
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A preset, possibly with changed choices."""
+    """A convention of joint goal accuracy: a preset, possibly with changed choices."""
 
     preset: str
     choices: tuple[tuple[str, str], ...]
@@ -181,7 +181,7 @@ GoldState = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
-    """Return the slots that a convention knows, by domain. Other slots may also be scored."""
+    """Return the slots that a convention knows, by domain. Unlisted slots may also be scored."""
     others = [domain for domain in SEARCH_SLOTS if domain not in FIVE_DOMAINS]
     domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *others)
     booking = STATE_BOOKING_SLOTS if convention["booking"] == "in" else {}

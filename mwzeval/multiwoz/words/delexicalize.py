@@ -1,10 +1,11 @@
 """Delexicalize responses, that is, replace values of the database by placeholders.
 
-A response is read once. At each word, the longest database value that begins at this word is used,
-in any of its usual spellings. Phone numbers, postcodes, references, train ids, times and prices are
-recognized by their form; counts are recognized by adjacent words. The domain of an ambiguous value
-is determined by the active domains, the state and earlier mentions. The same evidence determines
-the slot of a value that could belong to several slots (times, places, prices, days).
+The words of a response are read once. At each word, the longest database value that begins at this
+word is used, in any of its usual spellings. Phone numbers, postcodes, references, train ids, times
+and prices are recognized by their form; counts are recognized by adjacent words. The domain of an
+ambiguous value is determined by the active domains, the state and earlier mentions. The same
+evidence determines the slot of a value that could belong to several slots (times, places, prices,
+days).
 """
 
 from __future__ import annotations
@@ -355,7 +356,7 @@ def _is_claim(slot: str, words: list[str], first: int) -> bool:
 
 
 class Delexicalizer:
-    """Replaces the values in responses by placeholders, with one database.
+    """Replaces values in responses by placeholders, using the values of one database.
 
     `tables` are the unmodified rows of the database files, by domain. Caches do not affect results,
     so a delexicalizer can be shared by threads and pickled.
@@ -392,7 +393,7 @@ class Delexicalizer:
             yield self.read(response, context)
 
     def read(self, response: str, context: Context) -> list[Mention]:
-        """Return the mentions of a response in order, and add its names to the context."""
+        """Return the mentions of a response in order, and add mentioned names to the context."""
         text = shown(response)
         tokens = Tokens(text.text)
         candidates = self._recognizer.candidates(tokens)

@@ -215,7 +215,7 @@ class Gazetteer:
 
     `names` has the words of each venue name, `places` has the words of each train station, and
     `town_parts` has the words that may follow an address. `begins` has the first words of all
-    values, and `words` has all words of the values. Its caches do not affect results.
+    values, and `words` has all words of the values. The caches of the object do not affect results.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -254,7 +254,7 @@ class Gazetteer:
         return self._spellings.get((slot, value), value)
 
     def longest(self, tokens: Tokens, index: int) -> Longest | None:
-        """Return the longest value that begins at a token."""
+        """Return the longest database value that begins at a token."""
         words, kinds = tokens.words, tokens.kinds
         node = self._root
         found = None
@@ -281,7 +281,7 @@ class Gazetteer:
         return found
 
     def closest(self, word: str) -> str | None:
-        """Return the word of a name that is similar to an unknown word, or None without one."""
+        """Return the word of a name that is similar to an unknown word, or None if none is."""
         return self._closest[word]
 
     def _find(self, word: str) -> str | None:

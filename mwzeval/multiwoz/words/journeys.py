@@ -47,7 +47,7 @@ def way_to_name(tokens: Tokens, first: int) -> str | None:
 
 
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
-    """Return whether a place is the start or end of a journey. The town may be neither."""
+    """Return whether a place is the start or end of a journey. "Cambridge" may be neither."""
     words = tokens.words
     before, following = tokens.word(first - 1), tokens.word(after)
     if before in WORDS["enjoyed"]:
@@ -95,7 +95,8 @@ def unknown_stations(
     """Yield the first and the last token of each station name that is not in the database.
 
     Station names are capitalized. They follow words about a journey, or are connected with a
-    station of the database (at one of the positions `places`). At least one word is not in `known`.
+    station of the database (at one of the positions `places`). At least one word of the name is not
+    in `known`.
     """
     found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:
@@ -128,7 +129,7 @@ class Journeys:
         """Whether the meaning of the last time was determined by words."""
 
     def way(self, first: int, after: int) -> str:
-        """Return `departure` or `destination` for the place between two tokens."""
+        """Return whether the place between two tokens is the `departure` or the `destination`."""
         way = self._way(first, after)
         self._place = first, after
         return way

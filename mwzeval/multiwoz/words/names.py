@@ -2,9 +2,9 @@
 
 The layout (a list item, the first cell of a row, emphasis, quotes) and adjacent words (`recommend`,
 `booked at`, `the phone number of`, `… is in the north`) show where a name is expected. Capitalized
-words at a position where a name is expected are treated as a name. The name is known if all its
-words are in the name of one venue. A single shared word is not enough (`Riverside Lodge`,
-`Riverside Brasserie`).
+words at a position where a name is expected are treated as a name. A name is known if all its words
+are in the name of one venue in the database. A single word in common is not enough (`Riverside
+Lodge`, `Riverside Brasserie`).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def with_unknown_names(
 ) -> tuple[Mention, ...]:
     """Return the mentions of a response, including names that are not in the database.
 
-    Mentions inside such a name are removed. `active` are the active domains of the turn, which
+    Mentions inside an unknown name are removed. `active` are the active domains of the turn, which
     determine the domain of a name without other evidence.
     """
     text = shown(response[:LONGEST])

@@ -169,7 +169,7 @@ class Candidate(NamedTuple):
 
     @property
     def slot(self) -> str:
-        """The slot of the first meaning."""
+        """The slot of the candidate's first meaning."""
         return self.meanings[0][0]
 
     @classmethod

@@ -233,7 +233,7 @@ class Block:
 
 @dataclass(eq=False)
 class Shown:
-    """A response as displayed.
+    """The displayed text of a response, without markup.
 
     `text` is the response without markup. `places` has the position of each character in the
     original response, or is None if the text is unchanged. `emphasized` are the parts of the text

@@ -2,7 +2,7 @@
 
 Source: Casanueva et al. (2017); Gašić and Young, "Gaussian Processes for POMDP-Based Dialogue
 Manager Optimization", 2014; Engel, Algorithms and Representations for Reinforcement Learning, 2005,
-chapter 4. NumPy only.
+chapter 4. The module needs only NumPy.
 
 The Gaussian process has a sparse dictionary of points and the kernel ⟨b, b'⟩·[a = a'] of beliefs b
 and actions a. Points of different actions are independent: the inverse of the kernel matrix has a

@@ -136,7 +136,7 @@ class RandomPolicy:
 
 
 class HandcraftedPolicy:
-    """Chooses dialogue acts instead of summary actions.
+    """The handcrafted policy, which chooses dialogue acts instead of summary actions.
 
     Source: Casanueva et al. (2017), column "Handcrafted"; rules as in the published program.
     """

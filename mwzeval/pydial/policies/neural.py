@@ -260,7 +260,7 @@ class NeuralPolicy(ABC):
     def scores(self, state: State) -> NDArray[np.float32]:
         """Return a score for each action, shape (actions,) or (states, actions).
 
-        The scores of a state are bitwise identical for any set of other states.
+        The scores of a state do not depend on the other states, and are bitwise identical.
         """
         if state.ndim == 2:
             return np.stack([self._scores(row) for row in state])

@@ -1,7 +1,8 @@
 """The parameters of the error model, which creates N-best lists with confidences.
 
 Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Wrong
-hypotheses contain acts, slots and values with a similar spelling (by Levenshtein distance).
+hypotheses contain acts, slots and values whose spelling is similar to the true words (by
+Levenshtein distance).
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
 
 
 class Confusion:
-    """The confusion tables for acts, slots and values of a domain; `rng` breaks ties."""
+    """The confusion tables for acts, slots and values of a domain; `rng` resolves ties."""
 
     def __init__(self, domain: Domain, rng: Rng) -> None:
         ontology = domain.ontology

@@ -198,7 +198,7 @@ def use(t: Shared, d: Dialogue, slot: int, value: int) -> None:
 
 
 def accept_name(t: Shared, d: Dialogue, name: int) -> None:
-    """Add a constraint on this name, unless there is no name or the goal excludes the name."""
+    """Add a constraint on this name; without a name, or if the goal excludes it, do nothing."""
     if name == c.NO_VALUE:
         return
     refused = coded(t.name, name, True)
@@ -215,7 +215,7 @@ def refuse_name(t: Shared, d: Dialogue, name: int) -> None:
 
 
 def set_request(d: Dialogue, slot: int, value: int, only_known: bool) -> None:
-    """Store the answer to a request. A missing request is added unless `only_known` is true."""
+    """Store the answer to a request. A request is added if missing, unless `only_known` is true."""
     for at in range(d.requests):
         if d.request_slot[at] == slot:
             d.request_value[at] = value

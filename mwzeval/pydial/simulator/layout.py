@@ -61,7 +61,7 @@ class Sizes:
 
     @property
     def user_items(self) -> int:
-        """Maximum number of items in a user act, which may have constraints and combined items."""
+        """Maximum number of items in a user act, which may combine constraints and other items."""
         return self.constraints + 8
 
     @property

@@ -79,7 +79,7 @@ def drop(rows: Rows, having: Rows) -> None:
 
 
 def at_least_two(rows: Rows) -> bool:
-    """Return whether a set has at least two entities."""
+    """Return whether an entity set has at least two entities."""
     return rows[0] & (rows[0] - 1) != 0
 
 

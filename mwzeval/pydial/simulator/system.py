@@ -5,8 +5,9 @@ Source: Casanueva et al. (2017), sections 3 and 4; the sizes of vectors (Table 2
 of masks are those of the published program.
 
 Where the order of slots is arbitrary, `legacy` uses the order of the published program. The program
-ran on Python 2, whose dictionaries are ordered by hash. This order is the same in every run, so it
-is part of the benchmark: it determines which of several equally probable slots comes first.
+ran on Python 2, whose dictionaries are ordered by hash. The iteration order is the same in every
+run, so it is part of the benchmark: it determines which of several equally probable slots comes
+first.
 """
 
 from __future__ import annotations
@@ -321,7 +322,7 @@ def offer_first(t: Shared, d: Dialogue, rather: int) -> None:
 
 
 def offer_another(t: Shared, d: Dialogue, excluded: int) -> None:
-    """Offer the first match other than the first `excluded` offers, or inform that none is left."""
+    """Offer the first match except for `excluded` earlier offers, or inform that none is left."""
     if d.number == 0:
         _say_nothing_found(t, d)
         return

@@ -208,7 +208,7 @@ def copy_rows(rows: Any, copy: Any) -> None:
 
 
 def narrow(rows: Any, having: Any) -> None:
-    """Remove entities from a set that are not in another set."""
+    """Remove from the set `rows` the entities that are not in the set `having`."""
     for word in range(len(rows)):
         rows[word] &= having[word]
 
@@ -237,7 +237,7 @@ def _lowest(word: Any) -> int:
 
 
 def nth(rows: Any, number: int) -> int:
-    """Return the entity at an index of a set, or -1 if the set is smaller."""
+    """Return the entity at an index of an entity set, or -1 if the set is smaller."""
     for word in range(len(rows)):
         bits = rows[word]
         inside = _bits(bits)
@@ -275,7 +275,7 @@ def remember(t: Any, d: Any) -> None:
 
 
 def fill(numbers: Any, number: float) -> None:
-    """Set all elements to a number."""
+    """Set all elements of an array to a number."""
     numbers[:] = number
 
 
