@@ -155,7 +155,7 @@ def user_act(act: Act) -> Act | None:
 
 
 def checked_acts(said: Iterable[Any] | None) -> list[Act]:
-    """Return the acts in an agent's answer. If the answer is None, there are no acts.
+    """Return the dialogue acts in an agent's answer. If the answer is None, there are no acts.
 
     Raises `AnswerError` unless every act consists of four texts: intent, domain, slot, value.
     """
@@ -200,5 +200,5 @@ class Draws:
         return int(self._rng.random() * n)
 
     def shuffle(self, names: Collection[str]) -> list[str]:
-        """Return the names in random order."""
+        """Return the names of a list in random order."""
         return sorted(names, key=lambda _: self._rng.random())

@@ -1,9 +1,10 @@
-"""An agent answers the user turns of the corpus, and its answers become predictions.
+"""Let an agent answer the user turns of the corpus, and convert the answers to predictions.
 
 The recorded user of the corpus does not react to the agent. Therefore, the agent gets one of two
 contexts. In the context `gold`, the agent sees the previous turns of the corpus, to which the next
 user utterance replies. In the context `own`, the agent sees its own earlier answers and calls, as
-in a live dialogue. In both contexts, the calls of a turn are executed on the database.
+in a live dialogue. In both contexts `gold` and `own`, the calls of a turn are executed on the
+database.
 
 States, bookings and calls are read from the agent's messages as in `formats.messages`. The
 predictions contain no active domains. A turn without an answer has an empty response.
@@ -122,7 +123,7 @@ class CorpusSetting(TextSetting):
         return Ending(AGENT_ERROR if problem else USER_STOP, len(turns), problem)
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return None. Success is not defined, because corpus users do not react to the agent."""
+        """Return None: success is undefined, because corpus users do not react to the agent."""
         return None
 
 

@@ -74,27 +74,28 @@ Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 
 
 class Evaluator:
-    """Scores predictions of a MultiWOZ system.
+    """Scores the predictions of a MultiWOZ system.
 
     `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` names published rules by
     which state tracking is also scored. A rule is a preset such as `trade` or a modified preset
     such as `exact+dontcare=absent`; several rules are given in a list or separated by commas
     (docs/metrics.md#choices). `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`,
     which selects the sample if all dialogues are in the sample, and MultiWOZ 2.2 otherwise. `rules`
-    are the normalization rules. `data` is a folder with the public files (default: `MWZEVAL_DATA`,
-    else the user's cache; missing files are downloaded unless `offline` is true). `references`
-    names the reference sets for BLEU, in a list or separated by commas (default: the corpus and
-    every `references/*.json` in the data folder). With a `confidence` such as 0.95, every score has
-    an interval; resampled intervals use `samples` samples and `seed`. With `rollouts`, a dialogue
-    may be predicted more than once under numbered ids (`sng0073#12`). `input_format` is the format
-    of the predictions, one of `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto`
-    detects the format. `tools`, a JSON file or its content, maps a system's own functions and
-    arguments to those of the schema. `responses` is the kind of responses: `delexicalized` (with
-    placeholders), `lexicalized` (with literal values), or `auto`, which selects the kind of most
-    responses. Lexicalized responses are delexicalized with the database before they are scored.
-    `unfilled` lists state values that mean "not filled", such as `none,not mentioned`; by default
-    they count as ordinary values, and a warning is printed. `grounded` adds scores of factual
-    correctness and of bookings, which are computed with the database (docs/metrics.md).
+    names the rule set by which slots and values are normalized. `data` is a folder with the public
+    files (default: `MWZEVAL_DATA`, else the user's cache; missing files are downloaded unless
+    `offline` is true). `references` names the reference sets for BLEU, in a list or separated by
+    commas (default: the corpus and every `references/*.json` in the data folder). With a
+    `confidence` such as 0.95, every score has an interval; resampled intervals use `samples`
+    samples and `seed`. With `rollouts`, a dialogue may be predicted more than once under numbered
+    ids (`sng0073#12`). `input_format` is the format of the predictions, one of
+    `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects the format. `tools`,
+    a JSON file or its content, maps a system's own functions and arguments to those of the schema.
+    `responses` is the kind of responses: `delexicalized` (with placeholders), `lexicalized` (with
+    literal values), or `auto`, which selects the kind of most responses. Lexicalized responses are
+    delexicalized with the database before they are scored. `unfilled` lists state values that mean
+    "not filled", such as `none,not mentioned`; by default they count as ordinary values, and a
+    warning is printed. `grounded` adds scores of factual correctness and of bookings, which are
+    computed with the database (docs/metrics.md).
 
     Gold data are read and prepared once, when they are first needed. An evaluator never changes its
     arguments, can be reused and shared between threads, and can be pickled.
@@ -207,8 +208,8 @@ class Evaluator:
     def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising an error.
 
-        If an input has both lexicalized and delexicalized responses, the problems list the turns
-        that are not of the assumed kind.
+        If an input has both lexicalized and delexicalized responses, the problems list all turns
+        whose responses are not of the assumed kind.
         """
         findings = Findings(file)
         checked = self._check(predictions, findings)
@@ -378,9 +379,9 @@ OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses", "bookin
 class IncrementalEvaluator:
     """Scores an input part by part.
 
-    `Evaluator.incremental` creates it. `merge` appends the parts of a second evaluator to the parts
-    of this evaluator. A dialogue must not occur in two parts of the input. Pickles do not contain
-    gold data.
+    `IncrementalEvaluator` objects are created by `Evaluator.incremental`. `merge` appends the parts
+    of a second evaluator to the parts of this evaluator. A dialogue must not occur in two parts of
+    the input. Pickles do not contain gold data.
 
     The choice of states, active domains and kind of responses depends on all turns of an input.
     Therefore, rows are summed for every combination of sources that is still possible: predicted or

@@ -1,9 +1,9 @@
 """Published tables of response generation, to which a user's system can be added as a row.
 
 The table file contains the conditions under which its scores were computed, as keys of signatures.
-A system that was scored under other conditions causes an error. The file also has tables of state
-tracking and of language models. The user's system is not inserted into these two kinds of tables,
-and a note explains why the scores are not comparable.
+If a system was scored under other conditions, its comparison with the tables is an error. The file
+also has tables of state tracking and of language models. The user's system is not inserted into
+these two kinds of tables, and a note explains why the scores are not comparable.
 """
 
 from __future__ import annotations

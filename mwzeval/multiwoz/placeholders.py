@@ -40,7 +40,7 @@ class Placeholders(NamedTuple):
     """The placeholders of a response.
 
     `text` is the response in lower case with canonical placeholders and without the suffixes of old
-    delexicalizers; `names` are the names of its placeholders. `known` and `unknown` are the known
+    delexicalizers; `names` are the placeholder names in `text`. `known` and `unknown` are the known
     and unknown names outside Markdown links. If a known name has another separator
     (`[hotel-name]`), it counts as `unknown` and is unchanged in `text`.
     """

@@ -131,7 +131,7 @@ ADDED_FIELDS: Mapping[str, Mapping[str, str]] = {
 
 
 def id_column(domain: str) -> str:
-    """Return the key under which a row of a domain's database file has its id."""
+    """Return the key of the id in the rows of a domain's database file."""
     return "trainID" if domain == "train" else "id"
 
 
@@ -142,8 +142,8 @@ def minutes(time: str) -> int:
 
 
 def time_fits(slot: str, value: object, wanted: str) -> bool | None:
-    """Return whether a time is early or late enough, or unreadable. For slots without a time, the
-    result is None.
+    """Return whether a time is early or late enough; an unreadable time is accepted. For slots
+    without a time, the result is None.
 
     As in ConvLab-2, hours and minutes may have any number of digits and any characters after them.
     """

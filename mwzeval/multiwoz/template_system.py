@@ -71,7 +71,7 @@ def user_domains(utterance: str, state: State) -> tuple[str, ...]:
 
 
 class Catalogue:
-    """The venues of domains with a database table. Inform and Success use the same queries."""
+    """The venues of domains with a database table. Inform and Success use these queries."""
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], rules: Rules) -> None:
         self._rules = rules

@@ -1,7 +1,7 @@
 """Functions for training loops: `compute_metrics` for the Trainer of transformers, and a reward
 function for TRL.
 
-This module imports neither of the two libraries, and only reads attributes of their objects.
+This module does not import transformers or TRL, and only reads attributes of their objects.
 """
 
 from __future__ import annotations

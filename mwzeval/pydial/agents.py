@@ -56,7 +56,7 @@ def play_tests(
     legacy: bool = False,
     goodbye: str | None = None,
 ) -> list[Episode]:
-    """Play the test dialogues of a task (such as "CR-1") and a seed with a trained agent.
+    """Play the test dialogues of a task (such as "CR-1") for one seed with a trained agent.
 
     `mwzeval pydial run` plays the same test dialogues, so `compare` can pair the results. The seed
     determines the confusion table, so train the agent with `confusion_seed=seed`. Actions of the

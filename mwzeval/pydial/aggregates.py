@@ -48,8 +48,8 @@ def interquartile_mean(scores: Scores) -> Aggregate:
 def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
     """Return the probability that one run is better than a run of `others`, as the mean over tasks.
 
-    Equal scores count half. The two sets of runs are resampled independently, even if they have the
-    same seeds.
+    Equal scores count as half an improvement. The two sets of runs are resampled independently,
+    even if they have the same seeds.
     """
     mine, theirs = scores[:, np.newaxis], others[np.newaxis]
     better = (mine > theirs) + 0.5 * (mine == theirs)

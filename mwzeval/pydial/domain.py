@@ -56,7 +56,7 @@ class Ontology:
 
     @cached_property
     def asked_by_user(self) -> frozenset[str]:
-        """The slots in `only_requestable`, as a set."""
+        """The slots in `only_requestable`, as a frozen set."""
         return frozenset(self.only_requestable)
 
     @cached_property
@@ -73,7 +73,7 @@ class Ontology:
 
     @cached_property
     def values_and_dontcare(self) -> Mapping[str, tuple[str, ...]]:
-        """A mapping from each slot to its values and "dontcare"."""
+        """A mapping from each constraint slot to its listed values and "dontcare"."""
         return {slot: (*values, DONTCARE) for slot, values in self.informable.items()}
 
 
@@ -87,7 +87,7 @@ def has_controls(text: str) -> bool:
 
 
 def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> Ontology:
-    """Parse the content of a public `…-rules.json`. Raises `InputError` with all problems."""
+    """Parse the ontology in a public file `…-rules.json`. Raises `InputError` with all problems."""
     findings = Findings(file)
 
     def wrong(message: str, key: str | None = None) -> None:
@@ -229,7 +229,7 @@ class EntityTable:
         return self._with.get(slot, {}).get(value.lower(), 0)
 
     def number_of(self, name: str) -> int:
-        """Return the index of the first row with this name, -1 without such a row."""
+        """Return the index of the first row with this name, or -1 if there is no such row."""
         return self._first_named.get(name.lower(), -1)
 
 

@@ -1,4 +1,4 @@
-"""The tasks as Gymnasium environments. Vector environments are in `vector_env.py`.
+"""The PyDial tasks as Gymnasium environments. Vector environments are in `vector_env.py`.
 
 Gymnasium is imported when an environment is created.
 """
@@ -206,7 +206,7 @@ def environment_class() -> Any:
     import gymnasium
 
     class DialogueEnvironment(gymnasium.Env[Vector, Any]):
-        """A task; see `make_environment`."""
+        """The Gymnasium environment of a task (see `make_environment`)."""
 
         metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012
 
@@ -264,7 +264,7 @@ def environment_class() -> Any:
 
 
 def restored(make_class: Callable[[], Any], attributes: dict[str, Any]) -> Any:
-    """Return the environment that was pickled or copied, whose class `make_class` returns."""
+    """Return an environment after unpickling or copying; `make_class` returns its class."""
     kind = make_class()
     environment = kind.__new__(kind)
     environment.__dict__.update(attributes)

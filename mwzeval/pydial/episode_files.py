@@ -193,7 +193,7 @@ class Record:
 
     @property
     def task(self) -> Task:
-        """The task of the episode."""
+        """The task in which the episode was played."""
         return task_named(self.episode.task)
 
 
@@ -272,9 +272,9 @@ def read_episodes(
 ) -> tuple[Episode, ...]:
     """Return the dialogues in a test file of a run, in their order.
 
-    The checks of `check_records` are included. The dialogues must be numbered from 0 without gaps,
-    and their number must agree with `settings`. Problems are added to `findings`; if `findings` is
-    None, errors raise `InputError`.
+    The checks of `check_records` are included. The dialogues in the file must be numbered from 0
+    without gaps, and their number must agree with `settings`. Problems are added to `findings`; if
+    `findings` is None, errors raise `InputError`.
     """
     found = Findings() if findings is None else findings
     records: list[Record] = []

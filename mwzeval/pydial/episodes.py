@@ -74,7 +74,7 @@ def item_name(task: str, seed: int, index: int) -> str:
 
 
 def check_seeds(*seeds: int) -> None:
-    """Raise `UsageError` for invalid seeds. A seed is a nonnegative number of at most 18 digits."""
+    """Raise `UsageError` if a seed is invalid. Seeds are nonnegative and have at most 18 digits."""
     for seed in seeds:
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"a seed must be from 0 to {LARGEST_SEED}, not {shorten(str(seed))}")
@@ -176,7 +176,7 @@ class TaskRunner:
         return self._play(policy, policy, TRAINING, seed, index)
 
     def test(self, policy: ActionPolicy, seed: int, index: int) -> Episode:
-        """Play a test dialogue."""
+        """Play a test dialogue with a policy that chooses summary actions."""
         return self._play(policy, None, TEST, seed, index)
 
     def _play(

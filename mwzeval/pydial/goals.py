@@ -31,7 +31,7 @@ class Goal:
         return self.requests[NAME]
 
     def unfilled(self) -> list[str]:
-        """Return the requested slots without an answer."""
+        """Return the requested slots that have not been answered."""
         return [slot for slot, value in self.requests.items() if value is None]
 
     def wanted(self, slot: str) -> str | None:

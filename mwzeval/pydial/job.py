@@ -62,7 +62,8 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A policy to train and test. `checkpoints` are increasing numbers of training dialogues.
+    """A policy that is trained and tested in one task with one seed. `checkpoints` are increasing
+    numbers of training dialogues.
 
     With `compiled`, numba compiles the simulation for neural policies. Compilation does not change
     the results.
@@ -113,7 +114,7 @@ class Job:
         return self.tested_at[-1] + self.tests * len(self.tested_at)
 
     def learner(self, runner: TaskRunner) -> Learner:
-        """Return the untrained policy."""
+        """Return the untrained policy that the job trains."""
         size, actions = runner.size, runner.actions
         return self.preset.learner(size, actions, seed=self.seed, legacy=self.legacy)
 
@@ -189,7 +190,8 @@ def _receiver(job: Job) -> Learner:
 
 
 def runner_of(job: Job) -> TaskRunner:
-    """Return the runner of a job's dialogues. The seed of the job determines the confusion table.
+    """Return the runner that plays the dialogues of a job. The seed of the job determines the
+    confusion table.
 
     Raises `UsageError` if a name is unknown, and `DataError` or `InputError` if the files of the
     domain are missing or invalid. Raises `DependencyError` if the job is compiled but numba is not

@@ -31,7 +31,8 @@ class PublishedResults:
     """Results of the paper: `after` maps a number of training dialogues, a task and a policy to
     success and reward.
 
-    Success is in percent. `cross` maps a policy, its training task and a test task to a reward.
+    Success rates are in percent. `cross` maps a policy, its training task and a test task to a
+    reward.
     """
 
     after: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]

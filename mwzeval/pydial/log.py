@@ -36,7 +36,7 @@ def means_of(phase: Literal["train", "test"], outcomes: Sequence[Outcome]) -> di
 
 
 def log_text(rows: Iterable[Row]) -> str:
-    """Return the content of a log file."""
+    """Return the content of a log file as text."""
     stream = StringIO()
     csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows])
     return stream.getvalue()
@@ -150,7 +150,7 @@ class TrainingLog:
         self._losses: dict[str, list[float]] = {}
 
     def dialogue(self, success: bool, exchanges: int, reward: float) -> None:
-        """Add the result of a training dialogue."""
+        """Add the result of a training dialogue to the log."""
         self._outcomes.append((success, exchanges, reward))
         self._dialogues += 1
         if self._dialogues % self._every == 0:

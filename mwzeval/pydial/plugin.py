@@ -47,7 +47,7 @@ class PyDial(Benchmark):
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the tasks."""
+        """The names of all tasks of the benchmark."""
         from mwzeval.pydial.tasks import TASKS
 
         return NAME, *(f"{NAME}-{task}" for task in TASKS)

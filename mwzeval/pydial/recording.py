@@ -79,7 +79,7 @@ class Behaviour:
 
     @property
     def dataset(self) -> str:
-        """The name of the data set."""
+        """The name of the data set to which dialogues are recorded."""
         return f"{self.name}/{dataset_name(self.process.simulation.task.name)}"
 
 

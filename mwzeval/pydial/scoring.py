@@ -1,4 +1,4 @@
-"""The scores of episodes and their explanations.
+"""The scores of PyDial episodes and their explanations.
 
 Source: Casanueva et al. (2017), section 4: success rate and mean reward over test dialogues.
 """
@@ -123,7 +123,7 @@ def mean_of(score: str, episodes: Iterable[Episode]) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredEpisodes(ScoredFile):
-    """The scores of episodes.
+    """The success rate, reward and number of turns of episodes.
 
     If `few_seeds` is True, the scores have no intervals, because the number of seeds is too small.
     """
@@ -147,7 +147,7 @@ class ScoredEpisodes(ScoredFile):
         )
 
     def explain(self, unit: str) -> Explanation:
-        """Explain the result of an episode. Raises `UsageError` for an unknown name."""
+        """Explain the success or failure of an episode. Raises `UsageError` for an unknown name."""
         if unit not in self.records:
             hint = did_you_mean(unit, self.records)
             raise UsageError(f'no dialogue "{shorten(unit)}"{hint} (TASK/SEED/NUMBER)')

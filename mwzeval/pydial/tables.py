@@ -343,7 +343,7 @@ def _beside_paper(value: float, published: float | None, p_value: float | None) 
 
 
 def published_text(record: Record | None) -> str:
-    """Return the paper's result as text."""
+    """Return a result of the paper as text for a table."""
     return MISSING if record is None or record.published is None else f"{record.published:.1f}"
 
 
@@ -408,9 +408,9 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
 
     Each column is a run, and the heading of the column has the settings in which the runs differ.
     Policies of different runs are not ranked against each other, because different environments
-    have different tasks. The marks in a column come from the table of that run. A mean over tasks
-    is omitted if the run does not have results in all of these tasks. Raises `UsageError` if a run
-    has no tests after a number of training dialogues.
+    have different tasks. The marks in a column come from the table of that run. A mean over several
+    tasks is omitted if the run has no results in one of the tasks. Raises `UsageError` if a run has
+    no tests after a number of training dialogues.
     """
     labels = labels_of(runs)
     groups = groups_of(in_order(task for results in runs for task in results.tasks))

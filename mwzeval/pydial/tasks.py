@@ -117,8 +117,9 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
     """Return whether the user or the policy ends dialogues in environments without masks; None
     selects the default.
 
-    The default is the policy if `legacy` is true, as in the program of 2018, and otherwise the
-    user. Raises `UsageError` for any other value, and if `legacy` is not a bool.
+    The side that ends dialogues is by default the policy if `legacy` is true, as in the program of
+    2018, and otherwise the user. Raises `UsageError` for any other value, and if `legacy` is not a
+    bool.
     """
     if not isinstance(legacy, bool):
         raise UsageError(f"legacy must be True or False, not {shorten(repr(legacy))}")

@@ -135,7 +135,7 @@ class UserModel:
         )
 
     def patience_in(self, legacy: bool) -> Sequence[int]:
-        """Return the possible numbers of fruitless turns."""
+        """Return the possible numbers of fruitless turns before the user gives up."""
         return self.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
 
 

@@ -340,7 +340,7 @@ class OwnUser(User):
         self._user = user
 
     def answer(self, system: Act) -> Act:
-        """Return the act of the user. Raises `AnswerError` for acts that users cannot use."""
+        """Return the user's answer. Raises `AnswerError` for acts that users cannot use."""
         update_goal(self.state.goal, system)
         update_goal(self._told, system)
         act = checked_act(self._user.answer(system), EXAMPLE)
@@ -412,7 +412,7 @@ class ModelUsers:
         return self._options.about(self._name, self._prompt)
 
     def begin(self) -> None:
-        """Create the client for the model. Raises `MwzevalError`."""
+        """Create the client for the model that plays the users. Raises `MwzevalError`."""
         self._client = self._options.client(self._name)
 
     def stop(self) -> None:

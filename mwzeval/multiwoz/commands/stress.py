@@ -40,7 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the drops; return the exit code. Raises `UsageError` if the runs do not match."""
+    """Print the drops of scores; return the exit code.
+
+    Raises `UsageError` if the runs do not match.
+    """
     from mwzeval.comparison.gates import failures
     from mwzeval.files.reading import shortest_ends
     from mwzeval.multiwoz.live.report import ScoredRun

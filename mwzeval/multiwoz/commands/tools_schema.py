@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the schema; return 0."""
+    """Print the tool schema; return 0."""
     from mwzeval.multiwoz.formats.functions import tools_schema
     from mwzeval.text import to_json
 

@@ -91,12 +91,12 @@ for _domain, _act_slot, _slot, _, _form in SLOT_RULES:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one dialogue.
+    """The outcome of one act-level dialogue, in numbers.
 
     `book` has a score from 0 to 1 for each domain with a scored booking. `inform` has the numbers
     of true positives, false positives and false negatives. `final_goal` has the number of domains
     for which the database contains the user's final values, and the number of other domains.
-    `steps` is twice the number of turns.
+    `steps` is twice the number of turns in the dialogue.
     """
 
     complete: bool
@@ -313,7 +313,7 @@ def is_plausible(domain: str, slot: str, value: str) -> bool:
 
 
 def has(row: Record, slot: str, constraint: str) -> bool:
-    """Return whether a record satisfies a constraint."""
+    """Return whether a database record satisfies a constraint."""
     value: Any = row.get(slot)
     fits = time_fits(slot, value, constraint)
     return isinstance(value, str) and value.strip() == constraint.strip() if fits is None else fits

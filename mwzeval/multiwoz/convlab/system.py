@@ -1,7 +1,7 @@
 """ConvLab-2's rule system: a tracker for user acts, and a policy that answers them.
 
-The system is a baseline. The published scores of this system depend on its errors, so the errors
-are retained and marked (odd).
+This rule system is a baseline. The published scores of this system depend on its errors, so the
+errors are retained and marked (odd).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
 
 
 class ActSystem(Protocol):
-    """An act-level system for a single dialogue."""
+    """The interface of an act-level system for a single dialogue."""
 
     def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
         """Return the system's acts in reply to the user's acts."""

@@ -1,1 +1,1 @@
-"""Readers of predictions. Each reader converts a format to mwzeval's own format."""
+"""Readers of predictions. Each reader converts one format to mwzeval's own format."""

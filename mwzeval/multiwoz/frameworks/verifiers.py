@@ -61,7 +61,7 @@ class MultiwozData(vf.TaskData):
 
 
 class MultiwozState(vf.State):
-    """The dialogue of a rollout in progress."""
+    """The state of a rollout, which contains the live dialogue."""
 
     _episode: Episode | None = PrivateAttr(default=None)
     _answer: Message | None = PrivateAttr(default=None)
@@ -101,7 +101,7 @@ class MultiwozTaskset(vf.Taskset[MultiwozTask, MultiwozTasksetConfig]):
     """
 
     def load(self) -> Iterator[MultiwozTask]:
-        """Yield the tasks.
+        """Yield the tasks of the live benchmark.
 
         Raises `UsageError` if a name is unknown, and `DataError` if a file is missing.
         """

@@ -198,7 +198,7 @@ def _check_object(place: str, raw: Any, expected: str) -> None:
 def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
     """Return the domains whose `fail_info` matches some record, in the order of the goal.
 
-    In these domains, a correct system would not report a failure, so the user would never state the
+    A correct system would not report a failure in these domains, so the user would never state the
     constraints in `info`.
     """
     return [
@@ -211,7 +211,7 @@ def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
 def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
     """Return a goal without a part (such as `fail_info`) of some domains.
 
-    Other parts are shared with `goal`.
+    Other parts are shared with the original goal.
     """
     kept = dict(goal)
     for domain in domains:

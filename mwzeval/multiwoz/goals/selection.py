@@ -99,7 +99,7 @@ class RunGoals:
 
 
 def parse_goal_source(text: str) -> GoalSource:
-    """Parse a selection of goals. Raises `UsageError` for an invalid text."""
+    """Parse the text that selects the goals of a run. Raises `UsageError` for an invalid text."""
     match = _SOURCE.fullmatch(text)
     number = int(match["first"] or match["drawn"] or 1) if match else 0
     if not match or not 1 <= number <= MOST_SAMPLED:

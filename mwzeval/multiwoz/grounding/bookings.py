@@ -1,7 +1,7 @@
 """The final bookings of a dialogue, compared with the bookings of its goal.
 
-MultiWOZ has no availability of rooms and tables, so every booking of a goal is possible.
-Definitions and examples are in `docs/metrics.md`.
+MultiWOZ does not record which rooms and tables are available, so every booking of a goal is
+possible. Definitions and examples are in `docs/metrics.md`.
 """
 
 from __future__ import annotations

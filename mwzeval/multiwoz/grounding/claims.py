@@ -106,10 +106,10 @@ class SystemTurn:
 class CheckedMention(NamedTuple):
     """A mention, compared with the database or with the log of tools.
 
-    `known` states whether the database has the value, or is None if this is undefined. `agrees`
-    states whether an offered venue has the value or, for the log, whether tools returned it; None
-    means no evidence. `offered` are the venues on offer at the position of the mention. `right` has
-    the correct values: numbers of venues, or the values that tools returned.
+    `known` states whether the database has the value; it is None if the question does not apply.
+    `agrees` states whether an offered venue has the value or, for the log, whether tools returned
+    it; None means no evidence. `offered` are the venues on offer at the position of the mention.
+    `right` has the correct values: numbers of venues, or the values that tools returned.
     """
 
     turn: int

@@ -49,7 +49,7 @@ Record = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Returned:
-    """The result of a call.
+    """The result of a tool call, as recorded in a log.
 
     `count` is the number of venues in the result, or None if the number is unknown. `is_whole` is
     False if the result is truncated.

@@ -330,7 +330,7 @@ def counts_in(text: str) -> Iterator[Count]:
 
 
 def domains_of(noun: str, among: Iterable[str]) -> list[str]:
-    """Return the domains of a noun: all domains in `among` for "options", none if it is unknown."""
+    """Return the domains of a noun: all domains in `among` for "options", or none if unknown."""
     named = [domain for domain in among if domain in NAMED_BY]
     if PATTERNS["any noun"].fullmatch(noun):
         return named

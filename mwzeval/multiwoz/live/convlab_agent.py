@@ -121,7 +121,7 @@ class ConvlabPolicy:
 
 
 def user_acts(turn: UserTurn) -> Iterator[Act]:
-    """Yield the acts of a user turn."""
+    """Yield the dialogue acts of a user turn."""
     detailed = {constraint.domain for constraint in turn.constraints}
     detailed.update(domain for domain, _ in turn.requests)
     for domain in turn.domains:

@@ -419,8 +419,8 @@ class Episodes:
         self.tools = schema_of(self._options.conditions)
 
     def episode(self, goal: str, trial: int = 1, *, trials: int = 1) -> Episode:
-        """Return a dialogue about a goal. If `trials` > 1, the name of the dialogue includes the
-        number `trial`.
+        """Return a live dialogue about a goal. If `trials` > 1, the name of the dialogue includes
+        the number `trial`.
 
         Raises `UsageError` for an unknown goal.
         """

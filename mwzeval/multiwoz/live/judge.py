@@ -258,7 +258,7 @@ class _Dialogue(NamedTuple):
 
 
 class DomainJudge:
-    """Judges one domain of a dialogue."""
+    """Judges one domain of a live dialogue."""
 
     def __init__(self, judge: Judge, dialogue: _Dialogue, domain: str) -> None:
         self._database, self._facts, self._rules = judge.database, judge.facts, judge.rules

@@ -124,7 +124,7 @@ class LiveScorer:
         self._rules = known_name("rules", str(self.rules), RULES)
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
-        """Score the text of a file.
+        """Score the live dialogues in the text of a file.
 
         Raises `InputError`, `DataError` or `UsageError` if the file, the gold data or the options
         do not allow scoring.
@@ -141,7 +141,7 @@ class LiveScorer:
             return self._scored(run, names, shown, findings)
 
     def validate(self, text: str, file: str | None) -> list[Problem]:
-        """Return all problems of a file.
+        """Return all problems of a file of live dialogues.
 
         Raises `DataError` if the goals of the corpus are needed but missing.
         """

@@ -74,7 +74,7 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The sentences as one text."""
+        """The sentences of the response as one text."""
         return " ".join(self.sentences)
 
     def add(self, text: str, acts: Iterable[Act] = ()) -> None:

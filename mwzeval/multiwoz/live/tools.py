@@ -223,7 +223,7 @@ class Tools:
 
 
 class CallError(Exception):
-    """A call cannot be executed. The text explains the error and its solution to the agent."""
+    """The error for an invalid tool call. The text explains the solution to the agent."""
 
 
 def checked_call(

@@ -135,7 +135,7 @@ class BeliefState:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of recommended venues."""
+        """The names of the venues that the system has recommended."""
         return frozenset(str(row["name"]) for row in self.offered.values() if "name" in row)
 
     def turn_to(self, domains: Iterable[str]) -> None:

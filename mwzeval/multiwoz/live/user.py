@@ -162,7 +162,7 @@ class LiveUser:
         return is_complete(self.goal)
 
     def report(self) -> dict[str, Any]:
-        """Return the user's final state as JSON.
+        """Return the user's final state as plain JSON values.
 
         The keys are `complete`, `goal` (with the answers), `gave_up` (domains) and `ended`. The
         value of `ended` is `complete`, `gave_up`, `limit` (no messages were left) or `unfinished`
@@ -181,7 +181,7 @@ class LiveUser:
         }
 
     def begin(self) -> list[Act]:
-        """Return the user's first acts."""
+        """Return the user's first dialogue acts."""
         return self.answer(())
 
     def answer(self, heard: Sequence[Act], /) -> list[Act]:
@@ -216,8 +216,8 @@ class LiveUser:
         """Start the second wish for a part (`info` or `book`); the act `marker` announces the new
         wish.
 
-        The user forgets the booking. If the user wants another venue, it also forgets the answers
-        about the present venue.
+        When the user states the second wish, it forgets the booking. If the user wants another
+        venue, it also forgets the answers about the present venue.
         """
         active = self._domains[domain]
         give_up_first_wish(active.goal, part)

@@ -19,7 +19,7 @@ class ActUser(User, Protocol):
     """The interface of an act-level user that reports its `goal` with the answers."""
 
     def report(self) -> dict[str, Any]:
-        """Return the user's final state."""
+        """Return the user's final state, such as its goal and its mistakes."""
 
 
 class UserInWords:

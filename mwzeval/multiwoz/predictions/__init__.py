@@ -1,1 +1,1 @@
-"""Read, check and count predictions."""
+"""Read predictions, check them, and count their turns and dialogues."""

@@ -144,10 +144,10 @@ _COLONS = str.maketrans("", "", ":;")
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the words of a response, without punctuation, in lower case.
 
-    The result is the same as that of the library lexical-diversity. The library is only called for
-    unusual characters, because it reads a table of lemmas in 0.1 seconds. A text without words is
-    counted as one empty word. Raises `DependencyError` if the library is needed and cannot be
-    imported.
+    The result is the same as that of the library lexical-diversity. The library lexical-diversity
+    is only called for unusual characters, because it reads a table of lemmas in 0.1 seconds. A text
+    without words is counted as one empty word. Raises `DependencyError` if the library is needed
+    and cannot be imported.
     """
     words = text.translate(_PUNCTUATION)
     if _UNUSUAL.search(words):

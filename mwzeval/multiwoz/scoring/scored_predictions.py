@@ -194,7 +194,7 @@ class ScoredPredictions:
 
     @cached_property
     def sources(self) -> Sources:
-        """The sources of states and active domains."""
+        """The sources of the states and active domains."""
         return Sources.of_census(self.census, self.scorer.responses)
 
     @cached_property

@@ -57,7 +57,7 @@ from mwzeval.multiwoz.words.text import Delexicalized, Mention
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The metrics that are requested."""
+    """The metrics that an evaluation computes."""
 
     bleu: bool = False
     success: bool = False
@@ -101,7 +101,7 @@ class Sources:
 
     @property
     def kind(self) -> Responses:
-        """The kind of responses."""
+        """The kind of responses that is assumed for the whole input."""
         return LEXICALIZED if self.lexicalized else DELEXICALIZED
 
 
@@ -266,7 +266,7 @@ class Scorer:
         return self._goals[name]
 
     def outcome(self, dialogue: NormalizedDialogue) -> DialogueOutcome:
-        """Return Inform and Success of one dialogue."""
+        """Return the Inform and Success outcome of one dialogue."""
         return judge(self.goal(dialogue.name), self._acts(dialogue))
 
     def reward(self, dialogue: NormalizedDialogue, weights: RewardWeights) -> Reward:

@@ -206,8 +206,8 @@ class JointGoals:
     """Scores dialogue states under one convention of joint goal accuracy.
 
     The names of scores and of row columns have the form `dst.CONVENTION.…`. Slots that are unknown
-    to the convention are counted as `other`. If the convention is `closed`, these slots are removed
-    from states; slot accuracy is defined only in this case.
+    to the convention are counted as `other`. If the convention is `closed`, unknown slots are
+    removed from states; slot accuracy is defined only in this case.
     """
 
     def __init__(self, convention: Convention, rules: Rules) -> None:

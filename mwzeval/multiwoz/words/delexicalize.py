@@ -86,7 +86,7 @@ class Context:
         self._named_last: str | None = None
 
     def turn(self, state: State, active: tuple[str, ...]) -> None:
-        """Start the next turn."""
+        """Start the next turn of the dialogue."""
         self.state = state
         self.active = active
         self.named_here = None

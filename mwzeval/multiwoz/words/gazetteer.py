@@ -163,7 +163,7 @@ def _street_forms(street: Words) -> list[Words]:
 
 
 def has_digit(word: str) -> bool:
-    """Return whether a word has a digit."""
+    """Return whether a word contains a digit."""
     return any(char.isdigit() for char in word)
 
 

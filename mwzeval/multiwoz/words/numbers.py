@@ -114,7 +114,7 @@ def _train(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number as digits. The text may contain digits, words or stars."""
+    """Convert a number in a text to digits. The text may contain digits, words or stars."""
     value = amount(text)
     return text if value is None else f"{value:g}"
 

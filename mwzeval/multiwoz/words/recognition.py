@@ -61,7 +61,7 @@ BEGINNINGS = frozenset(
 
 
 class Recognizer:
-    """Finds text parts that may be values or names. Its caches do not affect results."""
+    """Finds text parts that may be values or names. Caches do not affect the results."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self._gazetteer = gazetteer

@@ -253,7 +253,7 @@ class Shown:
         return self.places[start], self.places[end - 1] + 1
 
     def shown_at(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a part of the response is in the displayed text."""
+        """Return the position in the displayed text of a part of the original response."""
         if self.places is None:
             return start, end
         return bisect_left(self.places, start), bisect_left(self.places, end)

@@ -1,1 +1,1 @@
-"""The actions of `mwzeval pydial`."""
+"""The subcommands of `mwzeval pydial`."""

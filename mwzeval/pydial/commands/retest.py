@@ -1,6 +1,6 @@
 """Test the policies of a run in other environments (by default 1, 3 and 6: Table 8 of the paper),
-at other error rates, and with other users. Tests are saved in the run's folder and not repeated:
-after changing the code of a user, remove its tests in DIR/users.
+at other error rates, and with other users. Tests are saved in the run's folder and not repeated. If
+you change the code of a user, remove the tests of this user in DIR/users.
 """
 
 from __future__ import annotations

@@ -194,11 +194,12 @@ def natural_gradient(
     """Return pinv(G) R as a list of arrays, which have the shapes of the layers' weights and
     biases.
 
-    Each row of G is the gradient of one dialogue, followed by a 1 for the baseline. The baseline is
-    not returned. For each linear layer, `inputs` has the inputs, shape (turns, in), and `returned`
-    has the gradients at the outputs, shape (turns, out). `lengths` has the number of turns in each
-    dialogue. `values` is the vector R, shape (dialogues,). Eigenvalues of GGᵀ below the fraction
-    `cutoff` of the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot be computed.
+    Each row of G is the gradient of one dialogue, followed by a 1 for the baseline. The gradient of
+    the baseline is not returned. For each linear layer, `inputs` has the inputs, shape (turns, in),
+    and `returned` has the gradients at the outputs, shape (turns, out). `lengths` has the number of
+    turns in each dialogue. `values` is the vector R, shape (dialogues,). Eigenvalues of GGᵀ below
+    the fraction `cutoff` of the largest count as 0. Raises `LinAlgError` if the eigenvalues cannot
+    be computed.
     """
     number = len(lengths)
     starts = np.cumsum([0, *lengths[:-1]])

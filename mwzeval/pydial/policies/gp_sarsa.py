@@ -87,13 +87,13 @@ class GPSarsa:
         return best
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Store a turn."""
+        """Store a turn of the current training dialogue."""
         self._beliefs.append(np.asarray(state, dtype=np.float64))
         self._actions.append(action)
         self._return += reward
 
     def end(self) -> None:
-        """Learn from the dialogue that has ended."""
+        """Learn from the dialogue that has just ended."""
         rewards = [0.0] * len(self._actions)
         if rewards:
             rewards[-1] = self._return

@@ -56,7 +56,7 @@ IN_NUMPY: Mapping[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
 
 @cache
 def layers_class() -> type[nn.Sequential]:
-    """Return the class of layers. Raises `DependencyError` without PyTorch."""
+    """Return the class of the PyTorch layers. Raises `DependencyError` without PyTorch."""
     torch = required("torch")
     base: Any = torch.nn.Sequential
 
@@ -235,7 +235,7 @@ class NeuralPolicy(ABC):
         self.begin()
 
     def begin(self) -> None:
-        """Start a training dialogue."""
+        """Play a training dialogue with a policy that learns."""
         self._exchanges: list[Exchange] = []
 
     @property
@@ -293,7 +293,7 @@ class NeuralPolicy(ABC):
         return (*kept, before._replace(reward=before.reward + final))
 
     def weights(self) -> Arrays:
-        """Return the weights of the network."""
+        """Return the weights of the neural network."""
         return weights_of(self.network.state_dict())
 
     def load(self, arrays: Arrays) -> None:

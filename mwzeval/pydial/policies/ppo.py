@@ -166,7 +166,8 @@ def advantages(
 ) -> NDArray[np.float64]:
     """Return the generalized advantage of each action, shape (turns,).
 
-    `values` are the critic's values of the states, shape (turns,); `discount` is γ, `trace` λ.
+    `values` are the critic's values of the states, shape (turns,); `discount` is γ, and `trace` is
+    λ.
     """
     rewards = np.array([exchange.reward for exchange in dialogue])
     following = np.append(values[1:], 0.0)

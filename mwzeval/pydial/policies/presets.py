@@ -33,7 +33,7 @@ class Preset:
 
     @property
     def learns(self) -> bool:
-        """Whether the policy is trained."""
+        """Whether the policy is trained by dialogues."""
         return self.kind is not None
 
     @property

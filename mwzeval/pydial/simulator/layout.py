@@ -71,7 +71,7 @@ class Sizes:
 
     @property
     def agenda(self) -> int:
-        """Maximum number of acts on the agenda."""
+        """The maximum number of acts on the user's agenda."""
         return self.slots + self.exchanges + 8
 
     @property

@@ -44,7 +44,7 @@ class UserState:
 
 
 class User:
-    """A user in one dialogue."""
+    """The interface of a user in one dialogue."""
 
     __slots__ = ("state",)
 
@@ -80,10 +80,10 @@ class Simulation:
     """A sequence of dialogues in a task with user, channel and tracker, but without a policy.
 
     The confusion table is drawn once, with the seed `confusion_seed`. The course of a dialogue
-    depends only on its random numbers and the system's answers. In `legacy`, it also depends on
-    earlier dialogues, because the tracker remembers an offer until `forget` is called. The function
-    `make_user` creates users that replace the simulated user. `t` and `d` are the shared record and
-    the dialogue record, which `layout` defines.
+    depends only on its random numbers and the system's answers. In `legacy`, the course of a
+    dialogue also depends on earlier dialogues, because the tracker remembers an offer until
+    `forget` is called. The function `make_user` creates users that replace the simulated user. `t`
+    and `d` are the shared record and the dialogue record, which `layout` defines.
     """
 
     def __init__(

@@ -63,7 +63,8 @@ def go_on(t: Shared, d: Dialogue) -> float:
     """Output the system's next act (a goodbye if the user probably said goodbye), and let the user
     answer.
 
-    Return the reward of the turn. The dialogue ends after a goodbye or the maximum number of turns.
+    Return the reward for this turn of the dialogue. The dialogue ends after a goodbye or the
+    maximum number of turns.
     """
     if d.discourse[c.SAID_BYE] > HEARD_BYE:
         say(d, c.BYE)

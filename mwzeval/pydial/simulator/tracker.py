@@ -2,8 +2,8 @@
 
 Source: the published program, as described in the specification of the benchmark. `legacy`
 reproduces three errors of the published program. A value without a slot is only understood after a
-request; after other acts, it still makes the method "byconstraints". The method "none" has an
-outdated probability, and an offer is remembered across dialogues.
+request; after other acts, such a value still makes the method "byconstraints". The method "none"
+has an outdated probability, and an offer is remembered across dialogues.
 """
 
 from __future__ import annotations

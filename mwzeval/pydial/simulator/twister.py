@@ -202,7 +202,7 @@ def count(rows: Any) -> int:
 
 
 def copy_rows(rows: Any, copy: Any) -> None:
-    """Copy a set of entities."""
+    """Copy the entities of one set to another set."""
     for word in range(len(rows)):
         copy[word] = rows[word]
 

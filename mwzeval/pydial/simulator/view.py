@@ -157,7 +157,7 @@ class View:
         return known[value] if value < len(known) else self._texts[slot][value - len(known)]
 
     def item(self, code: int) -> Item:
-        """Return the item with a code."""
+        """Return the item (slot and value) that has this code."""
         item = self._items.get(code)
         if item is None:
             slot = c.slot_of(code)
@@ -186,7 +186,7 @@ class View:
 
     @property
     def user_act(self) -> Act:
-        """The last user act."""
+        """The last dialogue act of the user."""
         d = self.d
         return self.act(d.user_act, d.user_item, d.user_items)
 
@@ -328,7 +328,7 @@ class Belief:
 
     @property
     def slots(self) -> dict[str, SlotBelief]:
-        """The distributions of the informable slots."""
+        """The probability distributions of the informable slots."""
         return {slot: self[slot] for slot in self.view.codes.domain.ontology.informable}
 
     @property
