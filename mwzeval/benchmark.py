@@ -102,8 +102,7 @@ class Benchmark:
         return (self.info.name,)
 
     def recognises(self, raw: Any) -> bool:
-        """Return whether a JSON value, or a line of JSON Lines, looks like this benchmark's
-        input."""
+        """Return whether a JSON value, or a line of JSON Lines, can be input of this benchmark."""
         return False
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
@@ -147,8 +146,7 @@ class FileScorer(Protocol):
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """The failure reasons in explanations: for each code, a sentence that describes the
-        reason."""
+        """The failure reasons in explanations: for each code, a sentence about the reason."""
         return {}
 
     def document(self, report: Report) -> Document | None:

@@ -310,8 +310,7 @@ class Accounts:
         return (DIALOGUES, SUCCESSES, *columns, *both) if columns else ()
 
     def row(self, dialogue: str, success: float) -> dict[str, float]:
-        """Return the additive numbers of a dialogue; `success` is 1 for success and 0 for
-        failure."""
+        """Return the additive numbers of a dialogue; `success` is 1 (success) or 0 (failure)."""
         if not self.sides:
             return {}
         row: dict[str, float] = {DIALOGUES: 1, SUCCESSES: success}

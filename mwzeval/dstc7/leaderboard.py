@@ -31,9 +31,10 @@ CHANCE = "random ranking (expected)"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The published tables, the publications by short name, and cautionary notes. A table has
-    results on dev or on one test set (for Advising, the `case` states which test set). Scores are
-    between 0 and 1.
+    """The published tables, the publications by short name, and cautionary notes.
+
+    A table has results on dev or on one test set (for Advising, the `case` states which test set).
+    Scores are between 0 and 1.
     """
 
     sources: Mapping[str, str]

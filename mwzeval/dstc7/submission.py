@@ -92,8 +92,7 @@ def _lines(rankings: Iterable[tuple[str, Scored]]) -> Iterator[str]:
 def read_submission(
     path: str | Path, findings: Findings | None = None, track: Track | None = None
 ) -> Submission:
-    """Return the submission in a file: JSON (possibly compressed), a zip archive, or standard input
-    (`-`).
+    """Return the submission in a file: a JSON file (possibly compressed), a zip archive, or `-`.
 
     In an archive, all files have official names, and `track` selects a file. Problems of examples
     and entries are added to `findings`; without `findings`, errors raise `InputError`. Raises

@@ -267,8 +267,7 @@ def with_reason(
 
 
 def worst_first(explanations: Iterable[Explanation]) -> list[Explanation]:
-    """Return the units, sorted by the number of failed scopes, then by the number of reasons
-    (descending)."""
+    """Return the units, those with most failed scopes first, then those with most reasons."""
 
     def size(explanation: Explanation) -> tuple[int, int]:
         return len({reason.scope for reason in explanation.reasons}), len(explanation.reasons)

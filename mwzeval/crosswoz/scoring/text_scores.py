@@ -288,8 +288,7 @@ class NlgScorer:
         return _percent(missing, values)
 
     def slot_error_rate(self, sums: Sums) -> NDArray[np.float64]:
-        """Return the slot error rate: missing and redundant values in percent of the acts'
-        values."""
+        """Return the slot error rate in percent: missing and redundant values per act value."""
         _, values, missing, beside = (sums[name] for name in self._counts)
         return _percent(missing + beside, values)
 
