@@ -43,9 +43,9 @@ def gold_predictions(
     """Return gold responses and states as raw predictions, which are scored like those of a system.
 
     Responses contain placeholders in the usual spelling or, with `in_words`, the original text. The
-    predictions have no active domains. If the predictions of a system are given in `of`, only the
-    dialogues in these predictions are returned, with as many turns as in these predictions. Raises
-    `KeyError` for an unknown dialogue.
+    predictions have no active domains. If `of` has the predictions of a system, only the predicted
+    dialogues are returned, with as many turns as were predicted. Raises `KeyError` for an unknown
+    dialogue.
     """
 
     def turns_of(dialogue: GoldDialogue) -> list[dict[str, Any]]:

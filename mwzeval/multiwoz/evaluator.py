@@ -387,8 +387,8 @@ class IncrementalEvaluator:
     Therefore, rows are summed for every combination of sources that is still possible: predicted or
     gold states, predicted or estimated domains, and (unless `responses` is set) lexicalized or
     delexicalized responses. If all turns have states and domains, scoring takes up to eight times
-    as long. With declarations (see `Evaluator.incremental`), only the declared combinations are
-    scored. The argument `sources` selects a single combination of sources for any input.
+    as long. If sources are declared (see `Evaluator.incremental`), only the declared combinations
+    are scored. The argument `sources` selects a single combination of sources for any input.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 The table file contains the conditions under which its scores were computed, as keys of signatures.
 If a system was scored under other conditions, its comparison with the tables is an error. The file
 also has tables of state tracking and of language models. The user's system is not inserted into
-these two kinds of tables, and a note explains why the scores are not comparable.
+tables of state tracking and of language models, and a note explains why.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Normalize slots and values to the spelling of the databases, and estimate active domains.
 
-All published scores depend on these rules, including the unexpected rules marked (odd). Therefore,
-existing rules are never corrected; a changed rule becomes a new rule set. `data/words/aliases.tsv`
-lists spellings with the same meaning. The list of known slots is used only for warnings: other
-slots are scored without changes.
+All published scores depend on the normalization rules, including the unexpected rules marked (odd).
+Therefore, existing rules are never corrected; a changed rule becomes a new rule set.
+`data/words/aliases.tsv` lists spellings with the same meaning. The list of known slots is used only
+for warnings: other slots are scored without changes.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def read_curves(
     plotted. Each point is the mean of `window` dialogues.
 
     If `panels` is "means", the curves are means over each domain and over all tasks, computed from
-    the seeds with all tasks. In this case, `aggregate` may be the interquartile mean. The band is
+    the seeds with all tasks. For such means, `aggregate` may be the interquartile mean. The band is
     the 95 % interval over seeds. If there are too few seeds, the band is the range from the lowest
     to the highest seed, with a warning. Warnings are added to `findings`. Raises `InputError` with
     all errors in the files, and `UsageError` if there is nothing to plot.

@@ -53,7 +53,7 @@ class DecisionProcess:
 
     At level "summary", an action is the index of a summary action. At level "act", an action is a
     system act or its text. With `strict_masks`, a masked action or a text that users do not
-    understand raises `UsageError`; otherwise, it is carried out as in the benchmark.
+    understand raises `UsageError`; otherwise, the action is carried out as in the benchmark.
 
     Masks depend on whether the user waits for an alternative, that is, has requested one since the
     last offer. The state is reset at the start of each dialogue unless `keep_alternatives` is true,
@@ -142,7 +142,7 @@ class DecisionProcess:
         return Transition(self.observed(), result.reward, False, self._info())
 
     def kernel_vector(self, *, choosing: bool = True) -> NDArray[np.float64]:
-        """Return the GP-SARSA vector for choosing or for learning; they differ in `legacy`."""
+        """Return the GP-SARSA vector for choosing or for learning (different in `legacy`)."""
         return self.simulation.view.kernel_vector(choosing=choosing)
 
     def observed(self) -> Vector:

@@ -86,7 +86,7 @@ class RunSettings:
 
 
 def run_settings(run: Path) -> RunSettings:
-    """Return the settings in a run folder; they are empty if the folder has no settings file.
+    """Return the settings in a run folder, or empty settings if the folder has no settings file.
 
     Raises `InputError` if the settings are damaged.
     """

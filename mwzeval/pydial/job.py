@@ -319,7 +319,7 @@ def _times_text(*seconds: Mapping[int, float]) -> str:
 
 
 def read_times(folder: Path) -> JobTimes:
-    """Return the CPU seconds of a job; they are empty if there is no file of times.
+    """Return the CPU seconds of a job, or empty times if the job has no file of times.
 
     Raises `InputError` if the file is damaged.
     """

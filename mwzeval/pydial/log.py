@@ -101,7 +101,7 @@ class LogFile:
     def add(self, rows: Iterable[Row]) -> None:
         """Append all rows that the file does not contain yet.
 
-        After a failure, such as a full disk, a message is printed and writing ends.
+        After a failure, such as a full disk, a message is printed and logging ends.
         """
         new = [row for row in rows if row[:3] not in self._written]
         if self._failed or not new:

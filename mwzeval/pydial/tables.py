@@ -90,7 +90,7 @@ class Record:
     `row` is the name of a task or of a group of tasks; `of` is "mean" (over seeds and tasks) or
     "iqm" (interquartile mean). `low` and `high` are the ends of the confidence interval, or None if
     there are too few seeds. `published` is the result in the paper. P values are two-sided and
-    corrected over the table; they are None if there is no test. `p_published` is the p value of the
+    corrected over the table; without a test, a p value is None. `p_published` is the p value of the
     difference from the paper, and `p_best` is the p value of the difference from the best learned
     policy of the row. For the best learned policy, `best` is True.
     """

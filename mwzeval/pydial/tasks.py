@@ -56,7 +56,7 @@ class Task:
 
     @property
     def base(self) -> str:
-        """The name of the benchmark task: this task, or the task that it varies (see `varied`)."""
+        """The name of the published task: this task, or the task that it varies (see `varied`)."""
         return self.name.partition(VARIED)[0]
 
 

@@ -527,7 +527,7 @@ class RunUsers:
         """Create a custom user without starting a dialogue. Raises `UsageError` if the user cannot
         be created.
 
-        This check finds errors that would affect all dialogues, such as a missing file of weights.
+        The check finds errors that would affect all dialogues, such as a missing file of weights.
         """
         make = None if self.trusts else self.maker(task, planned, Record())
         if make is not None:

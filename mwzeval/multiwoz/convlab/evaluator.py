@@ -8,7 +8,7 @@ gives. Success also depends on the user's final goal. Source: Zhu et al., "ConvL
 (odd) Superfluous slots have the names of acts, but are compared with the names of goals, so most of
 them are never counted. Only the first booking of a domain is scored. Only the venue of this booking
 is judged, not its day, people, time or route. A dialogue without any scored request or booking
-cannot succeed. The corrected rules do not have these errors of the public evaluator. The corrected
+cannot succeed. The corrected rules do not have the errors of the public evaluator. The corrected
 rules also accept a value of any form if the database contains it.
 """
 

@@ -120,7 +120,7 @@ class MultiwozHarness(vf.Harness[vf.HarnessConfig]):
     """A harness that calls the model in a loop in this process, without starting programs or
     executing code.
 
-    The framework verifiers intercepts every model request, because it requires this of harnesses.
+    The framework verifiers intercepts every model request, as is required for harnesses.
     """
 
     APPENDS_SYSTEM_PROMPT = True

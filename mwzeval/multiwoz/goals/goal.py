@@ -2,8 +2,8 @@
 
 A goal is a nested dictionary: `domain_ordering`, and for each domain `info` (slot → value), `reqt`
 (slots to ask for) and `book` (slot → value). If the user should first ask for something
-unavailable, the domain also has `fail_info` or `fail_book`. These constraints replace `info` or
-`book` as long as the user's copy of the goal has them. Sources: the `goal` annotation of
+unavailable, the domain also has `fail_info` or `fail_book`. `fail_info` or `fail_book` replaces
+`info` or `book` as long as the user's copy of the goal has it. Sources: the `goal` annotation of
 Budzianowski et al., EMNLP 2018; its interpretation by Zhu et al., "ConvLab-2", ACL 2020 (system
 demonstrations).
 """

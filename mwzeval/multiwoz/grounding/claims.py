@@ -463,8 +463,8 @@ def with_named_venues(
 ) -> dict[str, DomainGoal]:
     """Return a goal in which a venue name only matches the venue with exactly this name.
 
-    Without this change, a venue such as "the junction" would not be found, because the
-    normalization rules replace its name.
+    With normalized names, a venue such as "the junction" would not be found, because the rules
+    replace its name.
     """
     complete = dict(domain_goals)
     for domain, goal in goals.items():

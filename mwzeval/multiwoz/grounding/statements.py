@@ -344,10 +344,10 @@ def compare_counts(
     in the database.
 
     A count is right if it equals the number of results for the constraints in the turn's state,
-    with or without the values in the response. The number for a subset of these constraints is also
-    right, because speakers may count before all constraints are known. The last item of each tuple
-    has the numbers of database results for the state, and for the state with the values in the
-    response.
+    with or without the values in the response. The number of results for a subset of the
+    constraints is also right, because speakers may count before all constraints are known. The last
+    item of each tuple has the numbers of database results for the state, and for the state with the
+    values in the response.
     """
     if not state:
         return

@@ -161,9 +161,8 @@ def reported_faults(dialogue: Trajectory) -> Sequence[Any]:
 def text_level(judge: Judge, tools: Tools, reader: Callable[[], AgentReader]) -> Modality:
     """Return the modality that judges utterances and bookings.
 
-    If a user does not report its mistakes, such as the user of another program, only invented
-    values and repeated messages are detected. The function `reader` is called when a parser is
-    first needed.
+    If a user program does not report its mistakes, only invented values and repeated messages are
+    detected. The function `reader` is called when a parser is first needed.
     """
     judged: dict[str, Judgement] = {}
     found_faults: dict[str, Sequence[Any]] = {}

@@ -1,17 +1,17 @@
 """A parser for messages of agents, which an act-level user needs to understand the agent.
 
 Only the text of a message counts: the user does not know values that only a tool returned, such as
-a reference that the agent does not mention. Calls in a turn help to interpret its text: they show
-the domain, the booking to which a reference belongs, and whether an apology means that nothing was
-found. Values are found as for the grounded scores. Values are spelled as in the database, or as in
-the user's goal if the two spellings have the same meaning.
+a reference that the agent does not mention. The calls in a turn show the domain of the text, the
+booking to which a reference belongs, and whether an apology means that nothing was found. Values
+are found as for the grounded scores. Values are spelled as in the database, or as in the user's
+goal if the two spellings have the same meaning.
 
 If the text names several venues or trains of one domain, the parser creates a Select act. The user
 can choose among the venues or trains that satisfy the user's constraints according to the text. If
-the text names a single venue, it is an offer of this venue (Recommend). A statement about some but
-not all of several venues is ignored. A booking is regarded as made if the text confirms the booking
-or contains a reference. The day, people, time and nights of the booking are parsed, so that the
-user can correct them.
+the text names a single venue, the parser creates an offer of this venue (Recommend). A statement
+about some but not all of several venues is ignored. A booking is regarded as made if the text
+confirms the booking or contains a reference. The day, people, time and nights of the booking are
+parsed, so that the user can correct them.
 """
 
 from __future__ import annotations

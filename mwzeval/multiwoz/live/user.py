@@ -104,7 +104,7 @@ class Manner:
 
     `most` is the maximum number of constraints and questions in a message; if it is 0, the number
     is drawn for each message. If `waits` is true, the user opens with the domain alone and answers
-    questions. Such a user states a constraint on its own initiative only if it was not asked
+    questions. A user that waits states a constraint on its own initiative only if it was not asked
     anything. If `hurries` is true, the user also makes bookings and asks questions in the message
     with its constraints. In the `joined` domains, the message with the constraints opens the next
     domain instead. The user gives up a domain after `patience` consecutive turns without anything

@@ -2,9 +2,10 @@
 
 * `misunderstood`: the user misinterpreted a turn of the agent. Misunderstandings are detected only
   if the agent adds its acts to its messages (key `acts`). Only acts that affect the user's next
-  action are compared. Such acts are answers to requests, values that contradict the goal, names of
-  venues, questions, bookings with reference, and failures to find or book something. A turn is
-  misunderstood if the user missed or invented one of these acts, or understood another value.
+  action are compared. The compared acts are answers to requests, values that contradict the goal,
+  names of venues, questions, bookings with reference, and failures to find or book something. A
+  turn is misunderstood if the user missed or invented one of these acts, or understood another
+  value.
 * `invented`: the user gives a value that neither its goal nor an earlier agent message contains.
 * `early`: the user claims to be done although a request or booking is still open. Open requests are
   determined from the user's copy of the goal or, if the user does not report its goal, from the

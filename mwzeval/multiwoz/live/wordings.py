@@ -1,9 +1,9 @@
 """Templates that express dialogue acts and goals as text with literal values.
 
 The file `wordings.tsv` has the wordings for dialogue acts. A sentence may express several acts, and
-a random generator chooses between wordings. A key consists of a kind such as `after` (after the
-noun), a domain or `any`, and a slot. Keys of values that are not literal also have `=value`, and
-keys of phrases such as "the same day" have `=same`.
+a random generator chooses between wordings. A key of `wordings.tsv` consists of a kind such as
+`after` (after the noun), a domain or `any`, and a slot. Keys of values that are not literal also
+have `=value`, and keys of phrases such as "the same day" have `=same`.
 
 The template system and the rule agent use whole sentences from `agents.tsv` in rotation. Goals are
 expressed by the phrases in `goal_sentences.tsv`.

@@ -83,7 +83,7 @@ class NormalizedTurn(NamedTuple):
 class DomainTurn(NamedTuple):
     """The offer and the provided slots of a system turn in one domain.
 
-    `found` are the venues that the turn may offer, or None if it makes no offer.
+    `found` are the venues that the turn may offer, or None if the turn makes no offer.
     """
 
     found: tuple[str, ...] | None
@@ -229,8 +229,8 @@ def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
     """Return whether the venues that a turn may offer (`found`) replace the current offer
     (`offered`).
 
-    The current offer remains if all its venues are among the found venues. Without this rule,
-    naming a venue again would widen an earlier offer that was narrower.
+    The current offer remains if all its venues are among the found venues. If every offer replaced
+    the current offer, naming a venue again would widen an earlier, narrower offer.
     """
     return not offered or not set(offered) <= set(found)
 

@@ -172,8 +172,8 @@ class Scorer:
     def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
         """Return the sources for a checked dialogue that is scored alone.
 
-        Names in the database also count as evidence for lexicalized responses. Otherwise, a single
-        placeholder could decide whether a short dialogue counts as delexicalized.
+        Names in the database also count as evidence for lexicalized responses. Without names, a
+        single placeholder could decide whether a short dialogue counts as delexicalized.
         """
         sources = Sources(
             all(turn.state is not None for turn in turns),

@@ -197,8 +197,8 @@ class Simulation:
         """Carry out a system act, let the user answer, and return the result.
 
         The dialogue ends if the system or the user has said goodbye, or if the user's answer would
-        exceed the maximum number of turns. The answer that would exceed this maximum is not counted
-        as a turn. Raises `UsageError` if the dialogue is over or has not begun.
+        exceed the maximum number of turns. An answer beyond the maximum is not counted as a turn.
+        Raises `UsageError` if the dialogue is over or has not begun.
         """
         self._check()
         self.view.put_system(act)

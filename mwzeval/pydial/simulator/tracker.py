@@ -181,7 +181,7 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
     """Interpret a hypothesis, and add its score to the evidence for each of its items.
 
     `this` is the slot to which values without a slot refer. `confirmed` is the item that the system
-    asked the user to confirm. Each of these arguments may be -1 (none).
+    asked the user to confirm. `this` and `confirmed` may be -1 (none).
     """
     row, act = _in_context(t, d, rank, this, confirmed)
     items = d.hypothesis_item[row]

@@ -1,5 +1,4 @@
-"""Readable views of dialogues, which convert codes to acts, beliefs and goals, and convert these to
-codes.
+"""Readable views of dialogues, which translate between integer codes and acts, beliefs and goals.
 
 Each word outside the domain gets a temporary code that is valid in one dialogue only.
 """
