@@ -58,8 +58,8 @@ STANDARD: Mapping[str, Range] = {
 * `tell_about_change`: inform the system about a changed constraint;
 * `bye_or_start_over`: leave instead of starting over if the goal cannot be changed;
 * `deal_with_pending`: say pending acts before requesting slots;
-* `add_venue_name_to_request`, `add_slot_to_request`: add the name or another slot to a request; *
-  `inform_to_confirm`: replace the inform acts on the agenda with confirm acts;
+* `add_venue_name_to_request`, `add_slot_to_request`: add the name or another slot to a request;
+* `inform_to_confirm`: replace the inform acts on the agenda with confirm acts;
 * `overrule_correction`: confirm an omitted constraint instead of correcting an item;
 * `thank_ack_1`, `thank_ack_2`: thank or acknowledge instead of requesting more;
 * `no_slot_with_dontcare`: say "I don't care" without the slot;
