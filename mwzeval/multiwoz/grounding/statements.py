@@ -1,5 +1,4 @@
-"""Decide which of several venues a response describes by a value, and whether the response claims
-this value.
+"""Decide to which venue a value in a response belongs, and whether the response claims the value.
 
 The assignment of a value to a venue depends on the layout (list item, row or column of a table) and
 on the sentence. A value is assigned to the preceding names in the same sentence or, without such

@@ -1,7 +1,7 @@
 """Transcripts: a live dialogue prepared for the judge, with mentions, calls, bookings and wishes.
 
 Messages and calls that cannot be interpreted are ignored here, for example calls of unknown
-functions. The checks of the file report uninterpretable messages and calls.
+functions. The checks of the file report messages and calls that cannot be interpreted.
 """
 
 from __future__ import annotations

@@ -432,7 +432,7 @@ def spelling(value: str) -> str:
 
 
 def filled(dialogues: Dialogues, unfilled: Collection[str]) -> Dialogues:
-    """Return the dialogues without the slots of states that have one of the `unfilled` values.
+    """Return the dialogues after removing all slots whose value is one of `unfilled`.
 
     A domain whose slots are all removed is removed, too.
     """

@@ -145,7 +145,8 @@ class JudgedDomain:
 
         An error is new if a value that the annotation added or changed in this turn is not
         predicted. An error is also new if a value that the prediction added or changed in this turn
-        is not accepted. All other errors existed in the previous turn or result from removed slots.
+        is not accepted. Errors that are not new existed in the previous turn or result from removed
+        slots.
         """
         if before is self or self.right:
             return False

@@ -94,9 +94,9 @@ def unknown_stations(
 ) -> Iterator[tuple[int, int]]:
     """Yield the first and the last token of each station name that is not in the database.
 
-    Station names are capitalized. They follow words about a journey, or are connected with a
-    station of the database (at one of the positions `places`). At least one word of the name is not
-    in `known`.
+    Station names are capitalized. An unknown station name follows words about a journey, or is
+    connected with a station of the database (at one of the positions `places`). At least one word
+    of the name is not in `known`.
     """
     found = list(PATTERNS["station behind words"].finditer(text))
     for start, end in places:

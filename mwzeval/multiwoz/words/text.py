@@ -1,9 +1,9 @@
 """The displayed text of a response, its normalized tokens, and its mentions.
 
-Language models write Markdown: emphasis, links, headings, lists, tables, and sometimes HTML. This
-module reads the displayed text, in which markup is removed, entities are decoded, and a line break
-is a separate token. Lines of text become blocks, so that a value can be assigned to the list item
-or table row that contains it.
+Language models write Markdown: emphasis, links, headings, lists, tables, and sometimes HTML. The
+displayed text has no markup, its entities are decoded, and each line break is a separate token.
+Lines of text become blocks, so that a value can be assigned to the list item or table row that
+contains it.
 """
 
 from __future__ import annotations
