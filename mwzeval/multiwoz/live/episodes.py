@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from weakref import proxy
 
 from mwzeval.conversation.agents import (
     HumanUser,
@@ -162,7 +163,8 @@ def load_user(
         def begin_agenda(planned: Planned, record: Record) -> UserInWords:
             own = agenda_user(planned, values, database, conditions, record)
             user = UserInWords(own, reader, Random(planned.key))
-            record.user = user
+            # A reference cycle would keep each dialogue in memory until garbage collection.
+            record.user = proxy(user)
             return user
 
         return lambda _: begin_agenda

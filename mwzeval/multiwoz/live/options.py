@@ -95,7 +95,7 @@ class LiveOptions:
     compat: str | None = None
     user_turns: int = USER_TURNS
     tool_rounds: int | None = None
-    stress: str = ""
+    stress: str | None = ""
     serve_tools: Address | None = None
     model: ModelOptions = field(default_factory=ModelOptions)
     user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))

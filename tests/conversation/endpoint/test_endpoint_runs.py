@@ -94,6 +94,22 @@ def scores(run: str) -> dict[str, Any]:
     return {key: plain[key] for key in ("success", "grounded", "live") if key in plain}
 
 
+def test_a_model_as_the_agent_reads_the_noise_of_the_rule_agent() -> None:
+    _, *here = live("rule", "here.jsonl", "--stress", "hard")
+    server = Server(RuleServer([line["dialogue"] for line in here]))
+    with serving(server):
+        url = ("--agent-base-url", server.url, "--send-seed", "--concurrency", "4")
+        _, *there = live("openai:rule", "there.jsonl", "--stress", "hard", *url)
+    for mine, other in zip(map(talk, there), map(talk, here), strict=True):
+        assert mine["messages"] == other["messages"]
+        assert mine["stress"] == other["stress"]
+    said = [m for line in there for m in line["messages"] if m["role"] == "user"]
+    read = [m for body in server.bodies for m in body["messages"] if m["role"] == "user"]
+    assert any("meant" in message for message in said)
+    assert not any("meant" in message for message in read)
+    assert {message["content"] for message in read} == {message["content"] for message in said}
+
+
 def test_a_run_that_was_killed_goes_on_with_its_cache() -> None:
     """With −9, when the server has been asked so often; and by Ctrl-C, while requests hang."""
     _, *here = live("rule", "here.jsonl")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
+from mwzeval.conversation.messages import as_meant
 from mwzeval.conversation.models import OPENING
 from mwzeval.conversation.trajectory import Planned
 from tests.conversation.endpoint.server import CONTEXT, Server, completion, serving
@@ -30,7 +31,10 @@ class WordsServer:
 
     def __init__(self, lines: list[dict[str, Any]]) -> None:
         self._lines = {
-            Planned(line["dialogue"].partition("#")[0], None, line["trial"]).number_of("user"): line
+            Planned(line["dialogue"].partition("#")[0], None, line["trial"]).number_of("user"): {
+                **line,
+                "messages": as_meant(line["messages"]),
+            }
             for line in lines
         }
         self.asked_wrongly: list[Any] = []
@@ -81,6 +85,17 @@ def test_who_says_the_words_of_the_agenda_user_is_the_agenda_user() -> None:
     assert all(bearer == f"Bearer {KEY}" for bearer in _authorizations(server))
     files = [path for path in Path().rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_model_as_the_user_reads_its_own_words_without_noise() -> None:
+    stress = ("--stress", "words,errors=.2")
+    _, *here = live("rule", "here.jsonl", *stress)
+    words = WordsServer(here)
+    with serving(Server(words)) as server:
+        _, *there = live("rule", "there.jsonl", *stress, *asked(server.url))
+    assert words.asked_wrongly == []
+    assert list(map(without_report, there)) == list(map(without_report, here))
+    assert any("meant" in message for line in there for message in line["messages"])
 
 
 def _authorizations(server: Server) -> list[str | None]:

@@ -122,6 +122,17 @@ def test_the_rule_agent_in_a_harness_is_the_one_of_a_run(stress: str) -> None:
     assert main(["evaluate", "there.jsonl", "--corpus", "sample", "-q", "-o", "report.json"]) == 0
 
 
+def test_none_means_no_conditions() -> None:
+    goals = "corpus:test:1"
+    episode, other = (
+        Episodes(goals, corpus="sample", stress=stress).episode(item)
+        for stress in (None, "")
+        for item in Episodes(goals, corpus="sample").goals
+    )
+    assert episode.begin() == other.begin()
+    assert episode.tools == other.tools
+
+
 def test_losses_say_why_and_goals_are_known() -> None:
     episodes = Episodes(HARNESS_GOALS, corpus="sample", user_turns=2)
     item = next(iter(episodes.goals))

@@ -84,14 +84,15 @@ class Conditions:
         return {"version": VERSION, **name, "tables": tables_checksum(), **rates}
 
 
-def parse_conditions(text: str) -> Conditions:
+def parse_conditions(text: str | None) -> Conditions:
     """Return the conditions in a text such as `realistic,typos=0`, a preset with changed rates.
 
-    Raises `UsageError` for unknown names, and for rates that are not possible.
+    Without text, there are no conditions. Raises `UsageError` for unknown names, and for rates that
+    are not possible.
     """
     rates, known = dict(_OFF), {**PRESETS, **_OFF}
     given: set[str] = set()
-    for part in filter(None, map(str.strip, text.split(","))):
+    for part in filter(None, map(str.strip, (text or "").split(","))):
         name, equals, rate = (piece.strip() for piece in part.partition("="))
         if name not in known:
             hint = f"{did_you_mean(name, known)} (known: {', '.join(known)})"

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, combinations
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -143,6 +144,7 @@ class Noise:
         for word in values:
             for shorter in _shortened(word, MOST_EDITS):
                 self._values.setdefault(shorter, []).append(word)
+        self._is_decodable = lru_cache(maxsize=2**14)(self._can_be_decoded)
 
     def noised(self, text: str, stress: Stress, turn: int) -> str:
         """Return the message of a turn with noise, at most three times as long plus 80.
@@ -164,17 +166,13 @@ class Noise:
             noisy = _PUNCTUATION.sub("", noisy).lower()
         return noisy if noisy.strip() and len(noisy) <= 3 * len(text) + 80 else text
 
-    def _names_in(self, text: str) -> list[tuple[int, int, str]]:
-        """Return start, end and lower case of the names in a text."""
-        low = text.lower()
-        if len(low) != len(text):  # In lower case, some letters have two characters.
-            low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    def _names_in(self, low: str, words: Iterable[re.Match[str]]) -> list[tuple[int, int, str]]:
+        """Return start, end and text of the names in a text in lower case that has these words."""
         found: list[tuple[int, int, str]] = []
         end = 0
-        for word in _TOKEN.finditer(low):
-            start = word.start()
+        for word in words:
             names = self._names.get(word[0])
-            if names and start >= end and low.startswith(names, start):
+            if names and (start := word.start()) >= end and low.startswith(names, start):
                 for name in names:
                     after = start + len(name)
                     if low.startswith(name, start) and not low[after : after + 1].isalnum():
@@ -185,7 +183,8 @@ class Noise:
 
     def _repaired(self, text: str, rng: Random) -> str:
         """Return a text in which a wrong value precedes one of its values."""
-        names = self._names_in(text)
+        low = _lower(text)
+        names = self._names_in(low, _TOKEN.finditer(low))
         values = [
             match
             for match in _VALUE.finditer(text)
@@ -200,26 +199,30 @@ class Noise:
 
     def _altered(self, text: str, stress: Stress, turn: int) -> str:
         """Return a text with noise in its names, words and numbers."""
-        names = self._names_in(text)
+        low = _lower(text)
+        words = [*_TOKEN.finditer(low)]
+        names = self._names_in(low, words)
         edits: dict[tuple[int, int], str] = {}
         for start, end, name in names:
             if stress.happens("names", turn, name):
                 altered = self._misnamed(name, stress.generator("names", turn, name))
-                edits |= {(start, end): altered} if altered else {}
-        words = [*_TOKEN.finditer(text)]
+                if altered:
+                    edits[start, end] = altered
         chosen = [
-            (words[place], condition, seed)
+            (place, condition, seed)
             for condition in ("typos", "asr", "fill")
             for place, seed in stress.affected(len(words), condition, turn)
         ]
-        for word, condition, seed in sorted(chosen, key=lambda choice: choice[0].start()):
-            own = next((own for own in names if own[0] <= word.start() < own[1]), None)
-            if word.span() in edits or (own and own[:2] in edits):
+        for place, condition, seed in sorted(chosen, key=itemgetter(0)):
+            start, end = span = words[place].span()
+            own = next((own for own in names if own[0] <= start < own[1]), None)
+            if span in edits or (own and own[:2] in edits):
                 continue
-            for altered in self._alterations(word[0], condition, seed):
-                changed = {**edits, word.span(): altered}
-                if own is None or self._finds_same(own[2], _edited(text, changed, *own[:2])):
-                    edits = changed
+            for altered in self._alterations(text[start:end], condition, seed):
+                if own is None or self._finds_same(
+                    own[2], _edited(text, {**edits, span: altered}, *own[:2])
+                ):
+                    edits[span] = altered
                     break
         if stress.conditions["numbers"]:
             for number in _NUMBER.finditer(text):
@@ -265,7 +268,7 @@ class Noise:
                 return altered
         return ""
 
-    def _is_decodable(self, right: str, altered: str) -> bool:
+    def _can_be_decoded(self, right: str, altered: str) -> bool:
         """Return whether a word is altered, is no other known word, and `right` is the nearest."""
         is_other_word = altered in self._known and _homophones().get(right) != altered
         if altered == right or is_other_word or len(altered) > MOST_LETTERS:
@@ -282,6 +285,14 @@ class Noise:
             self._query(domain, [("name", altered)]) == self._query(domain, [("name", name)])
             for domain in self._domains[name]
         )
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, without the letters that have two characters in lower case."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _words(texts: Iterable[str]) -> set[str]:
@@ -301,10 +312,8 @@ def _edited(text: str, edits: Mapping[tuple[int, int], str], start: int, end: in
 
 def _shortened(word: str, count: int) -> set[str]:
     """Return a word without up to `count` letters. Two words with so many edits share a result."""
-    found = {word}
-    for _ in range(count):
-        found |= {text[:place] + text[place + 1 :] for text in found for place in range(len(text))}
-    return found
+    lengths = range(max(0, len(word) - count), len(word) + 1)
+    return {"".join(letters) for length in lengths for letters in combinations(word, length)}
 
 
 class NoisyUser:

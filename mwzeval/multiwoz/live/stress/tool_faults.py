@@ -116,8 +116,10 @@ class FaultyTools(Tools):
         is_list = result["count"] > 1 and "name" not in values
         if not (is_list and domain in VENUE_DOMAINS and self._stress.conditions[STALE]):
             return None
-        rows = [{**row, **self._wrong_detail(domain, row)} for row in result["results"]]
-        return (STALE, {**result, "results": rows}) if rows != result["results"] else None
+        wrong = [self._wrong_detail(domain, row) for row in result["results"]]
+        for row, detail in zip(result["results"], wrong, strict=True):
+            row.update(detail)
+        return (STALE, result) if any(wrong) else None
 
     def _wrong_detail(self, domain: str, row: Mapping[str, Any]) -> Mapping[str, str]:
         """Return a slot of a venue with the value of another venue, or an empty mapping."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.messages import turns_of
+from mwzeval.cli import main
+from mwzeval.conversation.messages import as_meant, turns_of
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS
@@ -246,13 +249,30 @@ def test_only_agents_read_noise() -> None:
         assert episodes.outcome(again) == episodes.outcome(dialogue)
 
 
+@pytest.mark.parametrize("options", [(), ("--strict-user",)])
+def test_noise_does_not_change_what_a_user_means(tmp_path: Path, options: Sequence[str]) -> None:
+    """The agent `silent` gives the same answer to every text, so the users say the same."""
+    command = ["live", "--agent", "silent", "--corpus", "sample", "-q", *options]
+    runs = []
+    for stress in ("clean", "words"):
+        run = tmp_path / f"{stress}.jsonl"
+        assert main([*command, "--stress", stress, "-o", str(run)]) == 0
+        _, *lines = map(json.loads, run.read_text("utf-8").splitlines())
+        runs.append([line["messages"] for line in lines])
+    clean, noisy = runs
+    without_meant = [
+        [{key: message[key] for key in message if key != "meant"} for message in as_meant(messages)]
+        for messages in noisy
+    ]
+    assert without_meant == clean
+    assert any("meant" in message for messages in noisy for message in messages)
+
+
 def vars_of(dialogue: Trajectory) -> dict[str, Any]:
     return {name: getattr(dialogue, name) for name in dialogue.__dataclass_fields__}
 
 
 def test_explanations_have_both_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from mwzeval.cli import main
-
     run = tmp_path / "run.jsonl"
     command = ["live", "--agent", "rule", "--corpus", "sample", "--goals", "corpus:test:1", "-q"]
     assert main([*command, "--stress", "lower=1", "-o", str(run)]) == 0
