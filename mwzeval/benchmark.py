@@ -155,6 +155,9 @@ class FileScorer(Protocol):
 
     def read(self, file: str, findings: Findings) -> ScoredFile:
         """Return the scored file, and note its problems. `score` and `validate` call this."""
+        if type(self).read_shards is FileScorer.read_shards:
+            reason = "a FileScorer implements `read`, `read_shards`, or `score` and `validate`"
+            raise NotImplementedError(reason)
         return self.read_shards([file], findings)
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
@@ -176,10 +179,7 @@ class FileScorer(Protocol):
         `score_shards` calls this method; `read` also calls this method unless the class implements
         `read`.
         """
-        raise UsageError(
-            "this benchmark reads single files only (its FileScorer has no `read_shards`): put all "
-            "predictions into one file"
-        )
+        raise UsageError("this benchmark reads no shards: put all predictions into one file")
 
     def score_shards(
         self,
@@ -196,21 +196,24 @@ class FileScorer(Protocol):
         files on its cluster. With `skip_bad`, invalid files are omitted, and listed in the report's
         `meta`.
         """
-        from mwzeval.scores.findings import Findings
+        from mwzeval.scores.findings import IN_TWO_FILES, Findings
 
         if client is not None:
-            raise UsageError("--dask is not available for these files: leave it out")
+            raise UsageError("--dask is not available for this benchmark: leave it out")
         skipped: dict[str, list[Problem]] = {}
         while True:
             left, findings = [file for file in files if file not in skipped], Findings(name)
             with no_garbage_collection(), findings.collecting():
                 scored = self.read_shards(left, findings)
-            bad = {problem.file for problem in findings.errors}
-            if not (skip_bad and bad < {*left}):  # every file is invalid, or the whole input
-                findings.check()
-            if not bad:
+            if not findings.errors:
                 return scored.report().with_skipped(skipped, files)
-            for problem in findings.errors:
+            # An item that is in two files may be invalid in only one of them.
+            own = [problem for problem in findings.errors if problem.kind != IN_TWO_FILES]
+            bad = {problem.file for problem in own}
+            if not (skip_bad and own and bad < {*left}):  # all files, or the whole input
+                findings.extend(problem for problems in skipped.values() for problem in problems)
+                findings.check()
+            for problem in own:
                 skipped.setdefault(str(problem.file), []).append(problem)
 
     def validate(self, file: str) -> list[Problem]:
@@ -279,6 +282,8 @@ class Plugin(NamedTuple):
     version: str
     problem: str
 
+
+HOST = Path(__file__).parent
 
 DEFAULT = next(iter(BUILT_IN))
 """The benchmark to use if none is named or recognized."""
@@ -406,16 +411,25 @@ def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Ite
             raise
         import traceback
 
-        *_, frame = traceback.extract_tb(error.__traceback__)
-        if isinstance(error, OSError) and Path(__file__).parent in Path(frame.filename).parents:
+        frames = traceback.extract_tb(error.__traceback__)
+        if isinstance(error, OSError) and HOST in Path(frames[-1].filename).parents:
             raise
-        if isinstance(error, SystemExit) and (may_exit or frame.filename == argparse.__file__):
+        if isinstance(error, SystemExit) and (may_exit or frames[-1].filename == argparse.__file__):
             raise
+        # The code of mwzeval or Python may fail because of a value that the plug-in returned.
+        frame = ([frame for frame in frames if _is_of_plugin(frame.filename)] or frames)[-1]
         raise MwzevalError(
             f"the plug-in {benchmark.info.title} failed at {frame.filename}:{frame.lineno} "
             f"({type(error).__name__}: {shorten(str(error), 200)}): please report it to its "
             "authors"
         ) from error
+
+
+def _is_of_plugin(file: str) -> bool:
+    """Return whether a source file belongs neither to mwzeval nor to Python's library."""
+    folders = Path(file).parents
+    in_library = Path(argparse.__file__).parent in folders and "site-packages" not in file
+    return HOST not in folders and not in_library
 
 
 def advice(other: Benchmark, read_as: str) -> str:
@@ -429,14 +443,15 @@ def advice(other: Benchmark, read_as: str) -> str:
 def benchmark_of(file: str, *, but: str | None = None) -> Benchmark | None:
     """Return the benchmark, other than `but`, that recognizes the beginning of a file.
 
-    For a folder, the first file of each level is tried, up to three folders deeper, because the
-    tests of a run are in TASK/POLICY/seed-N. Unreadable files give None.
+    For a pattern (`part-*.json`), the first file is tried. For a folder, the first file of each
+    level is tried, up to three folders deeper, because the tests of a run are in
+    TASK/POLICY/seed-N. Unreadable files give None.
     """
-    from mwzeval.files.reading import beginning_value
+    from mwzeval.files.reading import beginning_value, expand, is_url
 
-    place = Path(file)
     levels = ("*/" * depth + "*.json*" for depth in range(4))
     try:
+        place = Path(file if is_url(file) else expand([file])[0])
         firsts = (min(place.glob(level), default=place) for level in levels)
         for first in firsts if place.is_dir() else [place]:
             if first.is_file():

@@ -112,7 +112,7 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
     for info in (benchmark.info for benchmark in benchmarks()):
         if name == info.name:
             raise UsageError(
-                f"the data of {info.title} cannot be downloaded: name a folder with --data "
+                f"mwzeval does not list or download public files of {info.title} "
                 "(docs/installing.md#data)"
             )
     known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))

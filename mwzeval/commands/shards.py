@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from mwzeval.arguments import add_files, add_format, files_of
 from mwzeval.benchmark import Benchmark
 from mwzeval.commands.systems import recognising
+from mwzeval.errors import UsageError, some_of
 from mwzeval.files.reading import STANDARD_INPUT, expand
 from mwzeval.outcome import add_outcome, finish_report
+
+SHOWN_FILES = 3
+"""The number of files that messages about the whole input name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -52,13 +56,16 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if STANDARD_INPUT in files:
         arguments.parser.error("shards cannot be read from standard input: use `mwzeval evaluate`")
     scorer, shards, dask = benchmark.scorer(arguments), expand(files), arguments.dask
+    for shard in shards:
+        if Path(shard).is_dir():
+            raise UsageError(f"{shard or '.'} is a folder: name its files ('part-*.json')")
     with (
-        recognising(shards[0], benchmark),
+        recognising(benchmark, *shards),
         nullcontext() if dask is None else cluster(dask, arguments.workers) as client,
     ):
         report = scorer.score_shards(
             shards,
-            name=" ".join(PurePath(file).name for file in files),
+            name=some_of([PurePath(file).name for file in files], SHOWN_FILES),
             client=client,
             skip_bad=arguments.skip_bad,
             progress=not arguments.quiet,

@@ -52,7 +52,7 @@ def score_files(
     with counting(len(files), "files", shown=progress and len(files) > 1) as update:
         for name, file in zip(names_of(files), files, strict=True):
             try:
-                with recognising(file, benchmark):
+                with recognising(benchmark, file):
                     scored[name] = scorer.score(file, progress=progress)
             except InputError as error:
                 if hasattr(arguments, "items"):
@@ -78,14 +78,15 @@ def named_report(
 
 
 @contextmanager
-def recognising(file: str, benchmark: Benchmark) -> Iterator[None]:
-    """Raise `InputError` if a file that cannot be scored belongs to another benchmark."""
+def recognising(benchmark: Benchmark, *files: str) -> Iterator[None]:
+    """Raise `InputError` if files cannot be scored and one of them is of another benchmark."""
     try:
         yield
     except MwzevalError:
-        if other := benchmark_of(file, but=benchmark.info.name):
-            message = advice(other, benchmark.info.title)
-            raise InputError([Problem("other-benchmark", message, file=file)]) from None
+        for file in files:
+            if other := benchmark_of(file, but=benchmark.info.name):
+                message = advice(other, benchmark.info.title)
+                raise InputError([Problem("other-benchmark", message, file=file)]) from None
         raise
 
 

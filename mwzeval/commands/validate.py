@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     file = file_of(arguments)
     try:
-        with recognising(file, benchmark):
+        with recognising(benchmark, file):
             problems = benchmark.scorer(arguments).validate(file)
             if any(problem.severity == "error" for problem in problems):
                 raise InputError(problems)

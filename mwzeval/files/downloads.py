@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import Checksums, cache_directory, checksums_of, remembered_checksums
-from mwzeval.files.reading import SIZE_VARIABLE, data_bytes, plain_name, size_limit
+from mwzeval.files.reading import COMPRESSED, SIZE_VARIABLE, data_bytes, plain_name, size_limit
 from mwzeval.output import counting, notify
 
 DATA_VARIABLE = "MWZEVAL_DATA"
@@ -98,10 +98,10 @@ class DataRoot:
     def locate(
         cls,
         data: str | Path | None,
-        *,
-        offline: bool | None = None,
         table: Path,
         name: str,
+        *,
+        offline: bool | None = None,
         sample: str = "",
     ) -> DataRoot:
         """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
@@ -162,22 +162,26 @@ class DataRoot:
         raise MissingError(self, [" or ".join(alternatives)], published)
 
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the places of files that differ from the published files.
+        """Return the places of files that are not published, or differ from the published files.
 
         If a compressed file (`x.json.gz`) is not published, its content is compared with `x.json`.
+        Embedded data have no published files; for them, nothing is returned.
         """
         published = {self.path / file.local: file for file in self.published}
         different = []
-        for path in paths:
+        for path in paths if published else ():
             if file := published.get(path):
                 is_published = file.has(remembered_checksums(path))
-            elif file := published.get(path.with_name(plain_name(path.name))):
-                is_published = file.has(Checksums.of(data_bytes(path)))
             else:
-                continue
+                file = published.get(path.with_name(plain_name(path.name)))
+                is_published = file is not None and file.has(Checksums.of(data_bytes(path)))
             if not is_published:
                 different.append(path.relative_to(self.path).as_posix())
         return tuple(different)
+
+    def checksum(self, *paths: Path) -> str:
+        """Return the first eight digits of the SHA-256 of the (decompressed) contents of files."""
+        return Checksums.of(b"".join(map(data_bytes, paths))).sha256[:8]
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the sorted files whose path in the data folder matches a pattern such as `*.json`.
@@ -196,9 +200,16 @@ class DataRoot:
         raise MissingError(self, [pattern], published)
 
     def files_at(self, pattern: str) -> list[Path]:
-        """Return the files in the folder that match a pattern and are not hidden, sorted."""
-        found = self.path.glob(pattern)
-        return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
+        """Return the files in the folder that match a pattern and are not hidden, sorted.
+
+        `*.json` also matches the compressed file `x.json.gz`, unless there is a file `x.json`.
+        """
+        found: dict[str, Path] = {}
+        for ending in ("", *COMPRESSED):
+            for path in self.path.glob(pattern + ending):
+                if path.is_file() and not path.name.startswith("."):
+                    found.setdefault(str(path).removesuffix(ending), path)
+        return sorted(found.values())
 
     def published_matching(self, patterns: Sequence[str]) -> list[PublicFile]:
         """Return the published files whose path matches one of the patterns, sorted by path."""
@@ -382,7 +393,7 @@ class MissingError(DataError):
         self.root, self.wanted, self.files, self.about = root, wanted, files, about
         message = f"not found in {root.path} ({root.origin}): {', '.join(wanted)}"
         if root.origin == "embedded":
-            more = ["This installation is incomplete; install mwzeval again."]
+            more = ["The embedded sample has only some folds. Otherwise, install mwzeval again."]
         else:
             more = _advice(root.path, files, root.sample)
         if root.origin == "cache" and files:

@@ -238,6 +238,9 @@ def table_of_means(
 
     A score without values is omitted.
 
+    Raises:
+        ValueError: If a value is not between 0 and 1, or a score has no label.
+
     >>> values = {"a": [("total", "match", 0.5)], "b": [("total", "match", 1.0)]}
     >>> scored = table_of_means(values, {"match": "Match"}, lambda name: Signature(name, ()))
     >>> [(score.name, score.value, score.n) for score in scored.scores()]
@@ -250,6 +253,11 @@ def table_of_means(
             sums: dict[tuple[str, str], int] = defaultdict(int)
             counts: dict[tuple[str, str], int] = defaultdict(int)
             for scope, name, value in found:
+                if not (0 <= value <= 1 and name in labels):
+                    message = (
+                        f"{unit}: {name} is {value}, but must have a label and a value in 0..1"
+                    )
+                    raise ValueError(message)
                 sums[scope, name] += round(value * RESOLUTION)
                 counts[scope, name] += 1
             others |= {scope for scope, _ in sums}

@@ -140,9 +140,7 @@ def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None = 
             _warn_of_unread(str(data))
         return DataRoot(embedded("sample"), "embedded")
     table = embedded("public_files.tsv")
-    return DataRoot.locate(
-        data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}"
-    )
+    return DataRoot.locate(data, table, "multiwoz", offline=offline, sample=f"--corpus {SAMPLE}")
 
 
 @lru_cache(maxsize=16)

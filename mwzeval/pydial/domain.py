@@ -380,7 +380,7 @@ def data_root(data: str | Path | None = None, *, offline: bool | None = None) ->
     the named folder does not exist. `data_root` does not download any files.
     """
     table = embedded(FOLDER, "public_files.tsv")
-    root = DataRoot.locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)
+    root = DataRoot.locate(data, table, FOLDER, offline=offline, sample=SAMPLE_TASKS)
     inner = root.path / FOLDER
     if root.origin != "cache" and inner.is_dir():
         return replace(root, path=inner)

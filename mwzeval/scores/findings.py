@@ -15,6 +15,8 @@ OBJECT = (dict, Mapping)
 """Types of a JSON object; `isinstance` is faster for a dict than for a mapping in general."""
 LIST = (list, tuple)
 
+IN_TWO_FILES = "in-two-files"
+"""The kind of the problem that an item occurs in two files of an input."""
 MOST_ERRORS = 10_000
 MOST_WARNINGS = 10_000
 """The maximum number of different warnings per input, so that all problems fit into memory."""
@@ -289,10 +291,12 @@ def items_of(
     whole = {key: str, **shape}
     places = [files] if isinstance(files, str) else files
     for file in (file for place in places for file in json_files(place, but)):
-        raw, within = list[Any](), findings.of_file(file)
+        raw, within = None, findings.of_file(file)
         with within.collecting():
             raw = read_json(file)
-        items: Iterable[Any] = raw if isinstance(raw, list) else [raw]
+            if raw in ([], {}):
+                within.warning("no-items", "the file is empty")
+        items: Iterable[Any] = raw if isinstance(raw, list) else [raw] if raw else ()
         if isinstance(raw, dict):
             check_repeated(raw, Place(within))
             items = (
@@ -308,9 +312,11 @@ def items_of(
             elif name not in known:
                 # The search for a similar id is slow if there are many ids.
                 advice = did_you_mean(name, known) if len(findings.errors) < MOST_ADVICE else ""
+                advice = advice or " (check the options that select the gold data)"
                 place.error("unknown-id", f"the gold data have no such {key}{advice}")
             elif name in seen:
-                place.error("repeated-id", f"it occurs twice, first in {seen[name]}")
+                kind = "repeated-id" if seen[name] == file else IN_TWO_FILES
+                place.error(kind, f"it occurs twice, first in {seen[name]}")
             else:
                 seen[name] = file
                 yield item, place

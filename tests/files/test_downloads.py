@@ -167,9 +167,17 @@ def test_the_content_of_a_compressed_file_is_compared(tmp_path: Path) -> None:
     root = DataRoot(tmp_path, "--data", public_files(table))
     (tmp_path / "x").mkdir()
     for written, different in ((content, ()), (content + b" ", ("x/a.json.gz",))):
-        file = tmp_path / "x" / "a.json.gz"
-        file.write_bytes(gzip.compress(written))
-        assert root.other_than_published([file, tmp_path / "x" / "other.json.gz"]) == different
+        (tmp_path / "x" / "a.json.gz").write_bytes(gzip.compress(written))
+        files = root.matching("x/*.json")
+        assert [file.name for file in files] == ["a.json.gz"]
+        assert root.other_than_published(files) == different
+    (tmp_path / "x" / "a.json").write_bytes(content)
+    (tmp_path / "x" / "b.json.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "x" / "c.json.orig").write_bytes(content)
+    files = root.matching("x/*.json")
+    assert [file.name for file in files] == ["a.json", "b.json.gz"]
+    assert root.other_than_published(files) == ("x/b.json.gz",)
+    assert root.checksum(files[0]) == root.checksum(files[1]) == row[-1][:8]
 
 
 def test_addresses_are_those_of_github_or_below_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,15 +200,15 @@ def test_the_folder_given_goes_before_the_environment_and_that_before_the_cache(
     given, environment = tmp_path / "given", tmp_path / "environment"
     given.mkdir()
     environment.mkdir()
-    root = DataRoot.locate(None, table=table, name="game")
+    root = DataRoot.locate(None, table, "game")
     assert (root.path, root.origin) == (cache, "cache")
     assert root.published == (PublicFile("game/test.json", "r", "c", "p", "b10b", None),)
     monkeypatch.setenv("MWZEVAL_DATA", str(environment))
     for folder, place in ((None, (environment, "MWZEVAL_DATA")), (given, (given, "--data"))):
-        root = DataRoot.locate(folder, table=table, name="game")
+        root = DataRoot.locate(folder, table, "game")
         assert (root.path, root.origin) == place
     monkeypatch.setenv("MWZEVAL_DATA", "")
-    assert DataRoot.locate(None, table=table, name="game").origin == "cache"
+    assert DataRoot.locate(None, table, "game").origin == "cache"
 
 
 @pytest.mark.parametrize("data", ["nowhere", "files.tsv", "", "a\0b", "~nobody-of-that-name/x"])
@@ -209,7 +217,7 @@ def test_a_folder_that_is_none_is_an_error(
 ) -> None:
     monkeypatch.chdir(table.parent)
     with pytest.raises(DataError, match="--data: "):
-        DataRoot.locate(data, table=table, name="game")
+        DataRoot.locate(data, table, "game")
 
 
 def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
@@ -218,11 +226,11 @@ def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
     shelf = tmp_path / "shelf"
     inner = shelf / "game"
     inner.mkdir(parents=True)
-    assert DataRoot.locate(shelf, table=table, name="game").path == inner
-    assert DataRoot.locate(shelf, table=table, name="other").path == shelf
+    assert DataRoot.locate(shelf, table, "game").path == inner
+    assert DataRoot.locate(shelf, table, "other").path == shelf
     # A folder with a published file at its place is the benchmark's own, whatever else is in it.
     (inner / "test.json").write_text("{}")
-    assert DataRoot.locate(shelf, table=table, name="game").path == shelf
+    assert DataRoot.locate(shelf, table, "game").path == shelf
 
 
 def test_offline_is_the_argument_or_the_environment(
@@ -235,7 +243,7 @@ def test_offline_is_the_argument_or_the_environment(
         ("", True, True),
     ):
         monkeypatch.setenv("MWZEVAL_OFFLINE", variable)
-        assert DataRoot.locate(None, offline=argument, table=table, name="game").offline is expected
+        assert DataRoot.locate(None, table, "game", offline=argument).offline is expected
 
 
 def test_embedded_data_are_found_in_an_installed_package(

@@ -97,7 +97,7 @@ def test_every_warning_names_its_shard_or_all_of_them(
         code, _, said = run(*named)
         warnings = reported(tmp_path)["meta"]["warnings"]
         files = {warning["kind"]: warning.get("file") for warning in warnings}
-        whole = " ".join(Path(path).name for path in named)
+        whole = ", ".join(Path(path).name for path in named)
         assert (code, files) == (
             0,
             {
@@ -160,7 +160,7 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert skipped["shard"] == bad.name
     assert named in "\n".join(skipped["problems"])
     assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
-    whole = " ".join(Path(path).name for path in paths)
+    whole = ", ".join(Path(path).name for path in paths)
     expected = evaluator.evaluate({**first, **third}, file=whole).to_dict()
     assert report == json.loads(to_json(expected))
     assert run(*paths, "--skip-bad", "--strict")[0] == 2
@@ -209,7 +209,7 @@ def test_shards_of_other_benchmarks_are_refused(
         code, _, said = run("--benchmark", "multiwoz", "--skip-bad", file)
         assert (code, f"--benchmark {benchmark}" in said) == (2, True)
         assert main(["shards", "--skip-bad", file]) == 2
-        assert "single files" in capsys.readouterr().err
+        assert "no shards" in capsys.readouterr().err
 
 
 def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:

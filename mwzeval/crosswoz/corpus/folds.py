@@ -268,9 +268,7 @@ def corpus_root(
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
     table = embedded(NAME, PUBLIC_FILES)
-    return DataRoot.locate(
-        data, offline=offline, table=table, name=NAME, sample=f"--revision {SAMPLE}"
-    )
+    return DataRoot.locate(data, table, NAME, offline=offline, sample=f"--revision {SAMPLE}")
 
 
 def load_gold(

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from zlib import crc32
 
-from mwzeval.errors import did_you_mean
+from mwzeval.errors import DataError, did_you_mean
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import expecting, read_data, table_rows
 from mwzeval.scores.findings import Coverage, Findings, Place, items_of
 from mwzeval_sgd import CHOICES, HERE
 
-SCHEMA, TRAIN, DIALOGUES = "{}/schema.json", "train/schema.json", "{}/dialogues_*.json*"
+SCHEMA, TRAIN, DIALOGUES = "{}/schema.json", "train/schema.json", "{}/dialogues_*.json"
 PATTERNS = {f: (SCHEMA.format(f), TRAIN, DIALOGUES.format(f)) for f in CHOICES["fold"][0]}
 NOT_READ = frozenset(("dialogues_and_metrics.json",))  # the official scorer's output
 STATE = {"active_intent": str, "requested_slots": [str], "slot_values": {str: (str | float,)}}
@@ -23,7 +23,7 @@ TURN = {"speaker": SPEAKERS, ...: lambda turn: USER_TURN if turn["speaker"] == "
 DIALOGUE = {"services": [str], "turns": [TURN]}
 LACKS = ("", "", "not-predicted", "no-turn", "no-frame")
 MEANINGS = dict(table_rows(HERE / "reasons.tsv", 2))
-THEN = {"error": "", "empty": " It is scored as an empty state.", "skip": " It is not scored."}
+THEN = {"error": " See --missing.", "empty": " It counts as empty.", "skip": " It is not scored."}
 
 
 class Service(NamedTuple):
@@ -76,8 +76,7 @@ class Scored(NamedTuple):
 
 def root_of(data: str | None) -> DataRoot:
     """Return the folder of the public files."""
-    table = HERE / "public_files.tsv"
-    return DataRoot.locate(data, table=table, name="sgd", sample="--corpus sample")
+    return DataRoot.locate(data, HERE / "public_files.tsv", "sgd", sample="--corpus sample")
 
 
 @cache
@@ -101,17 +100,18 @@ def load_gold(data: str | None, corpus: str, fold: str) -> Gold:
         with expecting("an array of dialogues about services of the schema", str(path)):
             for item in read_data(path):
                 texts = [*(turn["utterance"] for turn in item["turns"]), ""]
-                name = item["dialogue_id"]
+                if (name := item["dialogue_id"]) in dialogues:
+                    raise DataError(f"{path}: the gold data already have a dialogue {name}")
                 services_of[name] = frozenset(services[own].name for own in item["services"])
                 dialogues[name] = [
                     Turn(number, texts[number], texts[number + 1], frames_of(turn, services))
                     for number, turn in enumerate(item["turns"])
                     if turn["speaker"] == "USER"
                 ]
-    schemas = {name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in paths.items()}
+    schemas = {name: root.checksum(path) for name, path in paths.items()}
     different = root.other_than_published([*paths.values(), *files])
-    edition = sha256(b"".join((root.path / place).read_bytes() for place in different))
-    return Gold(dialogues, services_of, services, schemas, different, edition.hexdigest()[:8])
+    edition = root.checksum(*(root.path / place for place in different))
+    return Gold(dialogues, services_of, services, schemas, different, edition)
 
 
 def frames_of(turn: Any, services: Mapping[str, Service]) -> dict[str, Frame]:
@@ -158,7 +158,7 @@ def read_predictions(
         named: dict[str, Any] = dict(zip(("dialogue", "turn", "key"), where, strict=False))
         findings.doubt(lack, MEANINGS[lack] + THEN[missing], **named)
     skipped = [at for at in left if missing == "skip" and at[0] != "not-predicted"]
-    return found, coverage, sha256(repr(skipped).encode()).hexdigest()[:8] if skipped else ""
+    return found, coverage, f"{crc32(repr(skipped).encode()):08x}" if skipped else ""
 
 
 def _turns_of(raw: Any, gold: Gold, place: Place) -> list[Mapping[str, Frame] | None]:

@@ -25,7 +25,7 @@ from mwzeval.scores.score import WHOLE, Signature
 from mwzeval_sgd.data import MEANINGS, Frame, Gold, Scored, Service, load_gold, read_predictions
 
 Scores = dict[str, float]
-REVISION = f"{version('mwzeval-sgd')}-r1"  # changes when a score changes
+VERSIONS = {"mwzeval-sgd": f"{version('mwzeval-sgd')}-r1", "version": version("mwzeval")}
 KINDS = ("goal", "cat", "noncat")
 NAMES = (
     *(f"{how}_{kind}_accuracy" for how in ("joint", "average") for kind in KINDS),
@@ -155,7 +155,7 @@ class ScoredStates(ScoredFile):
         choices |= {"joint": options.joint if metric in JOINT else None}
         choices |= {"missing": None if self.coverage.is_complete else options.missing}
         choices |= {"skipped": self.skipped or None, **gold.schemas, "n": len(self.frames)}
-        return Signature.of(metric, {**choices, "mwzeval-sgd": REVISION})
+        return Signature.of(metric, {**choices, **VERSIONS})
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report; `script` has the figures in the format of the official scorer."""
@@ -166,7 +166,7 @@ class ScoredStates(ScoredFile):
                 script[SCRIPT.get(score.scope, score.scope)][score.name] = score.value
         seen = [service.is_seen for service in self.gold.services.values()]
         meta = {"corpus": self.options.corpus, "fold": self.options.fold, "unit": "dialogue"}
-        meta |= {"coverage": self.coverage, "versions": {"mwzeval-sgd": REVISION}}
+        meta |= {"coverage": self.coverage, "versions": VERSIONS}
         meta |= {"services": {"seen": sum(seen), "of": len(seen)}}
         return Report({"script": dict(script)}, scores, table, (*self.warnings,), meta, "sgd")
 

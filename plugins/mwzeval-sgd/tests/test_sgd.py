@@ -207,7 +207,7 @@ def test_shards_score_as_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert len(expected.splitlines()) > len(SCRIPT)
     shards = shards_of(sample("weak"), tmp_path)
     pattern = str(tmp_path / "shard_*.json")
-    for files in (shards, [*reversed(shards)], ["--benchmark", "sgd", pattern]):
+    for files in (shards, [*reversed(shards)], [pattern]):
         assert main(["shards", *files, *options]) == 0
         assert capsys.readouterr().out == expected
 
@@ -232,6 +232,20 @@ def test_bad_shards_are_all_listed_or_skipped(
     assert skipped == ["shard_1.json", "shard_2.json"]
     whole = figures(weak[0::4] + weak[3::4], tmp_path, missing="skip", services=False)
     assert found["script"] == json.loads(json.dumps(whole))
+    # The same dialogue in two shards is an error, except if one of the shards is skipped.
+    wrong = [*weak[1::4], {**weak[0], "turns": 7}]
+    Path(shards[1]).write_text(json.dumps(wrong), encoding="utf-8")
+    Path(shards[2]).write_text(json.dumps(weak[2::4] + weak[1:2]), encoding="utf-8")
+    assert main(["shards", *shards, "--skip-bad", *options]) == 0
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert [of["shard"] for of in found["meta"]["skipped_shards"]] == ["shard_1.json"]
+    Path(shards[1]).write_text(json.dumps(weak[1::4]), encoding="utf-8")
+    assert main(["shards", *shards, "--skip-bad", *options]) == 2
+    assert shards[2] in capsys.readouterr().err
+    assert main(["shards", str(tmp_path), "--benchmark", "sgd", *options]) == 2
+    Path(shards[3]).write_text('{"sng0073": [{"response": "hello"}]}', encoding="utf-8")
+    assert main(["shards", *shards, *options]) == 2
+    assert "MultiWOZ" in capsys.readouterr().err
     for file in shards:
         Path(file).write_text("[{", encoding="utf-8")
     assert main(["shards", "--benchmark", "sgd", *shards, "--skip-bad", *options]) == 2
