@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from mwzeval.conversation.messages import turns_of
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.metrics.measure import Measure, Rate, Sign, mean
-from mwzeval.multiwoz.acts import BOOKING, NONE, Act, goal_slot
+from mwzeval.multiwoz.acts import ASIDE, BOOKING, NONE, Act, goal_slot
 from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, Records, wish_for
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
@@ -24,6 +24,7 @@ from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.judge import SUCCESS
 from mwzeval.multiwoz.live.modalities import Modality
 from mwzeval.multiwoz.live.stress.conditions import CHANGES, LAYERS, STRESS, TOOL_FAULTS
+from mwzeval.multiwoz.live.stress.tool_faults import ERRORS, STALE, TIMEOUTS
 from mwzeval.multiwoz.live.transcript import calls_by_turn, reported_bookings
 from mwzeval.multiwoz.live.user import NO_OFFER, heard_acts
 from mwzeval.multiwoz.live.wordings import is_same
@@ -35,13 +36,11 @@ from mwzeval.scores.explanation import Explanation, Fact, Reason
 from mwzeval.scores.findings import LIST, OBJECT
 from mwzeval.scores.score import WHOLE
 
-ASIDE = "aside"
 FAULT_KINDS = tuple(kind for kind, layer in LAYERS.items() if layer == TOOL_FAULTS)
 CHANGE_KINDS = tuple(
     kind for kind, layer in LAYERS.items() if layer == CHANGES and kind not in (ASIDE, "same")
 )
-STALE = "stale"
-LOUD = ("errors", "timeouts")
+LOUD = (ERRORS, TIMEOUTS)
 """The faults after which the same call succeeds."""
 UNDISTURBED = "no event"
 """The scope of domains without any event."""

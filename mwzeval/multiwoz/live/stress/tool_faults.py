@@ -73,7 +73,6 @@ class FaultyTools(Tools):
         self._failed_calls = 0
         self._searched: set[str] = set()
         self._full: dict[str, str] = {}
-        self._stale: dict[tuple[str, str], Mapping[str, str]] = {}
 
     def _result(self, function: Function, values: Arguments) -> Result:
         """Return the result of a call whose arguments are valid, which may have a fault."""
@@ -124,15 +123,13 @@ class FaultyTools(Tools):
     def _wrong_detail(self, domain: str, row: Mapping[str, Any]) -> Mapping[str, str]:
         """Return a slot of a venue with the value of another venue, or an empty mapping."""
         key = domain, str(row["name"])
-        if key not in self._stale:
-            self._stale[key] = {}
-            known = [slot for slot in STALE_SLOTS if row.get(slot, "") not in UNKNOWN_VALUES]
-            if known and self._stress.happens(STALE, *key):
-                rng = self._stress.generator(STALE, *key)
-                slot = rng.choice(known)
-                others = [v for v in known_values(self._shared, domain, slot) if v != row[slot]]
-                self._stale[key] = {slot: rng.choice(others)} if others else {}
-        return self._stale[key]
+        known = [slot for slot in STALE_SLOTS if row.get(slot, "") not in UNKNOWN_VALUES]
+        if not (known and self._stress.happens(STALE, *key)):
+            return {}
+        rng = self._stress.generator(STALE, *key)
+        slot = rng.choice(known)
+        others = [v for v in known_values(self._shared, domain, slot) if v != row[slot]]
+        return {slot: rng.choice(others)} if others else {}
 
     def _booked(self, domain: str, _: Arguments, result: Result) -> Fault:
         """Refuse the first booked venue that satisfies the goal, if there is another such venue."""
