@@ -48,9 +48,9 @@ def diagnosis(data: str | None = None) -> Document:
         notes.append(f"To install an extra: {installing('EXTRA')}.")
     if any(row["missing"] for row in files):
         notes.append(
-            "Missing files are downloaded when they are needed (`mwzeval data download NAME` "
-            "downloads them now) or read from the folder in MWZEVAL_DATA or --data. The samples "
-            "of all benchmarks are part of mwzeval."
+            "Missing files are downloaded when they are needed; `mwzeval data download NAME` "
+            "downloads them now. With --data or MWZEVAL_DATA, files are read from that folder. The "
+            "samples of all benchmarks are part of mwzeval."
         )
     machine = f"{platform.system()} {platform.machine()}, {processors()} cores"
     external = [plugin._asdict() for plugin in plugins()]

@@ -294,7 +294,6 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "comparisons": records,
             "notes": notes,
         },
-        signatures=signatures,
     )
 
 
@@ -670,7 +669,6 @@ def paper_document(
         heading=document.heading,
         sheets=(sheet("", ["", *labels.values()], rows, caption),),
         notes=signatures,
-        signatures=signatures,
         records=tuple(records),
         plain={**document.plain, "table": tuple(records)},
     )

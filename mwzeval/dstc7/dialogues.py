@@ -64,7 +64,7 @@ class Example:
 
     @property
     def context(self) -> str:
-        """All messages of the context, oldest first, joined by blanks."""
+        """All messages of the context, oldest first, joined with spaces."""
         return " ".join(message.utterance for message in self.messages)
 
 

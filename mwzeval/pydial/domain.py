@@ -295,11 +295,12 @@ def checked_rows(
 ) -> list[Mapping[str, str]]:
     """Return the valid rows of an entity table, and add all problems to `findings`.
 
-    Errors are: no rows, rows that are not objects with string values, missing slots, reserved words
-    as names, and empty values of slots with listed values. In other slots, an empty value means an
-    unknown fact. Warnings are: duplicate names, and values that the ontology does not list. If
-    `ontology` is None because it is invalid, only the requestable slots are checked. Values of
-    slots with listed values are converted to lower case, like the values in the ontology.
+    A table without rows is an error. A row is invalid if it is not an object with string values,
+    lacks a slot, has a reserved word as its name, or has an empty value in a slot whose values the
+    ontology lists. In other slots, an empty value means that the fact is unknown. Duplicate names
+    and values that the ontology does not list cause warnings. If `ontology` is None because it is
+    invalid, only the requestable slots are checked. Values of slots whose values are listed are
+    converted to lower case, like the values in the ontology.
     """
     valued = ontology.informable if ontology is not None else ()
     good: list[Mapping[str, str]] = []

@@ -240,7 +240,7 @@ def _reserve(file: Path, size: int) -> None:
 
 
 def check_new(output: str | Path, behaviours: Iterable[Behaviour]) -> None:
-    """Raise `UsageError` with the names of all existing data sets of these behaviors."""
+    """Raise `UsageError` if data sets of these policies exist; the error lists all of them."""
     folders = [Path(output, behaviour.dataset) for behaviour in behaviours]
     there = [str(folder) for folder in folders if folder.exists()]
     if there:

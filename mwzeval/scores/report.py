@@ -235,7 +235,6 @@ def summary(report: Report) -> Document:
         heading=tuple(_heading(report)),
         sheets=(*sheets, *report.figures),
         notes=(*about, *signatures),
-        signatures=signatures,
         records=score_records(report),
         plain=report.to_dict(),
     )

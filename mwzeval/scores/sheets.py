@@ -106,8 +106,7 @@ class Document:
     """A report that can be rendered in any format.
 
     `heading` and `notes` are the lines above and below the tables. `records` are unrounded numbers
-    in long form, for CSV and JSON Lines. `plain` is the value for JSON. `signatures` are the notes
-    that state signatures of scores.
+    in long form, for CSV and JSON Lines. `plain` is the value for JSON.
     """
 
     heading: tuple[str, ...]
@@ -115,7 +114,6 @@ class Document:
     notes: tuple[str, ...]
     records: tuple[Mapping[str, Any], ...]
     plain: Mapping[str, Any]
-    signatures: tuple[str, ...] = ()
 
 
 def sheet(
@@ -168,17 +166,14 @@ def output_look() -> Look:
     )
 
 
-def to_text(document: Document, look: Look = PLAIN, *, signatures: bool = True) -> str:
+def to_text(document: Document, look: Look = PLAIN) -> str:
     """Return heading, tables in columns, and notes, separated by blank lines.
 
-    The best numbers have a star. Unless `signatures` is true, a line with the number of signatures
-    is printed instead of the signatures.
+    The best numbers have a star.
     """
     starred = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
     notes = [f"{BEST}: the best"] * starred
-    notes += [note for note in document.notes if signatures or note not in document.signatures]
-    if not signatures and (number := len(document.signatures)):
-        notes.append(f"{plural(number, 'signature')} not shown (`| cat` or -f json shows them)")
+    notes += document.notes
     styles = [(text, YELLOW if text.startswith(CAUTION) else "") for text in document.heading]
     parts = [
         "\n".join(line for text, style in styles for line in _lines(text, style, look)),
@@ -385,11 +380,10 @@ def render(document: Document, format_name: str) -> str:
 
 
 def printed(document: Document, format_name: str) -> str:
-    """Return a document as text; on a terminal, one line replaces the signatures of scores."""
-    look = output_look()
-    if format_name != "text" or look == PLAIN:
-        return render(document, format_name)
-    return to_text(document, look, signatures=look.width is None)
+    """Return a document in a format; on a terminal, text has colors and the terminal's width."""
+    if format_name == "text":
+        return to_text(document, output_look())
+    return render(document, format_name)
 
 
 TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"

@@ -146,7 +146,6 @@ DOCUMENT = Document(
     notes=("p: two-sided", "inform|rev:3"),
     records=(),
     plain={"n": 2},
-    signatures=("inform|rev:3",),
 )
 
 
@@ -202,14 +201,6 @@ def test_tables_fit_and_no_number_is_broken(width: int) -> None:
             line = next(line for line in text.splitlines() if cell.text in line)
             assert line.startswith((row[0].text, "餐馆")) or not cell.text
     assert text.count("\nours") == text.count("\ntheirs")
-
-
-def test_a_line_stands_for_signatures() -> None:
-    short = to_text(DOCUMENT, Look(width=80), signatures=False)
-    assert "1 signature" in short
-    assert "rev:3" not in short
-    assert "rev:3" in to_text(DOCUMENT, Look(width=80))
-    assert to_text(Document((), (), ("a",), (), {}), PLAIN, signatures=False) == "a\n"
 
 
 MIXED = st.text(alphabet="ab ,.（，“”酒店価格ｶカé\u0301-", max_size=200)

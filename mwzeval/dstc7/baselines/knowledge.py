@@ -66,7 +66,7 @@ class ManPages:
         return cls(dict(beginnings))
 
     def about(self, text: str) -> str:
-        """Return the beginnings of the pages whose name is a token of the text, in text order."""
+        """Return the beginning of each page whose name is a token of the text, in text order."""
         names = dict.fromkeys(match[0].lower() for match in _COMMAND.finditer(text))
         found = [page for name in names for page in self.beginnings.get(name, ())]
         return " ".join(found[:MOST_NAMED])

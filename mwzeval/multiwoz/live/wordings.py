@@ -201,7 +201,7 @@ class _Turn(ABC):
         """Add sentences for acts of one intent and domain."""
 
     def find(self, kind: str, domain: str, slot: str, value: str = "") -> Sequence[str]:
-        """Return the wordings for a value of a slot, which may be empty."""
+        """Return the possible wordings of a slot's value; the list may be empty."""
         spelled = "same" if is_same(value) else value.lower()
         for name in (f"{slot}={spelled}", slot):
             for scope in (domain, ANY):
