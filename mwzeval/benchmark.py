@@ -363,7 +363,8 @@ def benchmark_named(name: str) -> Benchmark:
             return benchmark
         families[benchmark.info.name] = benchmark.names
     alike = (names for family, names in families.items() if name.startswith(f"{family}-"))
-    raise UsageError(unknown("benchmark", name, next(alike, families)))
+    more = "; plug-ins add others: docs/add_benchmark.md"
+    raise UsageError(unknown("benchmark", name, next(alike, families), more))
 
 
 def own_verbs(*, external: bool = False) -> dict[str, OwnVerb]:

@@ -21,7 +21,7 @@ from mwzeval.errors import UsageError
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.types import TypeCounts
 from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
-from mwzeval.scores.table import Table
+from mwzeval.scores.table import RESOLUTION, Table
 from mwzeval.statistics.bootstrap import (
     SAMPLES,
     SEED,
@@ -208,15 +208,6 @@ def _resampled_interval(
     # Means over trials count fractions of cases.
     number = max(1, n)
     return wilson(interval.low / measure.scale * number, number, confidence).scaled(measure.scale)
-
-
-RESOLUTION = 10_018_008_000
-"""Values are summed as integer multiples of 1/RESOLUTION, so the sums do not depend on the order of
-the values.
-
-RESOLUTION is divisible by 100 and by all numbers up to 16, so whole percentages, and means of up to
-16 whole percentages, are exact.
-"""
 
 
 def table_of_means(

@@ -24,7 +24,7 @@ from mwzeval.scores.sheets import (
     to_html,
     to_text,
 )
-from mwzeval.scores.table import Table
+from mwzeval.scores.table import RESOLUTION, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -251,9 +251,10 @@ def per_dialogue(report: Report) -> Document:
     """Return the rows from which scores are computed, with the additive columns of each unit."""
     table, unit = report.table, report.meta.get("unit", "dialogue")
     header = [unit, *table.columns]
+    scales = [RESOLUTION if f"{column}:n" in table.columns else 1 for column in table.columns]
     records = tuple(
         dict(zip(header, [name, *map(plain_number, row)], strict=True))
-        for name, row in zip(table.units, table.values.tolist(), strict=True)
+        for name, row in zip(table.units, (table.values / scales).tolist(), strict=True)
     )
     rows = [[*map(str, record.values())] for record in records]
     return Document(

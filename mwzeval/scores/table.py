@@ -27,6 +27,12 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 UNIT = "unit"
+RESOLUTION = 10_018_008_000
+"""Tables of means sum values as whole multiples of 1/RESOLUTION, in any order with the same result.
+
+For each such column X, the column X:n has the number of values. RESOLUTION is divisible by 100 and
+by all numbers up to 16, so whole percentages, and means of up to 16 of them, are exact.
+"""
 SHOWN = 5
 """The maximum numbers of rows and columns that the text of a table shows at each end."""
 

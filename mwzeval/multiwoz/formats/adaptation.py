@@ -94,7 +94,8 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
         findings.error(
             "other-benchmark",
             "this looks like a file of SGD (its services have names such as Hotels_1), and is read "
-            f"as predictions for {TITLE}: install the package mwzeval-sgd to score it",
+            f"as predictions for {TITLE}: to score it, install the plug-in mwzeval-sgd (in a clone "
+            "of mwzeval: pip install ./plugins/mwzeval-sgd)",
         )
         return None
     if isinstance(raw, OBJECT) and not any(isinstance(value, list) for value in raw.values()):

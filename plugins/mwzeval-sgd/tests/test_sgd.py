@@ -212,6 +212,16 @@ def test_shards_score_as_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert capsys.readouterr().out == expected
 
 
+def test_rows_have_the_sums_behind_the_scores(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rows", WEAK, "--corpus", "sample", "-f", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == len(sample("weak"))
+    total, n = (sum(row[f"total:joint_goal_accuracy{end}"] for row in rows) for end in ("", ":n"))
+    assert main(["evaluate", WEAK, "--corpus", "sample", "-o", "-"]) == 0
+    script = json.loads(capsys.readouterr().out)["script"]
+    assert total / n == pytest.approx(script["#ALL_SERVICES"]["joint_goal_accuracy"], abs=1e-9)
+
+
 def test_bad_shards_are_all_listed_or_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
