@@ -56,11 +56,11 @@ class DecisionProcess:
     understand raises `UsageError`; otherwise, the action is carried out as in the benchmark.
 
     Masks depend on whether the user waits for an alternative, that is, has requested one since the
-    last offer. The state is reset at the start of each dialogue unless `keep_alternatives` is true,
-    as in the published neural policies. If `looks_again` is true, masks are computed again when a
-    turn is recorded, as in the published DQN program; a new request for an alternative then sets
-    the state again. If `goodbye` is "user", the action "bye" is masked even in environments without
-    other masks. The actions "repeat" and "restart" are always masked.
+    last offer. A new dialogue resets this state. With `keep_alternatives`, as in the published
+    neural policies, a new dialogue keeps this state. If `looks_again` is true, masks are computed
+    again when a turn is recorded, as in the published DQN program; a new request for an alternative
+    then sets the state again. If `goodbye` is "user", the action "bye" is masked even in
+    environments without other masks. The actions "repeat" and "restart" are always masked.
 
     `actions` has the names of the summary actions, and `names` has the names of the vector
     components. With `kernel`, observations are vectors for GP-SARSA (`kernel_vector`).

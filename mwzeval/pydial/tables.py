@@ -112,7 +112,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """The probability that `policy` is better than the policy `than`, as a mean over tasks."""
+    """The mean over tasks of the probability that `policy` is better than `than`."""
 
     policy: str
     than: str

@@ -48,7 +48,7 @@ MEANINGS = {
     "hotel type.",
     CHOSEN_NAME: "The state has the name of a venue that the system chose, but the gold state "
     "has no name.",
-    WRONG_LINE: "A line of the user's state has another value than this line of the gold state.",
+    WRONG_LINE: "A line of the user's state differs in value from the same line of the gold state.",
     MISSING_FLAG: "A line of the user's state is marked as not expressed, but gold marks it as "
     "expressed.",
     SPURIOUS_FLAG: "A line of the user's state is marked as expressed, but gold marks it as not "

@@ -3,9 +3,9 @@
 The claims are selected from the mentions that `mwzeval.multiwoz.words.recognition` finds.
 Definitions with examples are in `docs/metrics.md`.
 
-Claims are the values that Hallucination and Consistency count, the values that the log of tools
-supports or contradicts, and values without any source for comparison, such as a taxi's phone number
-or (without a log) a reference. Requests, wishes and denied values are not claims.
+There are three kinds of claims: values that Hallucination and Consistency count; values that the
+tool log supports or contradicts; and values that cannot be checked, such as a taxi's phone number
+or, without a log, a reference. Requests, wishes and denied values are not claims.
 """
 
 from __future__ import annotations
