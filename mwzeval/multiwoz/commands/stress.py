@@ -52,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     files = files_of(arguments)
     if len(set(files)) < max(len(files), 2):
         arguments.parser.error(
-            "name a run without stress conditions, then one or more runs with stress conditions"
+            "name a run without stress conditions, then one or more runs with stress conditions, "
+            "each once"
         )
     scorer, runs = scorer_of(arguments), {}
     names = shortest_ends([file.removesuffix(".jsonl") for file in files])

@@ -110,17 +110,13 @@ class LiveOptions:
 
     def _check_conditions(self) -> None:
         """Raise `UsageError` for unknown conditions, and for conditions that do not apply."""
-        conditions = self.conditions
-        if self.level == ACTS:
-            wrong, where = conditions.of(TOOL_FAULTS, NOISE), f"at --level {ACTS}"
-        elif self.strict_user:
-            wrong, where = conditions.of(CHANGES, ATTITUDE), "with --strict-user"
-        elif self.user != AGENDA:
-            wrong, where = conditions.of(CHANGES, ATTITUDE), f"with --user {shorten(self.user)}"
-        else:
-            return
-        if wrong:
-            raise UsageError(f"--stress: these conditions do not apply {where}: {', '.join(wrong)}")
+        user = "--strict-user" if self.strict_user else f"--user {shorten(self.user)}"
+        for applies, where, layers in (
+            (self.level != ACTS, f"at --level {ACTS}", (TOOL_FAULTS, NOISE)),
+            (self.user == AGENDA and not self.strict_user, f"with {user}", (CHANGES, ATTITUDE)),
+        ):
+            if not applies and (wrong := ", ".join(self.conditions.of(*layers))):
+                raise UsageError(f"--stress: these conditions do not apply {where}: {wrong}")
 
     @property
     def conditions(self) -> Conditions:

@@ -25,7 +25,8 @@ from mwzeval.scores.table import Table
 from mwzeval.statistics.bootstrap import Sums
 from mwzeval.statistics.trials import all_succeed
 
-ALIKE = ("agent", "user", "goals", "corpus", "level", "seed", "fail_book", "database")
+USER_TURNS = "user_turns"
+ALIKE = ("agent", "user", "goals", "corpus", "level", "seed", "fail_book", "database", USER_TURNS)
 """The keys of a header that have to be the same in all runs."""
 MEANS = {"user_turns": "turns", "turns": "turns", "tool_calls": "calls", "agent_usd": "USD"}
 """The scores that are shown with the ratio to the score of the run without conditions."""
@@ -64,12 +65,28 @@ def check_runs(runs: Mapping[str, ScoredRun]) -> None:
                 f"{name} has no stress conditions: only the first run may be without conditions"
             )
         for key in ALIKE:
-            mine, own = (described(of.run.header.get(key, "")) for of in (clean, other))
+            mine, own = (described(_choices(of).get(key, "")) for of in (clean, other))
             if mine != own:
                 differ = f"{key} {shorten(mine)} in {first}, {shorten(own)} in {name}"
                 raise UsageError(f"the runs may differ only in their conditions: {differ}")
-        if _goals(other) != _goals(clean):
-            raise UsageError(f"{first} and {name} need the same goals: some lack or differ")
+        if name == WHOLE:
+            raise UsageError(f"{WHOLE} is the name of the worst run: rename the file")
+        if different := sum(a != b for a, b in _pairs(_goals(clean), _goals(other))):
+            raise UsageError(
+                f"{first} and {name} need the same goals, but {different} goals lack or differ "
+                "(is a run incomplete?)"
+            )
+
+
+def _choices(scored: ScoredRun) -> dict[str, Any]:
+    """Return the header with the limit of user turns; conditions raise the limit of tool rounds."""
+    header = scored.run.header
+    limits = header.get("limits")
+    return {**header, **({USER_TURNS: limits.get(USER_TURNS)} if isinstance(limits, dict) else {})}
+
+
+def _pairs(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    return [(first.get(item), second.get(item)) for item in first.keys() | second.keys()]
 
 
 def _goals(scored: ScoredRun) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def _asides(dialogue: Trajectory) -> Counter[str]:
     counts = Counter[str]()
     turns = turns_of(dialogue.talk)
     for event in events_of(dialogue):
-        if event.kind == ASIDE and event.turn < len(turns):
+        if event.kind == ASIDE and 0 <= event.turn < len(turns):
             counts.update(("asides", answer_to_aside(turns[event.turn].agent or "", event.slot)))
     return counts
 

@@ -115,16 +115,19 @@ def test_runs_that_do_not_match_are_refused(capsys: pytest.CaptureFixture[str]) 
         "user": {"spec": "openai:m"},
         "seed": 3,
         "goals": {"source": "corpus:test:9", "sha": "01234567"},
+        "limits": {"user_turns": 12},
     }
     refused = {
         (hard, clean): "hard has stress conditions: name the run without conditions first",
         (clean, run_of("again", HEADER)): "again has no stress conditions",
+        (clean, hard, run_of("third", {**UNDER, "limits": {"user_turns": 12}})): "user_turns",
+        (clean, run_of("total", UNDER)): "rename the file",
         (clean, run_of("fewer", UNDER, goals=USED[:3])): "clean and fewer need the same goals",
         **{
             (
                 clean,
                 run_of(f"other-{key}", {**UNDER, key: other}),
-            ): f"only in their conditions: {key}"
+            ): f"only in their conditions: {'user_turns' if key == 'limits' else key}"
             for key, other in others.items()
         },
     }

@@ -57,12 +57,33 @@ def test_the_oracle_succeeds_under_each_condition_alone(stress: str) -> None:
     assert report(run)["success"]["success"]["total"] == 100
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("stress", ["realistic", "hard"])
-def test_the_oracle_succeeds_on_goals_of_the_corpus(stress: str) -> None:
+def success_on_200_goals(agent: str, stress: str) -> float:
     data = ("--data", str(shared("data")))
-    run = held("oracle", stress, "--goals", "corpus:test:200", *data)
-    assert report(run, *data)["success"]["success"]["total"] == 100
+    run = held(agent, stress, "--goals", "corpus:test:200", *data)
+    success: float = report(run, *data)["success"]["success"]["total"]
+    return success
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("stress", PRESETS)
+def test_the_oracle_succeeds_on_goals_of_the_corpus(stress: str) -> None:
+    assert success_on_200_goals("oracle", stress) == 100
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("agent", "stress", "low", "high"),
+    [
+        ("rule", "realistic", 62, 80),
+        ("rule", "hard", 21, 42),
+        ("rule-convlab", "realistic", 40, 57),
+        ("rule-convlab", "hard", 16, 36),
+        ("silent", "hard", 0, 0),
+    ],
+)
+def test_conditions_separate_agents(agent: str, stress: str, low: float, high: float) -> None:
+    """The ranges are those of the calibration with an independent implementation."""
+    assert low <= success_on_200_goals(agent, stress) <= high
 
 
 @pytest.mark.parametrize("stress", ["", "clean", "clean,same=.3"])
