@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
@@ -164,20 +165,32 @@ class DataRoot:
     def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
         """Return the places of files that are not published, or differ from the published files.
 
-        If a compressed file (`x.json.gz`) is not published, its content is compared with `x.json`.
         Embedded data have no published files; for them, nothing is returned.
         """
-        published = {self.path / file.local: file for file in self.published}
         different = []
-        for path in paths if published else ():
-            if file := published.get(path):
-                is_published = file.has(remembered_checksums(path))
-            else:
-                file = published.get(path.with_name(plain_name(path.name)))
-                is_published = file is not None and file.has(Checksums.of(data_bytes(path)))
-            if not is_published:
-                different.append(path.relative_to(self.path).as_posix())
+        for path in paths if self.published else ():
+            file, checksums = self.published_as(path)
+            if file is None or not file.has(checksums):
+                different.append(self.local(path))
         return tuple(different)
+
+    def local(self, path: Path) -> str:
+        """Return the path of a file within the data folder, with slashes."""
+        return path.relative_to(self.path).as_posix()
+
+    def published_as(
+        self, path: Path, *, reread: bool = False
+    ) -> tuple[PublicFile | None, Checksums]:
+        """Return the published file that a file corresponds to, if any, and the file's checksums.
+
+        If a compressed file (`x.json.gz`) is not published, the published file is `x.json`, and the
+        checksums are those of the decompressed content. `reread` bypasses the cache of checksums.
+        """
+        local, published = self.local(path), self._published
+        file = published.get(local)
+        if file is None and (file := published.get(plain_name(local))):
+            return file, Checksums.of(data_bytes(path))
+        return file, (checksums_of if reread else remembered_checksums)(path)
 
     def checksum(self, *paths: Path) -> str:
         """Return the first eight digits of the SHA-256 of the (decompressed) contents of files."""
@@ -268,30 +281,27 @@ def file_states(
 ) -> list[FileState]:
     """Return the state of each file of `corpora` (name → patterns); `reread` bypasses the cache."""
     published = {file.local: file for file in root.published}
-    found = (
-        path
-        for patterns in corpora.values()
-        for pattern in patterns
-        for path in root.files_at(pattern)
-    )
-    checksums_in = checksums_of if reread else remembered_checksums
+    found: dict[str, Path] = {}
+    for path in chain.from_iterable(map(root.files_at, chain.from_iterable(corpora.values()))):
+        local = root.local(path)
+        found[local if local in published else plain_name(local)] = path
     states = []
-    for local in sorted({*published, *(path.relative_to(root.path).as_posix() for path in found)}):
+    for local in sorted({*published, *found}):
         users = tuple(name for name, patterns in corpora.items() if matches(local, patterns))
         if not users:
             continue
-        file, place = published.get(local), root.path / local
-        checksums = checksums_in(place) if place.is_file() else None
-        if checksums is None:
-            state = "missing"
-        elif file is None:
+        if local not in found:
+            states.append(FileState(local, "missing", users, published[local].git_blob, None))
+            continue
+        file, checksums = root.published_as(found[local], reread=reread)
+        if file is None:
             state = "unlisted"
         elif not file.has(checksums):
             state = "different"
         else:
             state = "published" if file.is_verifiable else "unverified"
-        blobs = file.git_blob if file else None, checksums.git_blob if checksums else None
-        states.append(FileState(local, state, users, *blobs))
+        blobs = file.git_blob if file else None, checksums.git_blob
+        states.append(FileState(root.local(found[local]), state, users, *blobs))
     return states
 
 

@@ -171,6 +171,9 @@ def test_the_content_of_a_compressed_file_is_compared(tmp_path: Path) -> None:
         files = root.matching("x/*.json")
         assert [file.name for file in files] == ["a.json.gz"]
         assert root.other_than_published(files) == different
+        (state,) = file_states(root, {"game": ("x/*.json",)})
+        expected = ("x/a.json.gz", "different" if different else "published")
+        assert (state.local, state.state) == expected
     (tmp_path / "x" / "a.json").write_bytes(content)
     (tmp_path / "x" / "b.json.gz").write_bytes(gzip.compress(content))
     (tmp_path / "x" / "c.json.orig").write_bytes(content)

@@ -57,6 +57,8 @@ Successes = Mapping[str, tuple[int, int]]
 def check_runs(runs: Mapping[str, ScoredRun]) -> None:
     """Raise `UsageError` unless the first run has no conditions and only conditions differ."""
     (first, clean), *others = runs.items()
+    if WHOLE in runs:
+        raise UsageError(f"{WHOLE} is the scope of the worst run: rename the file")
     if clean.run.header.get(STRESS):
         raise UsageError(f"{first} has stress conditions: name the run without conditions first")
     for name, other in others:
@@ -65,13 +67,12 @@ def check_runs(runs: Mapping[str, ScoredRun]) -> None:
                 f"{name} has no stress conditions: only the first run may be without conditions"
             )
         for key in ALIKE:
-            mine, own = (described(_choices(of).get(key, "")) for of in (clean, other))
-            if mine != own:
-                differ = f"{key} {shorten(mine)} in {first}, {shorten(own)} in {name}"
+            choice, others_choice = (described(_choices(r).get(key, "")) for r in (clean, other))
+            if choice != others_choice:
+                differ = f"{key} {shorten(choice)} in {first}, {shorten(others_choice)} in {name}"
                 raise UsageError(f"the runs may differ only in their conditions: {differ}")
-        if name == WHOLE:
-            raise UsageError(f"{WHOLE} is the name of the worst run: rename the file")
-        if different := sum(a != b for a, b in _pairs(_goals(clean), _goals(other))):
+        mine, own = _goals(clean), _goals(other)
+        if different := sum(mine.get(item) != own.get(item) for item in mine.keys() | own.keys()):
             raise UsageError(
                 f"{first} and {name} need the same goals, but {different} goals lack or differ "
                 "(is a run incomplete?)"
@@ -83,10 +84,6 @@ def _choices(scored: ScoredRun) -> dict[str, Any]:
     header = scored.run.header
     limits = header.get("limits")
     return {**header, **({USER_TURNS: limits.get(USER_TURNS)} if isinstance(limits, dict) else {})}
-
-
-def _pairs(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    return [(first.get(item), second.get(item)) for item in first.keys() | second.keys()]
 
 
 def _goals(scored: ScoredRun) -> dict[str, Any]:

@@ -288,7 +288,7 @@ class Noise:
 
 
 def _lower(text: str) -> str:
-    """Return a text in lower case, without the letters that have two characters in lower case."""
+    """Return a text in lower case; a letter that would become two characters is not changed."""
     low = text.lower()
     if len(low) == len(text):
         return low
