@@ -117,7 +117,7 @@ def test_runs_that_do_not_match_are_refused(capsys: pytest.CaptureFixture[str]) 
         "goals": {"source": "corpus:test:9", "sha": "01234567"},
         "limits": {"user_turns": 12},
     }
-    refused = {
+    refused: dict[tuple[str, ...], str] = {
         (hard, clean): "hard has stress conditions: name the run without conditions first",
         (clean, run_of("again", HEADER)): "again has no stress conditions",
         (clean, hard, run_of("third", {**UNDER, "limits": {"user_turns": 12}})): "user_turns",
