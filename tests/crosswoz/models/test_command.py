@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import pickle
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from mwzeval.crosswoz import command
-from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
+from mwzeval.crosswoz.corpus.acts import parse_acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_nlu
@@ -24,16 +22,17 @@ from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.speakers import TrainedNlu, nlu_named, system_named
 from mwzeval.crosswoz.systems.sl_policy import Vocabulary
-from mwzeval.crosswoz.systems.templates import load_templates
+from mwzeval.crosswoz.systems.templates import SIDES, load_templates
 from mwzeval.crosswoz.training import NluSettings, PolicySettings, SclstmSettings
 from mwzeval.errors import DependencyError, InputError, UsageError
 from tests.crosswoz.logs import read_log
+from tests.places import read_json
 
 pytestmark = pytest.mark.integration
 
 TEMPLATES = "templates"
 WORDS = ("--level", "text", "--nlg", "nlg", "--nlu", "nlu")
-LIMIT = 4
+Models = dict[str, Path]
 
 
 @pytest.fixture(scope="module")
@@ -41,32 +40,21 @@ def fold() -> Fold:
     return load_fold(corpus_root("sample"), "val", "sample")
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
-    """Folders of models that have learned a little."""
-
-    policy: Path
-    nlu: Path
-    nlg: Path
-
-    def named(self, name: str) -> str:
-        return str(getattr(self, name)) if name in ("policy", "nlu", "nlg") else name
-
-
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> Models:
-    folder = tmp_path_factory.mktemp("models")
-    found = Models(folder / "policy", folder / "nlu", folder / "nlg")
+def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> dict[str, Path]:
+    """Folders of models that have learned a little."""
+    top = tmp_path_factory.mktemp("models")
+    found = {name: top / name for name in ("policy", "nlu", "nlg")}
     dialogues = list(fold.dialogues.values())
     learned, checked = dialogues[:12], dialogues[12:]
-    vocabulary = Vocabulary.mined(dialogues)
     settings = PolicySettings(hidden=20, epochs=10, learning_rate=0.01)
-    train_policy(learned, checked, Database(fold.tables), vocabulary, found.policy, settings)
+    vocabulary, database = Vocabulary.mined(dialogues), Database(fold.tables)
+    train_policy(learned, checked, database, vocabulary, found["policy"], settings)
     tagger = NluSettings(
         embedding=16, hidden=16, dropout=0.0, learning_rate=0.01, batch_size=8, epochs=6
     )
-    train_nlu(learned, found.nlu, tagger)
-    train_sclstm(learned, checked, found.nlg, SclstmSettings(hidden=8, epochs=2))
+    train_nlu(learned, found["nlu"], tagger)
+    train_sclstm(learned, checked, found["nlg"], SclstmSettings(hidden=8, epochs=2))
     return found
 
 
@@ -77,7 +65,7 @@ def run(*arguments: str | Path) -> int:
 
 
 def simulate(*arguments: str | Path) -> int:
-    fixed = ("--revision", "sample", "--per-type", "1", "--limit", str(LIMIT), "--quiet")
+    fixed = ("--revision", "sample", "--per-type", "1", "--limit", "4", "--quiet")
     return run("simulate", *fixed, *arguments)
 
 
@@ -89,33 +77,32 @@ def test_each_side_speaks_with_the_nlg_and_understands_with_the_nlu(
     tmp_path: Path, models: Models, fold: Fold, system: str, nlg: str, nlu: str
 ) -> None:
     log = tmp_path / "log.jsonl"
-    words = ("--level", "text", "--nlg", models.named(nlg), "--nlu", models.named(nlu))
-    assert simulate("--system", models.named(system), *words, "-o", log) == 0
+    system, nlg, nlu = (str(models.get(name, name)) for name in (system, nlg, nlu))
+    words = ("--level", "text", "--nlg", nlg, "--nlu", nlu)
+    assert simulate("--system", system, *words, "-o", log) == 0
     header, dialogues = read_log(log)
-    assert (header["nlg"], header["nlu"]) == (models.named(nlg), models.named(nlu))
+    assert (header["nlg"], header["nlu"]) == (nlg, nlu)
     assert ("template_mode" in header) == (nlg == TEMPLATES)
     database = Database(fold.tables)
-    listener = nlu_named(models.named(nlu), load_templates(), database)
-    generator = None if nlg == TEMPLATES else load_sclstm(models.nlg)
+    listener = nlu_named(nlu, load_templates(), database)
+    generator = None if nlg == TEMPLATES else load_sclstm(nlg)
     heard = 0
     for dialogue in dialogues:
         assert dialogue["end"] in ("user_stop", "limit")
-        agent = system_named(models.named(system))(database)
+        agent = system_named(system)(database)
         said: list[str] = []
         for turn in dialogue["acts"]:
-            user_acts, system_acts = (parse_acts(turn[f"{of}_acts"]) for of in (USER, SYSTEM))
-            spoken = turn["user_response"], turn["response"]
+            acts = {side: parse_acts(turn[f"{side}_acts"]) for side in SIDES}
+            spoken = {USER: turn["user_response"], SYSTEM: turn["response"]}
             if generator is not None:
-                acts_of = ((USER, user_acts), (SYSTEM, system_acts))
-                words_of = [generator.say(acts, side, Rng(0)) for side, acts in acts_of]
-                assert spoken == tuple(text or "" for text in words_of)
-            understood = tuple(listener.understand(spoken[0], said[-3:], USER))
-            assert tuple(agent.answer(understood)) == system_acts
-            said.append(spoken[0])
-            if spoken[1]:
-                found = tuple(listener.understand(spoken[1], said[-3:], SYSTEM))
+                assert spoken == {s: generator.say(acts[s], s, Rng(0)) or "" for s in SIDES}
+            understood = tuple(listener.understand(spoken[USER], said[-3:], USER))
+            assert tuple(agent.answer(understood)) == acts[SYSTEM]
+            said.append(spoken[USER])
+            if spoken[SYSTEM]:
+                found = tuple(listener.understand(spoken[SYSTEM], said[-3:], SYSTEM))
                 assert found == parse_acts(turn["system_acts_nlu"])
-            said.append(spoken[1])
+            said.append(spoken[SYSTEM])
             heard += len(understood)
     assert heard
 
@@ -124,44 +111,39 @@ def test_neither_processes_nor_an_interruption_change_a_byte(
     tmp_path: Path, models: Models
 ) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
-    words = ("--level", "text", "--nlg", models.nlg, "--nlu", models.nlu)
-    fixed = ("--system", models.policy, *words, "--seed", "3")
-    assert simulate(*fixed, "-o", whole) == 0
+    fixed = ("--system", models["policy"], "--seed", "3", "--level", "text", "--nlu", models["nlu"])
+    assert simulate(*fixed, "--nlg", models["nlg"], "-o", whole) == 0
     content = whole.read_bytes()
     part.write_bytes(content[: len(content) // 2])
-    assert simulate(*fixed, "-o", part, "--resume", "--processes", "2") == 0
+    again = ("--nlg", models["nlg"], "-o", part, "--resume", "--processes", "2")
+    assert simulate(*fixed, *again) == 0
     assert part.read_bytes() == content
-    other = ("--system", models.policy, "--seed", "3", "--level", "text", "--nlu", models.nlu)
     with pytest.raises(UsageError, match="nlg"):
-        simulate(*other, "-o", whole, "--resume")
+        simulate(*fixed, "-o", whole, "--resume")
 
 
 def test_what_was_understood_is_remembered_and_not_sent_to_processes(
     models: Models, fold: Fold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Sequence[Utterance]] = []
-    nlu = nlu_named(models.named("nlu"), None, Database(fold.tables))
+    nlu = nlu_named(str(models["nlu"]), None, Database(fold.tables))
     assert isinstance(nlu, TrainedNlu)
     first = nlu.understand("推荐一个景点", ["您好"], USER)
-    predict = JointNlu.predict
+    assert len(pickle.dumps(nlu)) < 100_000
+    copy = pickle.loads(pickle.dumps(nlu))
+    assert copy.understand("推荐一个景点", ["您好"], USER) == first
+    seen: list[Sequence[Utterance]] = []
 
-    def counted(self: JointNlu, said: Sequence[Utterance]) -> list[Acts]:
+    def counted(_: JointNlu, said: Sequence[Utterance]) -> list[tuple[()]]:
         seen.append(said)
-        return predict(self, said)
+        return [()]
 
     monkeypatch.setattr(JointNlu, "predict", counted)
     assert nlu.understand("推荐一个景点", ("您好",), USER) == first
     assert not seen
-    others = (
-        ("推荐一个景点", (), USER),
-        ("推荐一个景点", ("您好",), SYSTEM),
-        ("您好", ("您好",), USER),
-    )
-    for other in others:
-        nlu.understand(*other)
-    assert len(seen) == len(others)
-    assert len(pickle.dumps(nlu)) < 100_000
-    assert pickle.loads(pickle.dumps(nlu)).understand("推荐一个景点", ["您好"], USER) == first
+    nlu.understand("推荐一个景点", (), USER)
+    nlu.understand("推荐一个景点", ("您好",), SYSTEM)
+    nlu.understand("您好", ("您好",), USER)
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize(
@@ -171,13 +153,10 @@ def test_a_folder_of_another_kind_of_model_is_an_error(
     models: Models, option: str, own: str, tmp_path: Path
 ) -> None:
     words: tuple[str, ...] = () if option == "--system" else ("--level", "text")
-    words += ("--nlu", str(models.nlu)) if option == "--nlg" else ()
-    for name in ("policy", "nlu", "nlg"):
-        if name != own:
-            with pytest.raises(InputError, match="safetensors"):
-                simulate(*words, option, models.named(name))
-    with pytest.raises(InputError, match="safetensors"):
-        simulate(*words, option, tmp_path)
+    words += ("--nlu", str(models["nlu"])) if option == "--nlg" else ()
+    for folder in (tmp_path, *(models[name] for name in models if name != own)):
+        with pytest.raises(InputError, match="safetensors"):
+            simulate(*words, option, folder)
 
 
 @pytest.mark.parametrize(
@@ -195,49 +174,48 @@ def test_options_that_would_do_nothing_are_refused(
     models: Models, arguments: tuple[str, ...], datum: str
 ) -> None:
     with pytest.raises(UsageError, match=datum):
-        simulate(*map(models.named, arguments))
+        simulate(*(models.get(name, name) for name in arguments))
 
 
 def test_what_is_not_installed_is_told(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("--level", "text", "--nlg", models.nlg, "--nlu", models.nlu)
+    nlu = ("--level", "text", "--nlu", models["nlu"])
+    words = (*nlu, "--nlg", models["nlg"])
     monkeypatch.setitem(sys.modules, "jieba", None)
     assert simulate(*words) == 0  # words are for training and scores alone
     monkeypatch.setitem(sys.modules, "torch", None)
-    for needed in (words, ("--level", "text", "--nlu", models.nlu)):
+    for needed in (words, nlu):
         with pytest.raises(DependencyError, match=r"torch .*mwzeval\[neural\]"):
             simulate(*needed)
-    assert simulate("--system", models.policy) == 0  # to speak it needs no PyTorch
+    assert simulate("--system", models["policy"]) == 0  # to speak it needs no PyTorch
     monkeypatch.setitem(sys.modules, "safetensors", None)
     with pytest.raises(DependencyError, match=r"safetensors .*mwzeval\[neural\]"):
-        simulate("--system", models.policy)
+        simulate("--system", models["policy"])
 
 
-def test_a_policy_is_trained_speaks_is_scored_and_simulated(
+POLICY = ("--revision", "sample", "--fold", "val", "--hold-out", "4", "--hidden", "20")
+
+
+def test_a_policy_is_trained_and_its_predictions_are_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, file = tmp_path / "policy", tmp_path / "predictions.json"
-    sample = ("--revision", "sample")
-    chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "3", "--hidden", "20")
-    assert run("policy", "train", "-o", folder, *sample, *chosen) == 0
+    assert run("policy", "train", "-o", folder, *POLICY, "--epochs", "3") == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
-    assert run("policy", "predict", folder, "-o", file, *sample) == 0
-    evaluated = evaluate(str(file), load_gold("sample"))
-    assert evaluated.report().scores
-    assert json.loads(file.read_text())["_meta"]["learned_from"] == ["val"]
-    assert simulate("--system", folder) == 0
+    assert run("policy", "predict", folder, "-o", file, "--revision", "sample") == 0
+    assert evaluate(str(file), load_gold("sample")).report().scores
+    assert read_json(file)["_meta"]["learned_from"] == ["val"]
 
 
 def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path: Path) -> None:
     folder, log = tmp_path / "policy", tmp_path / "log.jsonl"
-    fixed = ("--revision", "sample", "--fold", "val", "--hold-out", "4", "--hidden", "20")
-    assert run("policy", "train", "-o", folder, *fixed, "--epochs", "1") == 0
+    assert run("policy", "train", "-o", folder, *POLICY, "--epochs", "1") == 0
     held = ("--system", folder, "--limit", "2", "-o", log, "--resume")
     assert simulate(*held) == 0
     whole = log.read_bytes()
     assert simulate(*held) == 0
     assert log.read_bytes() == whole
     shutil.rmtree(folder)
-    assert run("policy", "train", "-o", folder, *fixed, "--epochs", "1", "--seed", "1") == 0
+    assert run("policy", "train", "-o", folder, *POLICY, "--epochs", "1", "--seed", "1") == 0
     with pytest.raises(UsageError, match="models"):
         simulate(*held)
 
@@ -261,24 +239,18 @@ def test_generators_are_trained_speak_are_scored_and_simulated(
     assert run("nlg", "generate", folder, "-o", file, *sample, "--beam", "2") == 0
     with pytest.raises(UsageError, match="--beam"):
         run("nlg", "generate", folder, "-o", file, *sample, "--beam", "0")
-    plain = json.loads(file.read_text(encoding="utf-8"))
-    nlg = load_sclstm(folder, beam=2)
-    for name, dialogue in load_gold("sample").fold.dialogues.items():
-        for said, exchange in zip(plain[name], dialogue.exchanges, strict=True):
-            words = nlg.say(exchange.user.acts, "user", Rng(0))
-            assert said["user_response"] == (words or "")
-    scores = evaluate(str(file), load_gold("sample")).report().scores
+    plain, gold, nlg = read_json(file), load_gold("sample"), load_sclstm(folder, beam=2)
+    for name, dialogue in gold.fold.dialogues.items():
+        assert [turn["user_response"] for turn in plain[name]] == [
+            nlg.say(exchange.user.acts, USER, Rng(0)) or "" for exchange in dialogue.exchanges
+        ]
+    scores = evaluate(plain, gold).report().scores
     assert {"nlg.bleu4", "nlg.missing_values", "nlg.slot_errors"} <= {s.name for s in scores}
 
     spoken = ("--level", "text", "--nlg", folder, "--limit", "2")
     own = f"{__name__}:{Deaf.__name__}"
     assert simulate(*spoken, "--nlu", own, "--processes", "2", "-o", log) == 0
-    meta, dialogues = read_log(log)
-    assert meta["nlg"] == str(folder)
-    nlg = load_sclstm(folder)
-    for turn in dialogues[0]["acts"]:
-        acts = parse_acts(turn["user_acts"])
-        assert turn["user_response"] == (nlg.say(acts, "user", Rng(0)) or "")
+    assert read_log(log)[0]["nlg"] == str(folder)
     with pytest.raises(UsageError, match="only understands templates"):
         simulate(*spoken)
     with pytest.raises(UsageError, match='unknown NLG "template"'):

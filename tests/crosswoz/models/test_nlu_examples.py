@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from itertools import pairwise, product
 
 import numpy as np
@@ -26,7 +24,10 @@ from mwzeval.crosswoz.models.nlu import (
     values_of,
     varied,
 )
-from tests.crosswoz.real_data import database, fold
+from tests.crosswoz.real_data import fold
+from tests.crosswoz.world import DATABASE
+
+NAME, RATING = "Inform+景点+名称", "Inform+景点+评分"
 
 
 def told(text: str) -> Utterance:
@@ -84,8 +85,7 @@ def test_gold_labels_give_nearly_all_gold_acts_back() -> None:
 
 @given(st.lists(st.integers(0, 4), max_size=8))
 def test_any_tags_are_read(numbers: list[int]) -> None:
-    labels = Labels(("O", "B-Inform+景点+名称", "I-Inform+景点+名称", "B-Inform+景点+评分",
-                     "I-Inform+景点+评分"), ())  # fmt: skip
+    labels = Labels(("O", *(mark + kind for kind in (NAME, RATING) for mark in ("B-", "I-"))), ())
     text = "甲乙丙丁戊己庚辛"[: len(numbers)]
     acts = labels.acts(text, numbers, [])
     assert all(act.value and act.value in text for act in acts)
@@ -104,67 +104,43 @@ def test_rare_classes_count_more() -> None:
     assert not is_tagged(general("thank"))
 
 
-def draws(seed: int = 0) -> Iterator[float]:
-    rng = random.Random(seed)
-    while True:
-        yield rng.random()
-
-
-def test_values_are_replaced_with_their_tags() -> None:
+@pytest.mark.parametrize(
+    ("share", "draws", "text", "tagged"),
+    [
+        (1.0, [0.5, 0.1, 0.5, 0.9], "去天坛公园吧，要4.5分以上的", [(1, 5, NAME), (8, 14, RATING)]),
+        (0.5, [0.6, 0.4, 0.1], "去故宫吧，要4分的", [(1, 3, NAME), (6, 8, RATING)]),
+        (0.5, [0.4, 0.0, 0.6], "去天坛公园吧，要5分的", [(1, 5, NAME), (8, 10, RATING)]),
+        (0.0, [0.0, 0.0], "去故宫吧，要5分的", [(1, 3, NAME), (6, 8, RATING)]),
+    ],
+)
+def test_values_are_replaced_with_their_tags(
+    share: float, draws: list[float], text: str, tagged: list[tuple[int, int, str]]
+) -> None:
     acts = (Act("Inform", "景点", "名称", "故宫"), Act("Inform", "景点", "评分", "5分"))
     example = example_of(Utterance("去故宫吧，要5分的", ("你好",), "user"), acts)
-    values = {("景点", "名称"): ("天坛公园",), ("景点", "评分"): ("4.5分以上",)}
-    both = varied(example, values, 1.0, draws())
-    assert both.utterance == Utterance("去天坛公园吧，要4.5分以上的", ("你好",), "user")
-    name, rating = "Inform+景点+名称", "Inform+景点+评分"
-    assert list(spans(both.tags)) == [(1, 5, name), (8, 14, rating)]
-    assert both.classes == example.classes
-    assert varied(example, values, 0.0, draws()) is example
+    values = {("景点", "名称"): ("天坛公园",), ("景点", "评分"): ("4分", "4.5分以上")}
+    other = varied(example, values, share, iter(draws))
+    assert other.utterance == Utterance(text, ("你好",), "user")
+    assert list(spans(other.tags)) == tagged
+    assert len(other.tags) == len(text)
+    assert other.classes == example.classes
 
 
-@pytest.mark.integration
-def test_what_is_replaced_stands_in_its_slot_and_the_rest_stays() -> None:
-    examples = examples_of(list(fold("val").dialogues.values())[:30])
-    labels, values = Labels.of(examples), values_of(examples, database())
-    numbers = {tag: number for number, tag in enumerate(labels.tags)}
-    draw, changed = draws(), 0
-    for example in examples:
-        other = varied(example, values, 0.5, draw)
-        text = other.utterance.text
-        assert len(text) == len(other.tags)
-        assert outside(example.utterance.text, example.tags) == outside(text, other.tags)
-        kinds = [kind for _, _, kind in spans(other.tags)]
-        assert kinds == [kind for _, _, kind in spans(example.tags)]
-        for act in labels.acts(text, [numbers[tag] for tag in other.tags], []):
-            assert act.value in values[act.domain, act.slot]
-        changed += text != example.utterance.text
-    tagged = sum(any(spans(example.tags)) for example in examples)
-    assert tagged / 2 < changed <= tagged
-
-
-def outside(text: str, tags: tuple[str, ...]) -> str:
-    return "".join(char for char, tag in zip(text, tags, strict=True) if tag == "O")
-
-
-@pytest.mark.integration
 def test_open_slots_have_the_values_of_the_database_too() -> None:
-    examples = examples_of(list(fold("val").dialogues.values())[:5])
-    own, both = values_of(examples), values_of(examples, database())
-    hotels = {entity.name for entity in database().entities("酒店")}
-    assert hotels <= set(both["酒店", "名称"])
-    assert hotels <= set(both["餐馆", "周边酒店"])
-    assert hotels <= set(both["出租", "目的地"])
-    assert both["餐馆", "人均消费"] == own["餐馆", "人均消费"]
+    rated = (Act("Inform", "酒店", "名称", "甲店"), Act("Inform", "酒店", "评分", "4分"))
+    found = values_of([example_of(told("甲店有4分"), rated)], DATABASE)
+    hotels = ["Blue客栈", "星河饭店"]
+    assert found["酒店", "名称"] == ["甲店"]
+    assert found["酒店", "地址"] == ["丙路1号", "丙路2号"]
+    assert found["餐馆", "周边酒店"] == hotels
+    assert found["出租", "目的地"][:2] == hotels
+    assert found["餐馆", "推荐菜"] == ["老字号", "豆花", "烤鱼", "豆花", "烤鱼"]
+    assert found["酒店", "评分"] == ["4分"]
 
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
-
-
-def goes_together(tags: tuple[str, ...]) -> bool:
-    return all(
-        not after.startswith("I-") or before[2:] == after[2:]
-        for before, after in pairwise(("O", *tags))
-    )
+BROKEN = {(before, 2) for before in (0, 3, 4)} | {(before, 4) for before in (0, 1, 2)}
+"""An I follows a B or I of its kind only."""
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 4), min_size=1, max_size=3))
@@ -176,7 +152,7 @@ def test_no_other_sequence_is_likelier(seed: int, lengths: list[int]) -> None:
         possible = [
             numbers
             for numbers in product(range(len(TAGS)), repeat=length)
-            if goes_together(tuple(TAGS[number] for number in numbers))
+            if all((a, b) not in BROKEN for a, b in pairwise((0, *numbers)))
         ]
         sums = [shares[row, range(length), numbers].sum() for numbers in possible]
         assert tuple(found[row].tolist()) == possible[int(np.argmax(sums))]

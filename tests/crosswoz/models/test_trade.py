@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.cli import main
-from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
 from mwzeval.crosswoz.models.trade import (
     END,
@@ -31,25 +29,20 @@ from mwzeval.crosswoz.models.trade import (
     train_trade,
 )
 from mwzeval.crosswoz.scoring.baselines import sparse
-from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.training import TradeSettings
 from mwzeval.errors import InputError
 from mwzeval.neural import reproducible
+from tests.command_lines import Ran, Run
 from tests.crosswoz.real_data import fold
-from tests.crosswoz.small_world import DEPENDENT, small_gold, write_world
+from tests.crosswoz.small_world import DEPENDENT, small_gold, write_folds
 from tests.places import read_json
 
 pytestmark = pytest.mark.integration
 
 torch = pytest.importorskip("torch")
-save = pytest.importorskip("safetensors.numpy").save
 DIALOGUES = list(small_gold().fold.dialogues.values())
 SMALL = TradeSettings(hidden=8, characters=True, epochs=3, batch_size=2)
 BY_HEART = replace(SMALL, hidden=32, dropout=0.0, epochs=50, learning_rate=0.02)
-
-
-class Interrupted(Exception):  # noqa: N818
-    """Stands for the end of a process."""
 
 
 def trained(folder: Path, settings: TradeSettings = SMALL) -> TradeTracker:
@@ -96,14 +89,6 @@ def test_gold_states_of_what_is_tracked_are_not_looked_at(learned: TradeTracker)
     assert learned.track(dialogue_from_json("1", blind)) == learned.track(DIALOGUES[0])
 
 
-def test_predictions_are_scored_as_full_joint_accuracy(learned: TradeTracker) -> None:
-    about = {"dataset": "crosswoz", "track": "dst", "conditioning": "predicted_history"}
-    plain = {"_meta": about, **{of.name: learned.exchanges(of) for of in DIALOGUES}}
-    report = evaluate(plain, small_gold(), Options()).report()
-    scores = {(score.name, score.scope): score.value for score in report.scores}
-    assert scores["dst.joint_full", "total"] == 100
-
-
 def test_neither_threads_nor_batches_change_what_is_tracked(learned: TradeTracker) -> None:
     found = []
     for threads, size in product((1, 2, 5), (1, 3, 64)):
@@ -119,87 +104,62 @@ def test_odd_words_are_tracked_somehow(learned: TradeTracker, text: str) -> None
     json.dumps(found, ensure_ascii=False).encode()
 
 
-def test_half_a_surrogate_pair_is_refused(learned: TradeTracker, tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_is_refused(learned: TradeTracker) -> None:
     with pytest.raises(InputError, match='dialogue "odd", turn 0'):
         learned.track(with_words("去\ud800"))
-    with pytest.raises(InputError, match='dialogue "odd"'):
-        train_trade([with_words("\udfff")], DIALOGUES, tmp_path / "new", SMALL)
-    assert not (tmp_path / "new").exists()
 
 
 OPTIONS = ("--epochs", "2", "--hidden", "8", "--batch-size", "4")
 
 
-def dst(*arguments: str | Path) -> int:
-    return main(["crosswoz", "dst", *map(str, arguments)])
+def dst(run: Run, verb: str, *arguments: str | Path) -> Ran:
+    return run("crosswoz", "dst", verb, *map(str, arguments))
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """Return a folder with a training and a validation fold, without a test fold."""
-    folder = write_world(tmp_path / "data")
-    fold = (folder / "test.json").read_bytes()
-    (folder / "test.json").unlink()
-    (folder / "train.json").write_bytes(fold)
-    (folder / "val.json").write_bytes(fold)
-    return folder
-
-
-def test_the_training_fold_is_learned_where_it_is(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model, output = tmp_path / "model", tmp_path / "states.json"
-    assert dst("train", "--data", data, "-o", model, "--characters", *OPTIONS) == 0
-    curve = capsys.readouterr().out.splitlines()
-    assert curve[0].split() == ["epoch", "loss", "joint", "accuracy"]
-    assert [line.split()[0] for line in curve[1:]] == ["1", "2"]
-    assert dst("predict", model, "--data", data, "--fold", "val", "-o", output) == 0
-    plain = json.loads(output.read_text(encoding="utf-8"))
+def test_the_training_fold_is_learned_where_it_is(tmp_path: Path, run: Run) -> None:
+    data = write_folds(tmp_path / "data", train=["1", "2"], val=["1", "2"])
+    model, output, scores = (tmp_path / name for name in ("model", "states.json", "scores.json"))
+    ran = dst(run, "train", "--data", data, "-o", model, "--characters", *OPTIONS)
+    head, *curve = ran.out.splitlines()
+    assert head.split() == ["epoch", "loss", "joint", "accuracy"]
+    assert [line.split()[0] for line in curve] == ["1", "2"]
+    assert dst(run, "predict", model, "--data", data, "--fold", "val", "-o", output).code == 0
+    plain = read_json(output)
     about = plain.pop("_meta")
     assert (about["split"], about["track"]) == ("val", "dst")
     assert about["conditioning"] == "predicted_history"
     assert about["learned_from"] == ["train", "val"]
     assert {name: len(turns) for name, turns in plain.items()} == {"1": 4, "2": 1}
-    scored = ("--benchmark", "crosswoz", "--data", str(data), "-o", str(tmp_path / "scores.json"))
-    assert main(["evaluate", str(output), *scored]) == 0
-    capsys.readouterr()
-    warnings = read_json(tmp_path / "scores.json")["meta"]["warnings"]
-    assert "seen-in-training" in {warning["kind"] for warning in warnings}
-    assert dst("conventions", output, "--data", data) == 2
-    assert "docs/crosswoz.md" in capsys.readouterr().err
+    options = ("--benchmark", "crosswoz", "--data", str(data), "-o", str(scores))
+    assert run("evaluate", str(output), *options).code == 0
+    kinds = {warning["kind"] for warning in read_json(scores)["meta"]["warnings"]}
+    assert "seen-in-training" in kinds
+    former = dst(run, "conventions", output, "--data", data)
+    assert former.code == 2
+    assert "docs/crosswoz.md" in former.err
 
 
-def test_without_the_training_fold_part_of_val_is_held_out(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (data / "train.json").unlink()
-    train = ("train", "--data", data, "-o", tmp_path / "model", *OPTIONS)
-    assert dst(*train) == 2
-    assert "train.json" in capsys.readouterr().err
-    assert dst(*train, "--fold", "val") == 2
-    assert "--hold-out" in capsys.readouterr().err
-    assert dst(*train, "--fold", "val", "--hold-out", "2") == 2
-    assert "hold-out" in capsys.readouterr().err
-    assert not (tmp_path / "model").exists()
-    assert dst(*train, "--fold", "val", "--hold-out", "1") == 0
-    assert (tmp_path / "model" / MODEL_FILE).is_file()
-    note = tmp_path / "model" / "learned_from.json"
-    assert json.loads(note.read_text())["learned_from"] == ["val"]
+def test_without_the_training_fold_part_of_val_is_held_out(tmp_path: Path, run: Run) -> None:
+    data, model = write_folds(tmp_path / "data", val=["1", "2"]), tmp_path / "model"
+    train = ("train", "--data", data, "-o", model, *OPTIONS)
+    for options, reason in (
+        ((), "train.json"),
+        (("--fold", "val"), "--hold-out"),
+        (("--fold", "val", "--hold-out", "2"), "hold-out"),
+    ):
+        ran = dst(run, *train, *options)
+        assert ran.code == 2
+        assert reason in ran.err
+    assert not model.exists()
+    assert dst(run, *train, "--fold", "val", "--hold-out", "1").code == 0
+    assert (model / MODEL_FILE).is_file()
+    note = model / "learned_from.json"
+    assert read_json(note)["learned_from"] == ["val"]
     note.write_text('{"learned_from": "val"}')
-    capsys.readouterr()
-    predict = ("predict", tmp_path / "model", "--data", data, "--fold", "val")
-    assert dst(*predict, "-o", tmp_path / "out.json") == 2
-    assert "learned_from" in capsys.readouterr().err
-
-
-def test_what_is_no_tracker_is_told(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / MODEL_FILE).write_bytes(b"PK\x03\x04")  # a pickle of PyTorch
-    call = ("predict", tmp_path, "--data", data, "--fold", "val", "-o", tmp_path / "out.json")
-    assert dst(*call) == 2
-    assert MODEL_FILE in capsys.readouterr().err
-    assert not (tmp_path / "out.json").exists()
+    predict = ("predict", model, "--data", data, "--fold", "val")
+    ran = dst(run, *predict, "-o", tmp_path / "out.json")
+    assert ran.code == 2
+    assert "learned_from" in ran.err
 
 
 VOCABULARY = SPECIAL + 4
@@ -239,24 +199,6 @@ def network(seed: int = 1, scale: float = 3.0) -> Any:
         made.words.weight[PADDING] = 0
         made.gate.bias[FILLED] += scale
     return made
-
-
-def test_the_encoder_is_a_bidirectional_layer() -> None:
-    """PyTorch's own, over packed histories, with the same weights; directions are summed."""
-    made = network()
-    oracle = torch.nn.GRU(6, 6, batch_first=True, bidirectional=True).double()
-    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-        getattr(oracle, f"{name}_l0").data = getattr(made.forwards, f"{name}_l0").data
-        getattr(oracle, f"{name}_l0_reverse").data = getattr(made.backwards, f"{name}_l0").data
-    histories, encoded, whole = made.encode(EXAMPLES)
-    for row, each in enumerate(EXAMPLES):
-        length = len(each.words)
-        assert histories[row, :length].tolist() == each.words.tolist()
-        assert (histories[row, length:] == PADDING).all()
-        known = torch.from_numpy(np.where(each.words < VOCABULARY, each.words, UNKNOWN))
-        states, last = oracle(made.words(known).unsqueeze(0))
-        torch.testing.assert_close(encoded[row, :length], states[0, :, :6] + states[0, :, 6:])
-        torch.testing.assert_close(whole[row], last.sum(dim=0)[0])
 
 
 def plain_gru(layer: Any, value: Any, state: Any) -> Any:

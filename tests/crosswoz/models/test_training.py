@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +49,10 @@ class Model:
 
 
 def train_bert(
-    body: Path, learns: Dialogues, _: Dialogues, folder: Path, settings: Any, watch: Watch | None
+    learns: Dialogues, _: Dialogues, folder: Path, settings: Any, watch: Watch | None
 ) -> object:
-    return nlu.train_nlu(learns, folder, settings, watch, encoder=tiny_bert(body))
+    body = tiny_bert(folder.with_name(f"{folder.name}-body"))
+    return nlu.train_nlu(learns, folder, settings, watch, encoder=body)
 
 
 def train_policy(learns: Dialogues, checks: Dialogues, *rest: Any) -> object:
@@ -76,6 +76,7 @@ MODELS = {
         nlu.CharacterNetwork.kind,
         TAGGER,
     ),
+    "bert": Model(train_bert, nlu.load_nlu, nlu.MODEL_FILE, nlu.BertNetwork.kind, TAGGER),
     "trade": Model(
         trade.train_trade,
         trade.TradeTracker.load,
@@ -98,38 +99,37 @@ MODELS = {
         PolicySettings(hidden=12, epochs=3),
     ),
 }
-NAMES = [*MODELS, "bert"]
+of_every_model = pytest.mark.parametrize("name", MODELS)
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Model]:
-    train = partial(train_bert, tmp_path_factory.mktemp("encoder") / "bert")
-    kind = nlu.BertNetwork.kind
-    return {**MODELS, "bert": Model(train, nlu.load_nlu, nlu.MODEL_FILE, kind, TAGGER)}
-
-
-@pytest.fixture(scope="module")
-def folders(models: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a folder of each model after training."""
     top = tmp_path_factory.mktemp("trained")
-    for name, model in models.items():
+    for name, model in MODELS.items():
         model.trained(top / name)
-    return {name: top / name for name in models}
+    return {name: top / name for name in MODELS}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, folders: dict[str, Path], name: str) -> Path:
+    """Return a copy of the folder of a trained model."""
+    return shutil.copytree(folders[name], tmp_path / "model")
 
 
 class Interrupted(Exception):  # noqa: N818
     """Stands for the end of a process."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_every_model
 def test_a_run_that_was_interrupted_ends_with_the_same_bytes(
-    tmp_path: Path, models: dict[str, Model], folders: dict[str, Path], name: str
+    tmp_path: Path, folders: dict[str, Path], name: str
 ) -> None:
     def interrupt(point: Point) -> None:
         if point.epoch == 2:
             raise Interrupted
 
-    model, parts, later = models[name], tmp_path / "parts", list[int]()
+    model, parts, later = MODELS[name], tmp_path / "parts", list[int]()
     with pytest.raises(Interrupted):
         model.trained(parts, interrupt)
     model.trained(parts, lambda point: later.append(point.epoch))
@@ -139,36 +139,28 @@ def test_a_run_that_was_interrupted_ends_with_the_same_bytes(
         assert (parts / file).read_bytes() == (folders[name] / file).read_bytes()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_another_seed_or_other_data_is_another_run(
-    tmp_path: Path, models: dict[str, Model], folders: dict[str, Path], name: str
-) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(folders[name], folder)
+@of_every_model
+def test_another_seed_or_other_data_is_another_run(folder: Path, name: str) -> None:
     others: list[dict[str, Any]] = [{"seed": 1}, {"start": 1}]
     for other in others:
         with pytest.raises(UsageError, match="model"):
-            models[name].trained(folder, **other)
-    (folder / models[name].files[1]).unlink()
+            MODELS[name].trained(folder, **other)
+    (folder / MODELS[name].files[1]).unlink()
     with pytest.raises(UsageError, match="model"):
-        models[name].trained(folder)
+        MODELS[name].trained(folder)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_without_dialogues_there_is_nothing_to_learn(
-    tmp_path: Path, models: dict[str, Model], name: str
-) -> None:
-    model, checks = models[name], list(fold("val").dialogues.values())[:2]
+@of_every_model
+def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path, name: str) -> None:
+    model, checks = MODELS[name], list(fold("val").dialogues.values())[:2]
     with pytest.raises(InputError):
         model.train([], checks, tmp_path / "new", model.settings, None)
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("name", ["tagger", "bert", "trade", "sclstm"])
-def test_half_a_surrogate_pair_is_not_learned(
-    tmp_path: Path, models: dict[str, Model], name: str
-) -> None:
-    model, (dialogue, other) = models[name], list(fold("val").dialogues.values())[:2]
+def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path, name: str) -> None:
+    model, (dialogue, other) = MODELS[name], list(fold("val").dialogues.values())[:2]
     exchange = dialogue.exchanges[0]
     for user in (
         replace(exchange.user, utterance="去\ud800"),
@@ -210,8 +202,6 @@ DAMAGES: list[tuple[str, Change]] = [
     ("bert", described(vocabulary="other")),
     ("trade", described(words=lambda words: words[:-1])),
     ("trade", described(words=lambda words: [*words, "新"])),
-    ("trade", described(words=lambda words: [*words[:-1], words[0]])),
-    ("trade", described(words=None)),
     ("trade", described(settings={})),
     ("trade", settings(hidden=9)),
     ("trade", settings(hidden=40_000)),  # no 100 GB of weights
@@ -227,8 +217,6 @@ DAMAGES: list[tuple[str, Change]] = [
     ("sclstm", settings(hidden=True)),
     ("sclstm", settings(seed="1")),
     ("sclstm", described(tokens=lambda tokens: tokens[:-1])),
-    ("sclstm", described(tokens=lambda tokens: tokens[::-1])),
-    ("sclstm", described(features=lambda features: [*features, features[0]])),
     ("sclstm", described(features=3)),
     ("policy", weights("second.bias", lambda array: array[:-1])),
     ("policy", weights("second.bias", lambda array: array.astype(np.float64))),
@@ -245,34 +233,28 @@ DAMAGES: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize(("name", "change"), DAMAGES)
-def test_a_damaged_model_is_refused(
-    tmp_path: Path, models: dict[str, Model], folders: dict[str, Path], name: str, change: Change
-) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(folders[name], folder)
-    file = folder / models[name].file
-    arrays, about = read_arrays(file, models[name].kind)
-    models[name].load(folder)
+def test_a_damaged_model_is_refused(folder: Path, name: str, change: Change) -> None:
+    model = MODELS[name]
+    file = folder / model.file
+    arrays, about = read_arrays(file, model.kind)
+    model.load(folder)
     change(arrays, about)
-    write_arrays(file, models[name].kind, arrays, about)
+    write_arrays(file, model.kind, arrays, about)
     with pytest.raises(InputError, match=file.name) as found:
-        models[name].load(folder)
+        model.load(folder)
     assert len(str(found.value)) < 600  # without the description, which may be long
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_model_of_another_kind_is_refused(
-    tmp_path: Path, models: dict[str, Model], folders: dict[str, Path], name: str
-) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(folders[name], folder)
-    file = folder / models[name].file
-    write_arrays(file, "checkpoint", *read_arrays(file, models[name].kind))
+@of_every_model
+def test_a_model_of_another_kind_is_refused(folder: Path, name: str) -> None:
+    model = MODELS[name]
+    file = folder / model.file
+    write_arrays(file, "checkpoint", *read_arrays(file, model.kind))
     with pytest.raises(InputError, match="checkpoint"):
-        models[name].load(folder)
+        model.load(folder)
     file.write_bytes(b"PK\x03\x04")  # a pickle of PyTorch
     with pytest.raises(InputError, match="safetensors"):
-        models[name].load(folder)
+        model.load(folder)
 
 
 @pytest.mark.parametrize("wrong", [{"dropout": 2.0}, {"hidden": 0}, {"seed": -1}, {"epochs": True}])

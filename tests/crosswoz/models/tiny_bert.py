@@ -9,11 +9,12 @@ import pytest
 from tests.crosswoz.real_data import fold
 
 
-def tiny_bert(folder: Path) -> Path:
+def tiny_bert(folder: Path, seed: int = 0) -> Path:
     """Return a folder with a BERT and a vocabulary of the characters of six dialogues."""
     if folder.exists():
         return folder
     transformers = pytest.importorskip("transformers")
+    transformers.set_seed(seed)
     dialogues = list(fold("val").dialogues.values())[:6]
     turns = [turn for d in dialogues for e in d.exchanges for turn in (e.user, e.system)]
     characters = sorted({char for turn in turns for char in turn.utterance.lower()})
