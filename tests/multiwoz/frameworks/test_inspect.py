@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,16 +20,14 @@ from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageTool,
-    GenerateConfig,
     Model,
     ModelOutput,
     ModelUsage,
     execute_tools,
     get_model,
 )
-from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
+from inspect_ai.tool import ToolCall, ToolInfo
 
-from mwzeval.cli import main
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.frameworks.inspect import (
@@ -42,7 +39,8 @@ from mwzeval.multiwoz.frameworks.inspect import (
     task_success,
     write_run,
 )
-from tests.multiwoz.frameworks.rule import RuleModel, judged_here, rows
+from tests.multiwoz.frameworks.rule import judged_here, respond, rows
+from tests.multiwoz.live.written_runs import report
 
 pytestmark = pytest.mark.integration
 
@@ -54,24 +52,9 @@ def quiet(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INSPECT_DISPLAY", "none")
 
 
-class RuleOutputs:
-    """Outputs of the mock model, by what the rule agent says to the messages."""
-
-    def __init__(self) -> None:
-        self._model = RuleModel()
-        self.systems: set[str] = set()
-        self.tools: list[ToolInfo] = []
-
-    def __call__(
-        self,
-        messages: list[ChatMessage],
-        tools: list[ToolInfo],
-        choice: ToolChoice,
-        config: GenerateConfig,
-    ) -> ModelOutput:
-        self.systems.update(each.text for each in messages if each.role == "system")
-        self.tools = tools
-        return output(self._model(plain(messages)))
+def rule(messages: list[ChatMessage], *_: object) -> ModelOutput:
+    """Return what the rule agent says, as an output of the mock model."""
+    return output(respond(plain(messages)))
 
 
 def plain(messages: list[ChatMessage]) -> list[dict[str, Any]]:
@@ -124,7 +107,12 @@ def verdicts(log: EvalLog) -> dict[tuple[str, int], Any]:
 
 @pytest.mark.parametrize("stress", ["", "tools"])
 def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> None:
-    outputs = RuleOutputs()
+    asked: list[tuple[str, list[ToolInfo]]] = []
+
+    def outputs(messages: list[ChatMessage], tools: list[ToolInfo], *_: object) -> ModelOutput:
+        asked.append((messages[0].text, tools))
+        return rule(messages)
+
     log = log_of(multiwoz(GOALS, corpus="sample", trials=2, stress=stress), outputs)
     here = judged_here(GOALS, "--trials", "2", "--stress", stress)
     assert write_run(log.location, "there.jsonl") == 8
@@ -137,28 +125,23 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
         assert each.metadata["turns"] == line["turns"]
         assert each.metadata["complete"] == line["user"]["complete"]
         assert each.metadata["user_faults"] == len(line["user"]["faults"])
-    assert scores("here.jsonl") == scores("there.jsonl")
+    scores, there = report("here.jsonl"), report("there.jsonl")
+    assert [scores[key] for key in ("success", "grounded")] == [
+        there[key] for key in ("success", "grounded")
+    ]
     assert log.results is not None
     told = {each.name: each.metrics["mean"].value for each in log.results.scores}
-    both = scores("here.jsonl")["success"]
-    assert told["success"] == pytest.approx(both["success"]["total"] / 100)
-    assert told["inform"] == pytest.approx(both["inform"]["total"] / 100)
-    (system,) = outputs.systems
+    for name in ("success", "inform"):
+        assert told[name] == pytest.approx(scores["success"][name]["total"] / 100)
+    ((system, tools), *_) = asked
     assert "Cambridge" in system
     described = {each["function"]["name"]: each["function"] for each in tools_schema()}
-    assert [each.name for each in outputs.tools] == list(described)
-    warned = {each.name for each in outputs.tools if "out of date" in each.description}
-    assert len(warned) == (3 if stress else 0)
-    for each in outputs.tools:
+    assert [each.name for each in tools] == list(described)
+    assert sum("out of date" in each.description for each in tools) == (3 if stress else 0)
+    for each in tools:
         schema = described[each.name]["parameters"]
         assert each.parameters.properties.keys() == schema["properties"].keys()
         assert each.parameters.required == schema.get("required", [])
-
-
-def scores(run: str) -> dict[str, Any]:
-    assert main(["evaluate", run, "--corpus", "sample", "-q", "-o", "report.json"]) == 0
-    plain: dict[str, Any] = json.loads(Path("report.json").read_text("utf-8"))
-    return {key: plain[key] for key in ("success", "grounded")}
 
 
 @pytest.mark.parametrize("said", ["Hm.", ""])
@@ -172,12 +155,11 @@ def test_a_model_that_does_nothing_has_failed(said: str) -> None:
 @agent
 def outside() -> Agent:
     """An agent with its own loop, and none of our system messages."""
-    model = RuleModel()
 
     async def execute(state: AgentState) -> AgentState:
         while True:
             assert not any(message.role == "system" for message in state.messages)
-            answer = output(model(plain(state.messages))).message
+            answer = output(respond(plain(state.messages))).message
             state.messages.append(answer)
             if not answer.tool_calls:
                 return state
@@ -201,10 +183,9 @@ def test_an_agent_of_ones_own_with_the_functions_is_the_same() -> None:
 
 def test_all_that_the_model_of_an_agent_has_used_is_counted() -> None:
     """Each request of a turn, and tokens from a provider's cache, which are apart in inspect_ai."""
-    outputs = RuleOutputs()
 
     def cached(*asked: Any) -> ModelOutput:
-        made = outputs(*asked)
+        made = rule(*asked)
         made.usage = ModelUsage(
             input_tokens=7, output_tokens=3, input_tokens_cache_read=20, input_tokens_cache_write=5
         )
@@ -216,8 +197,7 @@ def test_all_that_the_model_of_an_agent_has_used_is_counted() -> None:
         log = log_of(Task(dataset=dataset, solver=solver, scorer=task_success()), cached)
         (of_model,) = log.stats.model_usage.values()
         write_run(log, "used.jsonl")
-        assert main(["evaluate", "used.jsonl", "--corpus", "sample", "-o", "used.json"]) == 0
-        used = json.loads(Path("used.json").read_text("utf-8"))["live"]["usage"]["agent"]
+        used = report("used.jsonl")["live"]["usage"]["agent"]
         assert used["requests"] == of_model.output_tokens // 3 > 2
         assert used["tokens_out"] == of_model.output_tokens
         assert used["tokens_in"] == 32 * used["requests"]
@@ -226,7 +206,7 @@ def test_all_that_the_model_of_an_agent_has_used_is_counted() -> None:
 
 
 def test_a_limit_of_inspect_ends_the_dialogue_and_is_scored() -> None:
-    log = log_of(multiwoz("corpus:test:1", corpus="sample"), RuleOutputs(), message_limit=6)
+    log = log_of(multiwoz("corpus:test:1", corpus="sample"), rule, message_limit=6)
     (verdict,) = verdicts(log).values()
     assert verdict.answer == "limit"
     assert verdict.value["success"] == 0
@@ -259,7 +239,7 @@ def test_arguments_that_cannot_be_parsed_are_not_those_of_another_call() -> None
 
 
 def test_a_log_is_scored_again_without_a_model() -> None:
-    log = log_of(multiwoz("corpus:test:2", corpus="sample"), RuleOutputs())
+    log = log_of(multiwoz("corpus:test:2", corpus="sample"), rule)
     again = score(read_eval_log(log.location), task_success(), action="overwrite", display="none")
     before, after = verdicts(log), verdicts(again)
     assert before.keys() == after.keys()

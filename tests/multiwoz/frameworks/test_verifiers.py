@@ -13,7 +13,7 @@ import pytest
 
 from mwzeval.errors import UsageError
 from tests.conversation.endpoint.server import Server, completion, serving
-from tests.multiwoz.frameworks.rule import RuleModel, judged_here, rows
+from tests.multiwoz.frameworks.rule import judged_here, respond, rows
 
 if sys.version_info < (3, 11):
     pytest.skip("verifiers needs Python 3.11", allow_module_level=True)
@@ -35,39 +35,29 @@ def offline(elsewhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("verifiers.v1.runtimes.subprocess.CACHE_DIR", tmp_path)
 
 
-def answered(reply: Callable[[Mapping[str, Any]], Any]) -> Server:
-    """Return a server with whole answers: verifiers wants all their fields."""
+def held(env: vf.Env, reply: Callable[..., Any], rollouts: int = 1) -> list[vf.Episode]:
+    """Hold all dialogues of an environment at a time, as `vf-eval` does."""
 
     def whole(body: Mapping[str, Any]) -> Any:
-        message = reply(body)
+        message = reply(body["messages"])
         if not isinstance(message, dict):
             return message
         return completion(message, id="1", created=0, model="rule")
 
-    return Server(faults=whole)
-
-
-class RuleReply:
-    def __init__(self) -> None:
-        self._model = RuleModel()
-
-    def __call__(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        answer = self._model(body["messages"])
-        return {key: value for key, value in answer.items() if key != "acts"}
-
-
-def held(env: vf.Env, url: str, rollouts: int = 1) -> list[vf.Episode]:
-    """Hold all dialogues of an environment at a time, as `vf-eval` does."""
-    context = vf.ModelContext(
-        model="rule", client=vf.EvalClientConfig(base_url=url, api_key_var="NO_KEY")
-    )
-
-    async def run() -> list[vf.Episode]:
+    async def run(url: str) -> list[vf.Episode]:
+        client = vf.EvalClientConfig(base_url=url, api_key_var="NO_KEY")
+        context = vf.ModelContext(model="rule", client=client)
         async with env.serving():
             slots = [slot for task in env.taskset for slot in env.slots(task, rollouts)]
             return list(await asyncio.gather(*(env.run_slot(slot, context) for slot in slots)))
 
-    return asyncio.run(run())
+    server = Server(faults=whole)
+    with serving(server):
+        episodes = asyncio.run(run(server.url))
+    body = server.bodies[0]
+    assert body["messages"][0]["role"] == "system"
+    assert {each["function"]["name"] for each in body["tools"]} >= {"find_hotel", "book_hotel"}
+    return episodes
 
 
 def the_traces(episodes: list[vf.Episode]) -> list[vf.Trace]:
@@ -90,9 +80,7 @@ def test_it_is_found_by_its_name() -> None:
 def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> None:
     here = judged_here(GOALS, "--stress", stress)
     env = load_environment(goals=GOALS, corpus="sample", stress=stress)
-    server = answered(RuleReply())
-    with serving(server):
-        episodes = held(env, server.url)
+    episodes = held(env, respond)
     for episode in episodes:
         write_episode(Path(), episode)
     assert write_run("traces.jsonl", "there.jsonl") == len(here)
@@ -104,44 +92,28 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
         assert trace.metrics["user_turns"] == line["turns"]
         assert trace.metrics["user_faults"] == len(line["user"]["faults"])
         assert trace.metrics["user_complete"] == line["user"]["complete"]
-        wants_booking = any(line["goal"][part].get("book") for part in parts(line["goal"]))
+        goal = line["goal"]
+        wants_booking = any(
+            goal[name].get("book") for name in goal["domain_ordering"] if name != "taxi"
+        )
         assert ("booking" in trace.metrics) == wants_booking
-    body = server.bodies[0]
-    assert body["messages"][0]["role"] == "system"
-    assert {each["function"]["name"] for each in body["tools"]} >= {"find_hotel", "book_hotel"}
 
 
-def parts(goal: Mapping[str, Any]) -> list[str]:
-    return [name for name in goal["domain_ordering"] if name != "taxi"]
+CALL = {"id": "same", "type": "function", "function": {"name": "find_police", "arguments": "{}"}}
 
 
 @pytest.mark.parametrize(
     ("reply", "end"),
     [
-        (lambda body: {"role": "assistant", "content": "Hm."}, "limit"),
-        (lambda body: {"role": "assistant", "content": ""}, "agent_error"),
-        (
-            lambda body: {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [
-                    {
-                        "id": "same",
-                        "type": "function",
-                        "function": {"name": "find_police", "arguments": "{}"},
-                    }
-                ],
-            },
-            "agent_error",
-        ),
+        ({"role": "assistant", "content": "Hm."}, "limit"),
+        ({"role": "assistant", "content": ""}, "agent_error"),
+        ({"role": "assistant", "content": None, "tool_calls": [CALL]}, "agent_error"),
     ],
     ids=["silent", "empty", "calls"],
 )
 def test_a_model_that_does_nothing_has_no_reward(reply: Any, end: str) -> None:
     env = load_environment(goals="corpus:test:2", corpus="sample", user_turns=3)
-    server = answered(reply)
-    with serving(server):
-        episodes = held(env, server.url, rollouts=2)
+    episodes = held(env, lambda _: reply, rollouts=2)
     for trace in the_traces(episodes):
         assert trace.ok
         assert trace.reward == 0
@@ -161,9 +133,7 @@ def test_a_limit_of_verifiers_ends_the_dialogue_and_is_scored() -> None:
             "agent": {"max_turns": 3},
         }
     )
-    server = answered(RuleReply())
-    with serving(server):
-        (trace,) = the_traces(held(vf.load_environment(config), server.url))
+    (trace,) = the_traces(held(vf.load_environment(config), respond))
     assert trace.info["mwzeval"]["end"] == "limit"
     assert trace.info["mwzeval"]["problem"] == "max_turns"
     assert trace.reward == 0
@@ -171,9 +141,7 @@ def test_a_limit_of_verifiers_ends_the_dialogue_and_is_scored() -> None:
 
 def test_a_server_that_fails_is_no_verdict_on_the_model() -> None:
     env = load_environment(goals="corpus:test:1", corpus="sample")
-    server = answered(lambda body: 400)
-    with serving(server):
-        (episode,) = held(env, server.url)
+    (episode,) = held(env, lambda _: 400)
     assert not episode.ok
     (trace,) = episode.traces
     assert not trace.rewards

@@ -15,6 +15,8 @@ from mwzeval.multiwoz.live.judge import Judge, Judgement
 from mwzeval.multiwoz.live.transcript import domains_in, read_transcript
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from tests.cases import tabled
+from tests.multiwoz.live.anything import ANYTHING, MESSAGES
+from tests.multiwoz.live.written_runs import talk
 from tests.multiwoz.towns import TOWN
 from tests.multiwoz.worlds import sample_tables
 
@@ -36,13 +38,8 @@ GOALS: dict[str, dict[str, Any]] = {
     "train": {"train": {**TRAIN, "reqt": ["duration"]}},
 }
 """What cells name instead of a goal."""
+NORTH = {"hotel": {"info": {"area": "north"}, "reqt": ["postcode"]}}
 ASK = "I want a cheap Chinese restaurant. What is its phone number?"
-
-
-def said(*texts: str) -> list[dict[str, Any]]:
-    """Messages of a dialogue, the user first."""
-    roles = ("user", "assistant")
-    return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
 
 
 def called(name: str, result: Any, /, **arguments: str) -> list[dict[str, Any]]:
@@ -75,24 +72,16 @@ def test_a_dialogue_in_words_is_judged(
     verdicts: dict[str, tuple[bool | None, ...]],
     reasons: list[str],
 ) -> None:
-    judgement = judged(GOALS[goal] if isinstance(goal, str) else goal, said(*texts))
+    judgement = judged(GOALS[goal] if isinstance(goal, str) else goal, talk(*texts))
     found = {d: (one.inform, one.success, one.booking) for d, one in judgement.domains.items()}
     assert found == verdicts
     assert judgement.success is all(value is not False for value in sum(verdicts.values(), ()))
     assert codes(judgement) == reasons
 
 
-def test_reasons_say_what_would_have_been_right() -> None:
-    wrong = judged({"restaurant": LANTERN}, said(ASK, "The Red Kettle."))
-    assert "pricerange=cheap" in wrong.reasons[0].text
-    assert wrong.reasons[0].turn == 0
-    told = judged({"restaurant": LANTERN}, said(ASK, "The Blue Lantern is at 01223000002."))
-    assert "01223000001" in told.reasons[0].text
-
-
 @tabled
 def test_what_is_settled_on(texts: tuple[str, ...], venue: str | None) -> None:
-    messages = said("I want a Chinese restaurant.", *texts)
+    messages = talk("I want a Chinese restaurant.", *texts)
     settled = judged({"restaurant": LANTERN}, messages).domains["restaurant"].venue
     named = settled.lower().removeprefix("the ") if settled else None
     assert named == venue
@@ -115,52 +104,38 @@ def booked(reference: str = "7GAWK763", **slots: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("calls", "answer", "code"),
+    ("calls", "answer", "reasons"),
     [
-        (booked(), "Booked: 7GAWK763.", None),
-        (booked(), "Booked.", "never-said:reference"),
-        (booked(), "Booked, the reference is ABCD1234.", "invented:reference"),
-        ([], "Fine, the Blue Lantern.", "not-booked"),
-        (booked(people="3"), "Booked: 7GAWK763.", "booked-otherwise:people"),
-        (booked(day="friday"), "Booked: 7GAWK763.", "booked-otherwise:day"),
-        (booked("A1111111", people="3") + booked(), "Booked: 7GAWK763.", None),
+        (booked(), "Booked: 7GAWK763.", []),
+        (booked(), "Booked.", ["never-said:reference"]),
+        (booked(), "Booked, the reference is ABCD1234.", ["invented:reference"]),
+        ([], "Fine, the Blue Lantern.", ["not-booked"]),
+        (booked(people="3"), "Booked: 7GAWK763.", ["booked-otherwise:people"]),
+        (booked(day="friday"), "Booked: 7GAWK763.", ["booked-otherwise:day"]),
+        (booked(name="red kettle"), "Booked: 7GAWK763.", ["booked-wrong", "booked-wrong"]),
+        (booked("A1111111", people="3") + booked(), "Booked: 7GAWK763.", []),
         (
             booked() + called("book_restaurant", {"status": "failed"}, name="red kettle", **BOOK),
             "Booked: 7GAWK763.",
-            None,
+            [],
         ),
         (
             called("book_restaurant", {"error": "no table"}, name="blue lantern", **BOOK),
             "The Blue Lantern is full.",
-            "not-booked",
+            ["not-booked"],
         ),
     ],
 )
-def test_bookings(calls: list[dict[str, Any]], answer: str, code: str | None) -> None:
-    messages = [
-        {"role": "user", "content": "A table at a cheap Chinese restaurant."},
-        *calls,
-        {"role": "assistant", "content": answer},
-    ]
-    judgement = judged({"restaurant": TABLE}, messages)
-    assert codes(judgement) == ([code] if code else [])
+def test_bookings(calls: list[dict[str, Any]], answer: str, reasons: list[str]) -> None:
+    asked, said = talk("A table at a cheap Chinese restaurant.", answer)
+    judgement = judged({"restaurant": TABLE}, [asked, *calls, said])
+    assert codes(judgement) == reasons
     assert judgement.domains["restaurant"].success is None
-    assert judgement.success is (code is None)
-
-
-def test_the_wrong_venue_is_booked() -> None:
-    messages = [
-        {"role": "user", "content": "A table at a cheap Chinese restaurant."},
-        *booked(name="red kettle"),
-        {"role": "assistant", "content": "Booked at the Red Kettle: 7GAWK763."},
-    ]
-    judgement = judged({"restaurant": TABLE}, messages)
-    assert codes(judgement) == ["booked-wrong", "booked-wrong"]
-    assert [reason.outcome for reason in judgement.reasons] == ["inform", "booking"]
+    assert judgement.success is (not reasons)
 
 
 def test_an_agent_with_tools_of_its_own_tells_its_bookings() -> None:
-    messages = said("A table at a cheap Chinese restaurant.", "Booked, it is 7GAWK763.")
+    messages = talk("A table at a cheap Chinese restaurant.", "Booked, it is 7GAWK763.")
     slots = {"name": "Blue Lantern", "people": 2, "day": "Monday", "time": "18:00"}
     made = [{"domain": "restaurant", "slots": {**slots, "reference": "7gawk763"}}]
     assert judged({"restaurant": TABLE}, messages, made).success
@@ -172,7 +147,7 @@ def test_an_agent_with_tools_of_its_own_tells_its_bookings() -> None:
 
 def test_records_of_bookings_may_have_names_of_their_own() -> None:
     goal = {"train": {**TRAIN, "book": {"people": "2"}}}
-    messages = said("Two tickets from Ely to Cambridge.", "Booked: ab12cd34.")
+    messages = talk("Two tickets from Ely to Cambridge.", "Booked: ab12cd34.")
     slots = {"refer_number": "ab12cd34", "trainID": "tr0002", "tickets": "2", "id": 132}
     assert judged(goal, messages, [{"domain": "train", "slots": slots}]).success
 
@@ -195,17 +170,8 @@ def test_a_taxi_that_is_called() -> None:
     assert codes(ride("09:15", "A blue Volvo, call 07123456789.")) == ["invented:type"]
 
 
-def test_every_domain_counts() -> None:
-    goal = {"restaurant": LANTERN, "train": {**TRAIN, "reqt": ["duration"]}}
-    messages = said(ASK, "The Blue Lantern is at 01223000001.", "And a train?", "Sorry, no.")
-    judgement = judged(goal, messages)
-    assert judgement.domains["restaurant"].done
-    assert not judgement.success
-    assert (judgement.turns, judgement.calls) == (2, 0)
-
-
 def test_grounded_counts_stand_beside_the_verdicts() -> None:
-    messages = said(ASK, "The Blue Lantern is at 01223000002.")
+    messages = talk(ASK, "The Blue Lantern is at 01223000002.")
     row = judged({"restaurant": LANTERN}, messages).row
     # A name, a number: both known, and the number is another's.
     assert row["mentions.total"] == 2
@@ -228,44 +194,6 @@ def test_the_user_chooses_from_what_an_agent_with_tools_lists() -> None:
     assert judgement.domains["restaurant"].venue == "Blue Lantern"
 
 
-WORDS = st.sampled_from(
-    [
-        *("the Blue Lantern", "Red Kettle", "Purple Frog", "TR0001", "01223000001", "7GAWK763"),
-        *("restaurant", "taxi", "train", "cheap", "the first one", "09:15", "I couldn't find any"),
-        *("red toyota", "\n1. ", "\n2. ", ".", "?", "**", "booked", "reference", "\x00", "Ǆ"),
-    ]
-)
-TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=8,
-)
-NAMES = st.sampled_from(["find_restaurant", "book_restaurant", "book_taxi", "book_train", "f"])
-CALLS = st.fixed_dictionaries(
-    {
-        "id": st.sampled_from(["1", "2"]) | ANYTHING,
-        "function": st.fixed_dictionaries(
-            {
-                "name": NAMES | ANYTHING,
-                "arguments": ANYTHING.map(json.dumps)
-                | st.dictionaries(
-                    st.sampled_from(["name", "people", "day", "time", "trainid", "leaveat"]),
-                    TEXTS | ANYTHING,
-                ),
-            }
-        )
-        | ANYTHING,
-    }
-)
-MESSAGES = st.fixed_dictionaries(
-    {"role": st.sampled_from(["user", "assistant", "tool", "system"]) | ANYTHING},
-    optional={
-        "content": TEXTS | ANYTHING,
-        "tool_calls": st.lists(CALLS | ANYTHING, max_size=2) | ANYTHING,
-        "tool_call_id": st.sampled_from(["1", "2"]) | ANYTHING,
-    },
-)
 PARTS = {
     "restaurant": {**LANTERN, **TABLE},
     "train": {**TRAIN, "reqt": ["trainID", "price"], "book": {"people": "1"}},
@@ -300,107 +228,105 @@ def test_any_messages_can_be_judged(messages: list[Any], domains: set[str], book
             assert one.inform
 
 
-PARTS_OF_TALK: dict[str, tuple[dict[str, Any], tuple[tuple[str, ...], ...]]] = {
-    "restaurant": (
-        LANTERN,
-        (
-            (ASK, "The Blue Lantern is at 01223000001."),
-            (ASK, "1. Blue Lantern\n2. Red Kettle", "The Red Kettle.", "It is at 01223000002."),
-            (ASK, "Sorry, I couldn't find any restaurant called Blue Lantern."),
-        ),
+TALKS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"restaurant": LANTERN}, (ASK, "The Blue Lantern is at 01223000001.")),
+    (
+        {"restaurant": LANTERN},
+        (ASK, "1. Blue Lantern\n2. Red Kettle", "The Red Kettle.", "It is at 01223000002."),
     ),
-    "hotel": (
-        {"info": {"area": "north"}, "reqt": ["postcode"]},
-        (
-            ("A hotel in the north, and its postcode.", "The Grand Hotel, postcode CB20AA."),
-            ("I need a hotel.", "I'm sorry, I could not find any hotels.", "Oh.", "Sorry."),
-        ),
+    ({"restaurant": LANTERN}, (ASK, "Sorry, I couldn't find any restaurant called Blue Lantern.")),
+    (NORTH, ("A hotel in the north, and its postcode.", "The Grand Hotel, postcode CB20AA.")),
+    (NORTH, ("I need a hotel.", "I'm sorry, I could not find any hotels.", "Oh.", "Sorry.")),
+    (GOALS["train"], ("A train from Ely to Cambridge after 10:00.", "TR0002 takes 20 minutes.")),
+    (
+        GOALS["train"],
+        ("A train from Ely to Cambridge.", "TR0001 takes 20 minutes.", "Fine.", "Good."),
     ),
-    "train": (
-        {**TRAIN, "reqt": ["duration"]},
-        (
-            ("A train from Ely to Cambridge after 10:00.", "TR0002 takes 20 minutes."),
-            ("A train from Ely to Cambridge.", "TR0001 takes 20 minutes.", "Fine.", "Good."),
-        ),
-    ),
-    "taxi": (
-        RIDE,
-        (
-            ("I need a taxi from the museum at 9:15.", "A red Toyota, call 07123456789."),
-            ("I need a taxi.", "When?", "Forget it.", "Goodbye."),
-        ),
-    ),
-}
+    (GOALS["ride"], ("I need a taxi from the museum at 9:15.", "A red Toyota, call 07123456789.")),
+    (GOALS["ride"], ("I need a taxi.", "When?", "Forget it.", "Goodbye.")),
+]
 
 
-@given(st.data())
-def test_what_is_said_of_one_domain_changes_no_other(data: st.DataObject) -> None:
-    order = data.draw(st.permutations(sorted(PARTS_OF_TALK)))
-    alone = {}
-    texts: list[str] = []
-    for domain in order:
-        goal, talks = PARTS_OF_TALK[domain]
-        talk = data.draw(st.sampled_from(talks))
-        texts += talk
-        alone[domain] = judged({domain: goal}, said(*talk)).domains[domain]
-    goals = {domain: PARTS_OF_TALK[domain][0] for domain in order}
-    together = judged(goals, said(*texts)).domains
-    for domain, one in alone.items():
-        before, after = one, together[domain]
-        assert (after.inform, after.success, after.venue) == (
-            before.inform,
-            before.success,
-            before.venue,
-        )
+@given(st.lists(st.sampled_from(TALKS), min_size=1, unique_by=lambda talk: min(talk[0])))
+def test_what_is_said_about_a_domain_changes_no_other(talks: list[tuple[Any, Any]]) -> None:
+    goals = {domain: part for goal, _ in talks for domain, part in goal.items()}
+    together = judged(goals, talk(*(text for _, texts in talks for text in texts)))
+    for goal, texts in talks:
+        alone = judged(goal, talk(*texts))
+        for domain, before in alone.domains.items():
+            after = together.domains[domain]
+            for name in ("inform", "success", "venue"):
+                assert getattr(after, name) == getattr(before, name)
 
 
-def states_of(*messages: dict[str, Any]) -> list[Any]:
-    transcript = read_transcript(read_messages(messages), Delexicalizer(sample_tables()), "2021")
-    return [exchange.state for exchange in transcript.exchanges]
+NO_WISH = {"hotel": dict[str, str]()}
+NORTHERN, OK = talk("A hotel in the north.", "OK.")
+CALLED = called("find_hotel", {}, area="east")
 
 
 @pytest.mark.parametrize(
-    ("said", "state"),
+    ("messages", "states"),
     [
-        ("A cheap chinese restaurant.", {"restaurant": {"pricerange": "cheap", "food": "chinese"}}),
         (
-            "I need a hotel with free wifi and parking.",
-            {"hotel": dict.fromkeys(("internet", "parking"), "yes")},
+            talk("A cheap chinese restaurant.", "OK."),
+            [{"restaurant": {"pricerange": "cheap", "food": "chinese"}}],
         ),
-        ("A hotel in the north, please. Does it have wifi?", {"hotel": {"area": "north"}}),
-        ("I need a hotel. Parking does not matter.", {"hotel": {}}),
-        ("I need a taxi.", {"taxi": {}}),
-        ("Hello!", {}),
+        (
+            talk("I need a hotel with free wifi and parking.", "OK."),
+            [{"hotel": {"internet": "yes", "parking": "yes"}}],
+        ),
+        (talk("A hotel in the north. Does it have wifi?", "OK."), [{"hotel": {"area": "north"}}]),
+        (talk("I need a hotel. Parking does not matter.", "OK."), [NO_WISH]),
+        (talk("I need a hotel.", "OK.", "Hello!", "OK."), [NO_WISH, NO_WISH]),
+        # A later wish replaces an earlier one.
+        (
+            talk("A hotel in the north.", "There is none.", "Then in the south.", "OK."),
+            [{"hotel": {"area": "north"}}, {"hotel": {"area": "south"}}],
+        ),
+        # Calls have precedence.
+        (
+            [*talk("A hotel in the north."), *CALLED, *talk("", "OK.")[1:]],
+            [{"hotel": {"area": "east"}}],
+        ),
     ],
 )
-def test_without_calls_the_state_is_what_the_user_has_said(said: str, state: Any) -> None:
-    assert states_of(
-        {"role": "user", "content": said}, {"role": "assistant", "content": "Let me see."}
-    ) == [state]
-
-
-def test_a_later_wish_replaces_an_earlier_one() -> None:
-    states = states_of(
-        {"role": "user", "content": "A restaurant in the north."},
-        {"role": "assistant", "content": "There is none."},
-        {"role": "user", "content": "Then in the south."},
-        {"role": "assistant", "content": "OK."},
-    )
-    assert [state["restaurant"]["area"] for state in states] == ["north", "south"]
-
-
-def test_with_calls_the_state_is_what_they_were_told() -> None:
-    function = {"name": "find_hotel", "arguments": json.dumps({"area": "east"})}
-    call = {"id": "1", "type": "function", "function": function}
-    states = states_of(
-        {"role": "user", "content": "A hotel in the north."},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "1", "content": "{}"},
-        {"role": "assistant", "content": "OK."},
-    )
-    assert states == [{"hotel": {"area": "east"}}]
+def test_the_state_is_what_is_called_or_else_what_the_user_has_talk(
+    messages: list[dict[str, Any]], states: list[Any]
+) -> None:
+    transcript = read_transcript(read_messages(messages), Delexicalizer(sample_tables()), "2021")
+    assert [exchange.state for exchange in transcript.exchanges] == states
 
 
 @tabled
 def test_domains_are_told_by_words(text: str, domains: tuple[str, ...]) -> None:
     assert domains_in(text) == domains
+
+
+BLUE = "The Blue Lantern"
+PHONE = "01223000001"
+TAXI = {"info": {"departure": "blue lantern", "destination": "red kettle"}, "reqt": ["phone"]}
+
+
+@tabled
+def test_slots_told_and_asked_for(
+    asked: str, answer: str, told: tuple[int, int, int], counts: tuple[float, float]
+) -> None:
+    goal = {**LANTERN, "reqt": asked.split(" and ")}
+    row = judged({"restaurant": goal}, talk("I want a cheap Chinese restaurant.", answer)).row
+    assert (row["found"], row["told"], row["asked"]) == told
+    assert (row["precision"], row["recall"]) == counts
+
+
+def test_a_goal_that_asks_for_nothing_has_no_rates() -> None:
+    goal = {"restaurant": {"info": LANTERN["info"]}}
+    row = judged(goal, talk("I want a cheap Chinese restaurant.", f"{BLUE}: {PHONE}.")).row
+    assert (row["found"], row["told"], row["asked"]) == (0, 1, 0)
+    assert "recall" not in row
+
+
+def test_what_is_said_of_a_ride_counts() -> None:
+    answer = "Your taxi from the Blue Lantern to the Red Kettle is a white honda, 07123456789."
+    row = judged(
+        {"taxi": TAXI}, talk("A taxi from the Blue Lantern to the Red Kettle.", answer)
+    ).row
+    assert (row["found"], row["told"], row["asked"]) == (1, 2, 1)

@@ -9,17 +9,20 @@ import pytest
 from mwzeval.conversation.messages import read_messages
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
-from mwzeval.multiwoz.convlab.evaluator import COLUMNS
-from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.judge import Judge
 from mwzeval.multiwoz.live.report import LiveScorer, described
-from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_RATES
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
-from mwzeval.scores.score import WHOLE
-from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden
-from tests.multiwoz.live.test_judgement import LANTERN, judged, said
-from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, sample_goals, scored, values
+from tests.multiwoz.live.written_runs import (
+    HEADER,
+    USED,
+    line,
+    sample_goals,
+    scored,
+    tables,
+    talk,
+    values,
+)
 from tests.places import shared
 from tests.tables import named
 
@@ -30,7 +33,15 @@ def test_sums_of_rows_are_what_counting_gives() -> None:
     of_goal = {name: range(1, 2 + index % 3) for index, name in enumerate(USED)}
     lines = [line(name, *spoiled[n], trial=n) for name, ns in of_goal.items() for n in ns]
     lines[1] |= {"end": "limit", "user": {"complete": False, "faults": ["x", "y"]}}
-    judge = Judge(read_tables(corpus_root(SAMPLE, None, offline=True)))
+    call = {"id": "x", "type": "function", "function": {"name": "no_such", "arguments": "{}"}}
+    lines[2]["turns"] += 1
+    lines[2]["messages"] += [
+        {"role": "user", "content": "one more"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "x", "content": '{"error": "there is no such function"}'},
+        {"role": "assistant", "content": "Sorry."},
+    ]
+    judge = Judge(tables())
     counted: dict[str, dict[str, list[float]]] = {}
     for each in lines:
         messages = each["messages"]
@@ -40,7 +51,7 @@ def test_sums_of_rows_are_what_counting_gives() -> None:
             "inform": 100 * all(domain.inform for domain in judgement.domains.values()),
             "user_turns": sum(message["role"] == "user" for message in messages),
             "tool_calls": sum(len(message.get("tool_calls", ())) for message in messages),
-            "tool_errors": 0,
+            "tool_errors": sum(message["content"] == "Sorry." for message in messages),
             "complete": 100 * each["user"]["complete"],
             "end.user_stop": 100 * (each["end"] == "user_stop"),
             "end.limit": 100 * (each["end"] == "limit"),
@@ -49,27 +60,13 @@ def test_sums_of_rows_are_what_counting_gives() -> None:
         item = each["dialogue"].partition("#")[0]
         for name, number in numbers.items():
             counted.setdefault(name, {}).setdefault(item, []).append(number)
-    found = values(scored(*lines))
+    run = scored(*lines)
+    (use,) = run.explain(lines[2]["dialogue"]).turns[-1].calls
+    assert (use.name, use.has_failed) == ("no_such", True)
+    found = values(run)
     for name, of_items in counted.items():
         means = [sum(numbers) / len(numbers) for numbers in of_items.values()]
         assert found[name] == pytest.approx(sum(means) / len(means)), name
-
-
-def test_calls_and_errors_of_tools_are_counted() -> None:
-    one = line("smp0021")
-    call = {"id": "x", "type": "function", "function": {"name": "no_such", "arguments": "{}"}}
-    one["messages"] += [
-        {"role": "user", "content": "one more"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "x", "content": '{"error": "there is no such function"}'},
-        {"role": "assistant", "content": "Sorry."},
-    ]
-    before, after = values(scored(line("smp0021"))), values(scored(one))
-    assert after["tool_calls"] == before["tool_calls"] + 1
-    assert (before["tool_errors"], after["tool_errors"]) == (0, 1)
-    explanation = scored(one).explain("smp0021")
-    (use,) = explanation.turns[-1].calls
-    assert (use.name, use.has_failed) == ("no_such", True)
 
 
 def test_what_the_user_reports_is_scored_where_it_reports() -> None:
@@ -103,13 +100,9 @@ def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
 )
 def test_a_taxi_is_met_only_where_the_agent_did_something_for_it(answer: str, turn: int) -> None:
     goal = sample_goals()["smp0025"]
-    info = goal["taxi"]["info"]
     asked = "I need a taxi from {departure} to {destination}, arriving by {arriveBy}. The car type?"
-    said = [
-        {"role": "user", "content": asked.format(**info)},
-        {"role": "assistant", "content": answer},
-    ]
-    ordered = {**line("smp0024"), "dialogue": "smp0025", "goal": goal, "messages": said}
+    messages = talk(asked.format(**goal["taxi"]["info"]), answer)
+    ordered = {**line("smp0024"), "dialogue": "smp0025", "goal": goal, "messages": messages}
     explained = scored(ordered).explain("smp0025")
     assert explained.reached is not None
     assert explained.goal[0].label == "wants"
@@ -146,27 +139,21 @@ def test_an_end_before_the_user_is_done_is_a_reason_where_something_was_lost() -
 
 
 def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:
-    goal = goals()["smp0022"]
     whole = scored(line("smp0022")).explain("smp0022")
-    told = [(fact.scope, fact.label) for fact in whole.goal]
-    assert told == [
+    assert [(fact.scope, fact.label) for fact in whole.goal] == [
         *(("attraction", "wants"), ("attraction", "asks for"), ("attraction", "asks for")),
         *(("restaurant", "wants"), ("restaurant", "books")),
     ]
-    assert len(told) == 1 + len(goal["attraction"]["reqt"]) + 2
     assert whole.reached == (0, 0, 0, 1, 2)
-    assert scored(line("smp0022", "book", "phone")).explain("smp0022").reached == (
-        *(0, None, 0),
-        *(1, None),
-    )
+    failed = scored(line("smp0022", "book", "phone")).explain("smp0022")
+    assert failed.reached == (0, None, 0, 1, None)
 
 
 def test_bookings_of_an_agent_that_keeps_its_tools_are_judged() -> None:
-    own = line("smp0022", "book")
     slots = {"name": "osteria bellarosa", "people": "4", "day": "saturday", "time": "14:45"}
-    assert values(scored(own))["booking"] == 0
-    own["bookings"] = [{"domain": "restaurant", "slots": slots}]
-    assert values(scored(own))["booking"] == 100
+    for bookings, value in (([], 0), ([{"domain": "restaurant", "slots": slots}], 100)):
+        run = scored({**line("smp0022", "book"), "bookings": bookings})
+        assert values(run)["booking"] == value
 
 
 @pytest.mark.parametrize(
@@ -194,11 +181,6 @@ def test_another_database_is_told() -> None:
     assert scored({**HEADER, "database": checksum}, line("smp0021")).warnings == []
 
 
-def test_a_file_of_another_benchmark_is_refused() -> None:
-    with pytest.raises(InputError, match='"pydial"'):
-        scored({**HEADER, "benchmark": "pydial"}, line("smp0021"))
-
-
 HOTEL = {"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}, "domain_ordering": ["hotel"]}
 HELD = {"hotel": {**HOTEL["hotel"], "reqt": {"phone": "?"}}, "domain_ordering": ["hotel"]}  # type: ignore[dict-item]
 
@@ -222,21 +204,20 @@ def test_dialogues_in_acts_are_judged_by_their_acts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    ("lines", "compat", "expected"),
     [
-        ([acts_line(acts=[[[["Inform"]], []]])], '"x"'),
-        ([acts_line(user={"goal": 3})], '"x"'),
-        ([acts_line(), line("smp0021")], '"x"'),
+        ([acts_line(acts=[[[["Inform"]], []]])], None, '"x"'),
+        ([acts_line(user={"goal": 3})], None, '"x"'),
+        ([acts_line(), line("smp0021")], None, '"x"'),
+        ([line("smp0021")], CONVLAB2, "--level acts"),
+        ([{**HEADER, "benchmark": "pydial"}, line("smp0021")], None, '"pydial"'),
     ],
 )
-def test_what_are_no_acts_is_told(lines: list[dict[str, Any]], expected: str) -> None:
+def test_files_that_cannot_be_judged_are_refused(
+    lines: list[dict[str, Any]], compat: str | None, expected: str
+) -> None:
     with pytest.raises(InputError, match=expected):
-        scored(*lines)
-
-
-def test_the_published_evaluator_refuses_dialogues_in_words() -> None:
-    with pytest.raises(InputError, match="--level acts"):
-        scored(line("smp0021"), scorer=LiveScorer(compat=CONVLAB2))
+        scored(*lines, scorer=LiveScorer(SAMPLE, offline=True, compat=compat))
 
 
 @pytest.mark.integration
@@ -265,44 +246,3 @@ def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
         mean = sum(prf[index] for prf in asking) / len(asking)
         assert found[name] == pytest.approx(100 * mean)
     assert found["turns"] == sum(each["steps"] for each in expected) / len(expected)
-
-
-BLUE = "The Blue Lantern"
-PHONE = "01223000001"
-TAXI = {"info": {"departure": "blue lantern", "destination": "red kettle"}, "reqt": ["phone"]}
-
-
-@tabled
-def test_slots_told_and_asked_for(
-    asked: str, answer: str, told: tuple[int, int, int], counts: tuple[float, float]
-) -> None:
-    goal = {**LANTERN, "reqt": asked.split(" and ")}
-    row = judged({"restaurant": goal}, said("I want a cheap Chinese restaurant.", answer)).row
-    assert (row["found"], row["told"], row["asked"]) == told
-    assert (row["precision"], row["recall"]) == counts
-
-
-def test_a_goal_that_asks_for_nothing_has_no_rates() -> None:
-    goal = {"restaurant": {"info": LANTERN["info"]}}
-    row = judged(goal, said("I want a cheap Chinese restaurant.", f"{BLUE}: {PHONE}.")).row
-    assert (row["found"], row["told"], row["asked"]) == (0, 1, 0)
-    assert "recall" not in row
-
-
-def test_what_is_said_of_a_ride_counts() -> None:
-    answer = "Your taxi from the Blue Lantern to the Red Kettle is a white honda, 07123456789."
-    row = judged(
-        {"taxi": TAXI}, said("A taxi from the Blue Lantern to the Red Kettle.", answer)
-    ).row
-    assert (row["found"], row["told"], row["asked"]) == (1, 2, 1)
-
-
-def test_the_rates_are_in_reports_under_the_names_that_they_have_in_acts() -> None:
-    run = scored(line("smp0021"), line("smp0022", "phone"))
-    found, rows = values(run), run.report().table.sums()
-    for rate in INFORM_RATES:
-        assert found[rate.name] == pytest.approx(100 * rows[rate.part] / rows[rate.whole])
-        assert run.report().metrics["live"][rate.name] == found[rate.name]
-    assert found["inform_micro_recall"] < 100
-    assert {*INFORM_COLUMNS} < {*COLUMNS}
-    assert {score.scope for score in run.report().scores if score.name == "inform_f1"} == {WHOLE}

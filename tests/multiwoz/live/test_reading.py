@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goal import begun
 from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext, tool_results
 from tests.cases import tabled
+from tests.multiwoz.live.anything import MESSAGES, TEXTS
 from tests.multiwoz.towns import TOWN
 
 SERVICES = {
@@ -94,16 +96,6 @@ def test_what_a_venue_lacks_is_no_missing_venue(text: str) -> None:
     assert not [act for act in read(text) if act.startswith("NoOffer")]
 
 
-def test_tools_that_find_nothing_explain_regret_but_do_not_speak_for_the_agent() -> None:
-    nothing = call("find_hotel", {"count": 0, "results": []})
-    assert read("My apologies! Shall I look elsewhere?", messages=nothing) == [
-        "NoOffer Hotel none none"
-    ]
-    assert read("One moment.", messages=nothing) == []
-    found = call("find_restaurant", {"count": 1, "results": [{"phone": "01223000001"}]})
-    assert read("Shall I go on?", messages=found) == []
-
-
 @tabled
 def test_bookings_are_heard_with_what_is_said_of_them(text: str, code: str) -> None:
     booked = [act for act in read(text) if act.startswith("Book ")]
@@ -124,56 +116,65 @@ def test_a_booking_that_waits_for_an_answer_is_no_refusal() -> None:
     assert not [act for act in read("I can't book it without the day.") if act.startswith("NoBook")]
 
 
-def test_references_belong_to_the_booking_that_gave_them() -> None:
-    messages = (
-        *call("book_hotel", {"status": "booked", "reference": "AAAA1111"}, 1),
-        *call("book_train", {"status": "booked", "reference": "BBBB2222"}, 2),
-    )
-    text = "All done! References: BBBB2222 and AAAA1111."
-    assert read(text, messages=messages) == [
-        "OfferBooked Train Ref BBBB2222",
-        "Inform Hotel none none",
-        "Book Booking Ref AAAA1111",
-    ]
+NOTHING = call("find_hotel", {"count": 0, "results": []})
+FOUND = call("find_restaurant", {"count": 1, "results": [{"phone": "01223000001"}]})
+BOOKED = call("book_restaurant", {"status": "booked", "reference": "7GAWK763"})
+TWO = (
+    *call("book_hotel", {"status": "booked", "reference": "AAAA1111"}, 1),
+    *call("book_train", {"status": "booked", "reference": "BBBB2222"}, 2),
+)
 
 
-def test_a_reference_that_is_not_said_is_not_known() -> None:
-    messages = call("book_restaurant", {"status": "booked", "reference": "7GAWK763"})
-    assert read("Your table is booked.", messages=messages) == ["Book Booking none none"]
-    assert read("One moment, please.", messages=messages) == []
+@pytest.mark.parametrize(
+    ("messages", "text", "acts"),
+    [
+        (NOTHING, "My apologies! Shall I look elsewhere?", ["NoOffer Hotel none none"]),
+        (NOTHING, "One moment.", []),
+        (FOUND, "Shall I go on?", []),
+        # A reference that is not in the text is not known.
+        (BOOKED, "Your table is booked.", ["Book Booking none none"]),
+        (BOOKED, "One moment, please.", []),
+        (
+            TWO,
+            "All done! References: BBBB2222 and AAAA1111.",
+            [
+                "OfferBooked Train Ref BBBB2222",
+                "Inform Hotel none none",
+                "Book Booking Ref AAAA1111",
+            ],
+        ),
+    ],
+)
+def test_results_of_functions_explain_the_text_and_do_not_replace_it(
+    messages: tuple[Any, ...], text: str, acts: list[str]
+) -> None:
+    assert read(text, messages=messages) == acts
 
 
-def test_words_of_a_street_tell_no_domain() -> None:
+def heard(reader: AgentReader, text: str, *requested: str) -> list[Act]:
+    """Return the acts of an answer to requests about a restaurant."""
+    made = reader.context(begun(GOAL))
+    made.add_user_acts([Act("Request", "Restaurant", slot, "?") for slot in requested])
+    return reader.acts_of(text, made)
+
+
+def test_the_words_of_a_street_are_no_domain() -> None:
+    """A restaurant and a cinema under one roof."""
     address = "leisure park, clifton way"
-    # A restaurant and a cinema under one roof.
     rows = {
         domain: [{**TOWN[domain][0], "address": address}] for domain in ("restaurant", "attraction")
     }
-    of_town = AgentReader(TOWN | rows)
-    made = of_town.context(begun(GOAL))
-    made.add_user_acts([Act("Request", "Restaurant", "Addr", "?")])
-    assert of_town.acts_of("The address is Leisure Park, Clifton Way.", made) == [
-        Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")
-    ]
+    acts = heard(AgentReader(TOWN | rows), "The address is Leisure Park, Clifton Way.", "Addr")
+    assert acts == [Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")]
 
 
-def test_what_is_asked_for_and_not_known_is_heard() -> None:
-    made = context("restaurant")
-    made.add_user_acts(
-        [Act("Request", "Restaurant", "Phone", "?"), Act("Request", "Restaurant", "Addr", "?")]
-    )
+def test_what_is_requested_and_not_known_is_heard_also_without_its_name() -> None:
+    unknown = Act("Inform", "Restaurant", "Phone", "unknown")
     text = "I do not have their phone number, and the address is 1 High Street."
-    assert reader().acts_of(text, made) == [
-        Act("Inform", "Restaurant", "Addr", "1 High Street"),
-        Act("Inform", "Restaurant", "Phone", "unknown"),
-    ]
-
-
-def test_what_is_asked_for_need_not_be_named_again() -> None:
-    made = context("restaurant")
-    made.add_user_acts([Act("Request", "Restaurant", "Phone", "?")])
+    address = Act("Inform", "Restaurant", "Addr", "1 High Street")
+    assert heard(reader(), text, "Phone", "Addr") == [address, unknown]
     text = "I'm sorry, but I don't have that information. Look it up online."
-    assert reader().acts_of(text, made) == [Act("Inform", "Restaurant", "Phone", "unknown")]
+    assert heard(reader(), text, "Phone") == [unknown]
 
 
 def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
@@ -196,35 +197,10 @@ def test_the_users_own_spelling_is_kept() -> None:
     assert acts == [Act("Recommend", "Restaurant", "Name", "BLUE LANTERN")]
 
 
-messages = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["role", "content", "tool_calls", "function", "name", "id", "arguments"]
-            )
-            | st.text(max_size=3),
-            inner
-            | st.sampled_from(["tool", "assistant", "find_hotel", "book_train", '{"count": 0}']),
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-words = st.sampled_from(
-    [
-        *("blue lantern", "Red Kettle", "TR0001", "09:00", "7GAWK763", "booked", "no", "not", "or"),
-        *("?", ".", "\n", "- ", "|", "**", "restaurants", "north", "which", "phone", "cb10aa"),
-        *("01223000001", "2 people", "monday", "unavailable", "sorry", "£4.40", "¶", "İ", "\x00"),
-    ]
-)
-
-
 @settings(max_examples=200)
 @given(
-    text=st.text(max_size=60) | st.lists(words, max_size=25).map(" ".join),
-    of_turn=st.lists(messages, max_size=4),
+    text=TEXTS,
+    of_turn=st.lists(MESSAGES, max_size=4),
     domains=st.lists(st.sampled_from(GOAL["domain_ordering"]), min_size=1, unique=True),
 )
 def test_nothing_that_an_agent_says_raises_and_all_acts_are_known(
@@ -233,7 +209,7 @@ def test_nothing_that_an_agent_says_raises_and_all_acts_are_known(
     goal = {"domain_ordering": domains, **{domain: GOAL[domain] for domain in domains}}
     made = reader().context(begun(goal))
     made.add_user_acts([Act("Inform", domains[0].capitalize(), "People", "2")])
-    calls = tool_results(read_messages(raw for raw in of_turn if isinstance(raw, dict)))
+    calls = tool_results(read_messages(of_turn))
     acts = reader().acts_of(text, made, calls)
     assert all(
         act.domain == "general" or act.slot.lower() in SYSTEM_SLOTS[act.domain.lower()]

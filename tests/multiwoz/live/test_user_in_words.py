@@ -1,10 +1,9 @@
-"""The user in words: what it understands, what it reports, and which faults are told of it."""
+"""The user in words: what it understands and reports, and how its faults are found in words."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -12,19 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.loop import ToolSession, converse
+from mwzeval.conversation.loop import converse
 from mwzeval.conversation.messages import AgentTurn, read_messages
+from mwzeval.conversation.protocols import Partner
 from mwzeval.multiwoz.acts import Act, Draws
 from mwzeval.multiwoz.convlab.system import RuleSystem
-from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.rule_agent import RuleAgent
-from mwzeval.multiwoz.live.tools import DatabaseTools
-from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.user_faults import (
     EARLY,
+    INVENTED,
     MISUNDERSTOOD,
+    REPEATED,
     effects,
     faults_of,
     misunderstanding,
@@ -34,8 +32,7 @@ from mwzeval.multiwoz.live.wordings import system_text
 from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.convlab.records import golden, real_resources
-from tests.multiwoz.live.written_runs import sample_goals
-from tests.multiwoz.towns import TOWN
+from tests.multiwoz.live.written_runs import Line, live, reader, talk
 from tests.places import read_json, shared
 
 GOAL: dict[str, Any] = {
@@ -48,11 +45,15 @@ GOAL: dict[str, Any] = {
     },
     "train": {"info": {"destination": "cambridge", "leaveAt": "10:30"}, "reqt": ["price"]},
 }
-
-
-@lru_cache
-def reader() -> AgentReader:
-    return AgentReader(TOWN)
+CHEAP: dict[str, Any] = {
+    "domain_ordering": ["restaurant"],
+    "restaurant": {
+        **GOAL["restaurant"],
+        "info": {"food": "chinese", "pricerange": "cheap"},
+        "fail_info": {"food": "thai", "pricerange": "cheap"},
+    },
+}
+BYE = "Thank you, goodbye."
 
 
 @tabled
@@ -76,47 +77,37 @@ def test_spelling_is_no_misunderstanding() -> None:
         ["Inform", "Train", "Ticket", "£4.40"],
         ["Inform", "Restaurant", "Post", "cb10aa"],
     ]
+    phone = "invented answer restaurant phone 01223000001"
     assert misunderstanding(meant, understood, GOAL) is None
     assert misunderstanding(meant, understood[1:], GOAL) == "missed named red kettle"
-    assert (
-        misunderstanding(meant[1:], understood, GOAL)
-        == "invented answer restaurant phone 01223000001"
-    )
+    assert misunderstanding(meant[1:], understood, GOAL) == phone
 
 
-def line(*texts: str, **report: Any) -> dict[str, Any]:
-    """Return a dialogue in which user and agent take turns."""
-    roles = ("user", "assistant")
-    said = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
-    return {"goal": GOAL, "messages": said, "user": report}
-
-
-def kinds(dialogue: dict[str, Any]) -> list[tuple[str, int]]:
-    talk = read_messages(dialogue["messages"])
-    found = faults_of(dialogue["goal"], talk, dialogue["user"], reader())
-    return [(fault["kind"], fault["turn"]) for fault in found]
+def faults(goal: Any, messages: Sequence[Any], /, **report: Any) -> list[tuple[str, int, str]]:
+    found = faults_of(goal, read_messages(messages), report, reader())
+    return [(fault["kind"], fault["turn"], fault["detail"]) for fault in found]
 
 
 def test_to_be_done_too_early_is_a_fault() -> None:
-    held: dict[str, Any] = {
-        "domain_ordering": ["train"],
-        "train": {"info": {}, "reqt": {"price": "?"}},
-    }
-    assert kinds(line("Hi.", "Hello.", "Bye.", token="[DONE]", goal=held)) == [(EARLY, 1)]
-    assert kinds(line("Hi.", "Hello.", "Bye.", token="[GIVE UP]", goal=held)) == []
-    held["train"]["reqt"] = {"price": "4.40 pounds"}
-    assert kinds(line("Hi.", "Hello.", "Bye.", token="[DONE]", goal=held)) == []
+    messages = talk("Hi.", "Hello.", "Bye.")
+    train: dict[str, Any] = {"info": {}, "reqt": {"price": "?"}}
+    held = {"domain_ordering": ["train"], "train": train}
+    ((kind, turn, _),) = faults(GOAL, messages, token="[DONE]", goal=held)
+    assert (kind, turn) == (EARLY, 1)
+    assert faults(GOAL, messages, token="[GIVE UP]", goal=held) == []
+    train["reqt"] = {"price": "4.40 pounds"}
+    assert faults(GOAL, messages, token="[DONE]", goal=held) == []
 
 
 def test_misunderstanding_needs_acts_of_both_sides() -> None:
-    dialogue = line("Hello!", "Red Kettle is nice.", "Bye.")
-    assert kinds(dialogue) == []
-    dialogue["messages"][1]["acts"] = [["Recommend", "Restaurant", "Name", "red kettle"]]
-    assert kinds(dialogue) == []
-    dialogue["user"] = {"understood": [[]]}
-    assert kinds(dialogue) == [(MISUNDERSTOOD, 0)]
-    dialogue["user"] = {"understood": [dialogue["messages"][1]["acts"]]}
-    assert kinds(dialogue) == []
+    messages = talk("Hello!", "Jade Pavilion is nice.", "Bye.")
+    acts = [["Recommend", "Restaurant", "Name", "jade pavilion"]]
+    assert faults(GOAL, messages, understood=[[]]) == []
+    messages[1]["acts"] = acts
+    assert faults(GOAL, messages) == []
+    assert faults(GOAL, messages, understood=[acts]) == []
+    ((kind, turn, _),) = faults(GOAL, messages, understood=[[]])
+    assert (kind, turn) == (MISUNDERSTOOD, 0)
 
 
 class Scripted:
@@ -130,13 +121,13 @@ class Scripted:
         return AgentTurn(({"role": "assistant", "content": text},), text)
 
 
-def user(seed: int = 1, goal: dict[str, Any] = GOAL) -> UserInWords:
-    live = LiveUser(goal, Draws(seed, "mul0001", 1, "user"))
-    return UserInWords(live, reader(), Random(seed))
+def user(goal: Any = GOAL, seed: int = 1, own: AgentReader | None = None) -> UserInWords:
+    live_user = LiveUser(goal, Draws(seed, "mul0001", 1, "user"))
+    return UserInWords(live_user, own or reader(), Random(seed))
 
 
-def dialogue_with(talking: UserInWords, *answers: str) -> dict[str, Any]:
-    converse(lambda: talking, lambda: Scripted(*answers))
+def report_of(talking: UserInWords, agent: Partner) -> dict[str, Any]:
+    converse(lambda: talking, lambda: agent)
     report: dict[str, Any] = json.loads(json.dumps(talking.report()))
     return report
 
@@ -144,13 +135,13 @@ def dialogue_with(talking: UserInWords, *answers: str) -> dict[str, Any]:
 def test_a_user_gets_what_it_wants_in_words() -> None:
     wanted = {part: wish for part, wish in GOAL["restaurant"].items() if part != "fail_info"}
     goal = {"domain_ordering": ["restaurant"], "restaurant": wanted}
-    report = dialogue_with(
-        user(goal=goal),
+    agent = Scripted(
         "Which area and what kind of food?",
-        "Red Kettle serves chinese food in the north. Its phone number is 01223000002.",
+        "Jade Pavilion serves chinese food in the north. Its phone number is 01223000002.",
         "For how many people, on what day and at what time?",
-        "Booked! 2 people on Monday at 18:15 at Red Kettle. Your reference number is 7GAWK763.",
+        "Booked! 2 people on Monday at 18:15 at Jade Pavilion. Your reference is 7GAWK763.",
     )
+    report = report_of(user(goal), agent)
     assert report["complete"]
     assert report["goal"]["restaurant"]["reqt"] == {"phone": "01223000002"}
     assert report["token"] == "[DONE]"
@@ -158,95 +149,162 @@ def test_a_user_gets_what_it_wants_in_words() -> None:
     assert len(report["said"]) == len(report["understood"]) + 1
 
 
-def test_a_user_that_is_told_nothing_gives_up() -> None:
-    report = dialogue_with(user(), "I see.")
-    assert not report["complete"]
-    assert report["token"] == "[GIVE UP]"
-
-
 def test_the_same_seed_says_the_same() -> None:
-    answers = (
-        "What kind of food?",
-        "There are no thai restaurants.",
-        "How about Red Kettle?",
-        "Hm.",
-    )
-    assert dialogue_with(user(), *answers) == dialogue_with(user(), *answers)
-    assert dialogue_with(user(), *answers) != dialogue_with(user(2), *answers)
+    answers = ("What kind of food?", "There are no thai restaurants.", "Jade Pavilion?", "Hm.")
+    first, again, other = (report_of(user(seed=seed), Scripted(*answers)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert (first["complete"], first["token"]) == (False, "[GIVE UP]")
 
 
 @examples(60)
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_no_words_break_a_user(answers: Sequence[str]) -> None:
-    assert dialogue_with(user(), *answers)["token"] in ("[DONE]", "[GIVE UP]")
+    report = report_of(user(), Scripted(*answers))
+    assert report["token"] in ("[DONE]", "[GIVE UP]")
 
 
 class RuleSystemInWords:
     """The rule system of ConvLab-2: it hears the acts of the user, and words its own."""
 
-    def __init__(self, talking: list[UserInWords], seed: int) -> None:
+    def __init__(self, talking: UserInWords, seed: int) -> None:
         self._talking = talking
         self._system = RuleSystem(real_resources(), Draws(seed, "any", 1, "system"))
         self._rng = Random(seed)
 
     def answer(self, said: str, /) -> AgentTurn:
-        acts = [Act(*act) for act in self._talking[-1].report()["said"][-1]]
+        acts = [Act(*act) for act in self._talking.report()["said"][-1]]
         answer = self._system.answer(acts)
         text = system_text(answer, self._rng)
         message = {"role": "assistant", "content": text, "acts": [list(act) for act in answer]}
         return AgentTurn((message,), text)
 
 
-@lru_cache
-def tables() -> dict[str, Any]:
-    folder = shared("data", "multiwoz", "db")
-    domains = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
-    return {domain: read_json(folder / f"{domain}_db.json") for domain in domains}
-
-
 @pytest.mark.integration
 def test_few_turns_of_a_rule_system_are_misunderstood() -> None:
-    real = AgentReader(tables())
-    turns = misunderstood = complete = 0
-    goals = [record["goal"] for record, _ in zip(golden("corpus_goals"), range(25), strict=False)]
-    for seed, goal in enumerate(goals):
-        live = LiveUser(goal, Draws(seed, "any", 1, "user"))
-        talking = [UserInWords(live, real, Random(seed))]
-        converse(
-            lambda talking=talking: talking[0],  # type: ignore[misc]
-            lambda talking=talking, seed=seed: RuleSystemInWords(talking, seed),  # type: ignore[misc]
-        )
-        report = talking[0].report()
-        turns += len(report["understood"])
-        misunderstood += sum(fault["kind"] == MISUNDERSTOOD for fault in report["faults"])
-        complete += report["complete"]
+    folder = shared("data", "multiwoz", "db")
+    domains = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
+    real = AgentReader({domain: read_json(folder / f"{domain}_db.json") for domain in domains})
+    reports = []
+    for seed, (record, _) in enumerate(zip(golden("corpus_goals"), range(25), strict=False)):
+        talking = user(record["goal"], seed, real)
+        reports.append(report_of(talking, RuleSystemInWords(talking, seed)))
+    check_understanding(reports)
+    assert sum(report["complete"] for report in reports) >= 24
+
+
+def check_understanding(reports: Sequence[dict[str, Any]]) -> None:
+    turns = sum(len(report["understood"]) for report in reports)
+    kinds = [fault["kind"] for report in reports for fault in report["faults"]]
     assert turns > 100
-    assert misunderstood / turns < 0.03
-    assert complete >= 24
+    assert kinds.count(MISUNDERSTOOD) / turns < 0.03
 
 
-def rule_agent(seed: int) -> ToolSession:
-    """Return the built-in agent with its tools, on the sample town."""
-    _, vocabulary, database = sample()
-    tools: Any = database.of_dialogue(seed, "any")
-    return ToolSession(RuleAgent(vocabulary, seed, "any"), tools, lambda message: None)
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
+    """Dialogues of the rule agent and the agenda user, about all goals of the sample."""
+    return live("rule", tmp_path_factory.mktemp("held") / "rule.jsonl")
 
 
-@lru_cache
-def sample() -> tuple[AgentReader, Vocabulary, DatabaseTools]:
-    rows = read_tables(corpus_root("sample", None, offline=True))
-    return AgentReader(rows), Vocabulary(rows), DatabaseTools(rows)
+def turns_of_user(line: Line) -> list[int]:
+    return [i for i, each in enumerate(line["messages"]) if each["role"] == "user"]
 
 
-def test_the_built_in_agent_is_understood_in_the_sample_town() -> None:
-    turns = misunderstood = 0
-    for seed, goal in enumerate(sample_goals().values()):
-        live = LiveUser(goal, Draws(seed, "any", 1, "user"))
-        talking = UserInWords(live, sample()[0], Random(seed))
-        converse(lambda talking=talking: talking, lambda seed=seed: rule_agent(seed))  # type: ignore[misc]
-        report = talking.report()
-        turns += len(report["understood"])
-        misunderstood += sum(fault["kind"] == MISUNDERSTOOD for fault in report["faults"])
-        assert report["complete"], report
-    assert turns > 20
-    assert misunderstood / turns < 0.03
+def test_the_agenda_user_understands_the_rule_agent_and_has_hardly_any_faults(
+    lines: list[Line],
+) -> None:
+    check_understanding([line["user"] for line in lines])
+    assert {line["user"]["token"] for line in lines} == {"[DONE]"}
+    faulty = [
+        line["dialogue"] for line in lines if faults(line["goal"], line["messages"], token="[DONE]")
+    ]
+    assert len(lines) > 50
+    assert len(faulty) <= 1, faulty
+
+
+def ended_before(lines: list[Line]) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield dialogues that a user ends where it went on to say what it wants."""
+    for line in lines:
+        for place in turns_of_user(line)[1:-1]:
+            yield line["goal"], [*line["messages"][:place], *talk(BYE)]
+
+
+def test_to_end_before_all_is_told_is_found(lines: list[Line]) -> None:
+    cut = list(ended_before(lines))
+    early = [[kind for kind, *_ in faults(*dialogue, token="[DONE]")] for dialogue in cut]
+    assert len(cut) > 100
+    # A second wish may be said by the agent that there is nothing of the first.
+    assert early.count([EARLY]) >= 0.98 * len(cut)
+    assert not any(faults(*dialogue, token="[GIVE UP]") for dialogue in cut)
+
+
+def test_to_be_done_in_the_message_that_asks_for_a_booking_is_found(lines: list[Line]) -> None:
+    checked = 0
+    for line in lines:
+        calls = [
+            place
+            for place, each in enumerate(line["messages"])
+            for call in each.get("tool_calls", ())
+            if call["function"]["name"].startswith("book_")
+            and "book" in line["goal"][call["function"]["name"].removeprefix("book_")]
+        ]
+        if calls:
+            last = max(place for place in turns_of_user(line) if place < calls[-1])
+            # What the agent does after it is too late.
+            for messages in (line["messages"][: last + 1], line["messages"][: calls[-1] + 3]):
+                ((kind, _, detail),) = faults(line["goal"], messages, token="[DONE]")
+                assert kind == EARLY
+                assert "is not booked" in detail or "…" in detail
+            checked += 1
+    assert checked > 10
+
+
+def test_lines_that_come_again_are_found(lines: list[Line]) -> None:
+    for line in lines:
+        first, second = turns_of_user(line)[:2]
+        again = {"role": "user", "content": line["messages"][first]["content"] + "  !"}
+        messages = [*line["messages"][:second], again, *line["messages"][second:]]
+        assert [fault[:2] for fault in faults(line["goal"], messages)] == [(REPEATED, 1)]
+
+
+@tabled
+def test_values_from_nowhere_are_found(text: str, values: list[str]) -> None:
+    assert faults(CHEAP, talk(text)) == [(INVENTED, 0, value) for value in values]
+
+
+def test_what_the_agent_has_said_is_not_invented() -> None:
+    offer = "Jade Pavilion in the north has parking and wifi, at 19:30 on tuesday."
+    accepted = "Jade Pavilion in the north at 7:30 pm on tuesday, with parking and wifi, then."
+    assert faults(CHEAP, talk("Hi!", offer, accepted)) == []
+
+
+EXCHANGES = [
+    ("A cheap thai place?", "There is none."),
+    ("A chinese one then.", "Jade Pavilion. Its phone number is 01999 555555."),
+    ("A table for 2 on monday at 18:15.", "It is booked. The reference is 7GAWK763."),
+]
+
+
+def test_what_is_open_is_told() -> None:
+    assert faults(CHEAP, talk(*sum(EXCHANGES, ()), BYE), token="[DONE]") == []
+    for left_out in (1, 2):
+        texts = sum(EXCHANGES[:left_out] + EXCHANGES[left_out + 1 :], ())
+        ((kind, _, detail),) = faults(CHEAP, talk(*texts, BYE), token="[DONE]")
+        assert kind == EARLY
+        if left_out == 1:
+            assert detail == "restaurant phone is not given"
+        else:
+            assert "restaurant is not booked" in detail or "…" in detail
+
+
+def test_goals_of_others_may_ask_for_anything_and_spell_it_so() -> None:
+    goal = {
+        "domain_ordering": ["attraction", "train"],
+        "attraction": {"info": {"colour": "red"}, "reqt": ["entrancefee", "mood", "reference"]},
+        "train": {"reqt": ["trainid", "Price"], "info": {}},
+    }
+    ((kind, _, detail),) = faults(goal, talk("A red attraction?", "Hm.", BYE), token="[DONE]")
+    assert kind == EARLY
+    assert detail.startswith("attraction entrancefee is not given, train trainid is not given")
+    answer = "It is free. The train TR3226 costs 10.20 pounds."
+    messages = talk("A red attraction?", "Hm.", "And?", answer, BYE)
+    assert faults(goal, messages, token="[DONE]") == []

@@ -1,20 +1,24 @@
-"""Runs of live dialogues in the embedded sample town, written by a script instead of an agent."""
+"""Live dialogues in the embedded sample town: runs, and files written by a script."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mwzeval.cli import main
 from mwzeval.conversation.trajectory import header
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, without
+from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun
 from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.scores.score import WHOLE
+from tests.places import read_json
 
 USED = ("smp0021", "smp0022", "smp0023", "smp0024")
 HEADER = header(
@@ -32,10 +36,33 @@ Line = dict[str, Any]
 Message = dict[str, Any]
 
 
-@lru_cache(maxsize=1)
+ROOT = corpus_root(SAMPLE, None, offline=True)
+
+
+@cache
+def tables() -> Any:
+    return read_tables(ROOT)
+
+
+@cache
+def town() -> DatabaseTools:
+    return DatabaseTools(tables())
+
+
+@cache
+def reader() -> AgentReader:
+    return AgentReader(tables())
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    return Vocabulary(tables())
+
+
+@cache
 def sample_goals() -> dict[str, Goal]:
     """Return the goals of the test fold of the sample, without bookings that fail."""
-    known = annotated_goals(SAMPLE, "test", corpus_root(SAMPLE, None, offline=True))
+    known = annotated_goals(SAMPLE, "test", ROOT)
     return {name: without(k.goal, "fail_book", k.goal[ORDERING]) for name, k in known.items()}
 
 
@@ -43,9 +70,24 @@ def goals() -> dict[str, Goal]:
     return {name: sample_goals()[name] for name in USED}
 
 
-@lru_cache(maxsize=1)
-def town() -> DatabaseTools:
-    return DatabaseTools(read_tables(corpus_root(SAMPLE, None, offline=True)))
+def talk(*texts: str) -> list[Message]:
+    """Return messages in turn, the user's first."""
+    roles = ("user", "assistant")
+    return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
+
+
+def live(agent: str, output: Path | str, *options: str) -> list[Line]:
+    """Run dialogues on the sample corpus; return their lines."""
+    command = ["live", "--agent", agent, "--corpus", SAMPLE, "-q", "-o", str(output), *options]
+    assert main(command) == 0
+    _, *lines = Path(output).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def report(*arguments: Path | str) -> Any:
+    """Return what `mwzeval evaluate` writes."""
+    assert main(["evaluate", *map(str, arguments), "-q", "-o", "report.json"]) == 0
+    return read_json(Path("report.json"))
 
 
 class Script:

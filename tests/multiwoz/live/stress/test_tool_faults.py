@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +16,7 @@ from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
 from mwzeval.multiwoz.live.stress.conditions import LAYERS, Conditions, parse_conditions
 from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
+from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from tests.multiwoz.live.written_runs import sample_goals, town
 
 GOALS = sample_goals()
@@ -49,7 +50,7 @@ def calls(draw: st.DrawFn) -> Call:
     arguments = {}
     for parameter in BY_NAME[name].parameters:
         values = VALUES.get(parameter.name) or parameter.values or ("cambridge", "10:00")
-        if parameter.name == "name" and domain in ("restaurant", "hotel", "attraction"):
+        if parameter.name == "name" and domain in VENUE_DOMAINS:
             values = tuple(names(domain)[:4])
         if draw(st.booleans()) or (parameter.is_required and draw(st.integers(0, 9))):
             arguments[parameter.name] = draw(st.sampled_from(values))
@@ -161,22 +162,16 @@ def test_another_venue_of_the_goal_can_be_booked(item: str) -> None:
         assert [result["status"] for result in results] == ["booked", *first, *first]
 
 
-def loud_and_silent(conditions: str, item: str) -> Iterator[Kind]:
-    several: list[Call] = [
-        ("find_hotel", {}),
-        ("find_restaurant", {}),
-        ("find_attraction", {}),
-        ("book_taxi", {"departure": "a", "destination": "b"}),
-    ]
-    results, sound, _ = called(several, conditions, item)
-    yield from map(kind_of, results, sound)
-
-
 @pytest.mark.parametrize(("condition", "other"), [*combinations(FAULTS, 2)])
 def test_a_fault_does_not_depend_on_other_conditions(condition: str, other: str) -> None:
+    ride = {"departure": "a", "destination": "b"}
+    several: list[Call] = [(f"find_{domain}", {}) for domain in VENUE_DOMAINS]
+    several.append(("book_taxi", ride))
     for item in sorted(GOALS)[:20]:
-        alone = loud_and_silent(f"{condition}=.5", item)
-        both = loud_and_silent(f"{condition}=.5,{other}=.5", item)
+        alone, both = (
+            [*map(kind_of, *called(several, rates, item)[:2])]
+            for rates in (f"{condition}=.5", f"{condition}=.5,{other}=.5")
+        )
         for before, after in zip(alone, both, strict=True):
             assert after in ({before, other} if before else {None, other})
 
@@ -186,17 +181,14 @@ def rides(count: int) -> list[Call]:
 
 
 def test_calls_fail_at_their_rate_and_seldom_twice() -> None:
-    statuses = Counter[tuple[str, ...]]()
+    first, second = rides(2)
+    shares = Counter[tuple[str, str]]()
     for seed in range(1000):
-        first, second = rides(2)
         results, _, _ = called([first, second, first, first], "errors=.3", "smp0021", seed)
-        statuses[tuple(result["status"] for result in results)] += 1
-    shares = Counter[tuple[str, ...]]()
-    for (first_try, other, *again), count in statuses.items():
-        shares[(first_try, other)] += count
-        if first_try == "unavailable":
-            shares[("again", again[0])] += count
-        assert again[1] == "booked"
+        before, other, again, last = (result["status"] for result in results)
+        shares[before, other] += 1
+        shares["again", again] += before == "unavailable"
+        assert last == "booked"
     assert shares[("unavailable", "unavailable")] == pytest.approx(90, abs=30)
     assert shares[("unavailable", "booked")] == pytest.approx(210, abs=40)
     assert shares[("again", "unavailable")] == pytest.approx(60, abs=25)
@@ -213,7 +205,7 @@ def test_at_most_four_calls_fail_in_a_dialogue(condition: str, status: str) -> N
     assert [result["status"] for result in results] == ["error", "error", "booked", "booked"]
 
 
-@pytest.mark.parametrize("domain", ["restaurant", "hotel", "attraction"])
+@pytest.mark.parametrize("domain", VENUE_DOMAINS)
 def test_only_lists_are_stale_and_in_one_detail_of_each_venue(domain: str) -> None:
     several: list[Call] = [(f"find_{domain}", {"name": name}) for name in names(domain)]
     for row in town().query(domain, ()):
