@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.pydial.runs import episode, write_lines
 from tests.samples import LiveSample, Sample
 
 TASKS = ("CR-1", "SFR-1")
@@ -40,9 +40,6 @@ def _written(path: Path, tasks: Sequence[str], *, failing: int) -> str:
             for number in range(EPISODES):
                 success = number % failing != failing - 1
                 exchanges = 4 + seed + 3 * (not success)
-                episode = {"task": task, "seed": seed, "dialogue": number, "success": success}
-                lines.append(
-                    {**episode, "exchanges": exchanges, "reward": 20 * success - exchanges}
-                )
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    return str(path)
+                result = {"exchanges": exchanges, "reward": 20 * success - exchanges}
+                lines.append(episode(number, success, task=task, seed=seed, **result))
+    return write_lines(path, lines)

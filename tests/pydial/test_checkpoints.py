@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.cli import main
-from mwzeval.errors import InputError
+from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.checkpoints import (
     Origin,
     checkpoint_content,
@@ -25,87 +23,50 @@ from mwzeval.pydial.episodes import rng_of
 from mwzeval.pydial.job import METRICS, TRAINING, Job, run_job
 from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
 from mwzeval.pydial.policies.learner import Learner
-from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.retest import retest
-from mwzeval.pydial.run import run
 from mwzeval.pydial.tasks import task_named
+from tests.command_lines import Run
+from tests.pydial.runs import overflowing, small_run
 
 Array = NDArray[Any]
-LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]
-TASK, OTHER = "Demo-CR-1", "Demo-CR-3"
+TASK = "Demo-CR-1"
 SIZE, ACTIONS = 5, 3
 ORIGIN = Origin("dqn", "CR-1", 3, False, {"hidden": [300, 100], "discount": 0.99})
 WEIGHTS: dict[str, Array] = {
     "dense": np.arange(12, dtype=np.float32).reshape(3, 4),
     "none": np.zeros((0, 7)),
-    "columns": np.arange(12.0).reshape(3, 4).T,
 }
+CONTENT = checkpoint_content(ORIGIN, 40, WEIGHTS)
 
 
-def new(policy: str) -> Learner:
-    """Return a small policy that has learned nothing."""
-    if PRESETS[policy].view != "kernel":
-        pytest.importorskip("torch").set_num_threads(1)
-    return PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
-
-
-def let_learn(learner: Learner, dialogues: int) -> None:
-    generator = np.random.default_rng(0)
-    mask = np.ones(ACTIONS, dtype=np.bool_)
-    for _ in range(dialogues):
-        learner.begin()
-        for number in range(10):
-            learner.record(generator.random(SIZE, np.float32), mask, number % ACTIONS, -1.0)
-        learner.end()
-
-
-def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
-    content = checkpoint_content(ORIGIN, 40, WEIGHTS)
-    assert content == checkpoint_content(ORIGIN, 40, dict(reversed(WEIGHTS.items())))
-    (tmp_path / "a").write_bytes(content)
+def test_a_checkpoint_comes_back_as_it_was_and_every_difference_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(CONTENT)
     origin, weights = read_checkpoint(tmp_path / "a", ORIGIN)
     assert origin == ORIGIN
-    assert weights.keys() == WEIGHTS.keys()
-    for name, array in WEIGHTS.items():
-        assert weights[name].dtype == array.dtype
-        assert np.array_equal(weights[name], array)
-
-
-def test_every_difference_to_what_is_expected_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(checkpoint_content(ORIGIN, 40, WEIGHTS))
-    expected = replace(ORIGIN, task="LAP-6", settings={"discount": 1.0})
+    assert {name: array.tolist() for name, array in weights.items()} == {
+        name: array.tolist() for name, array in WEIGHTS.items()
+    }
     with pytest.raises(InputError) as error:
-        read_checkpoint(tmp_path / "a", expected)
+        read_checkpoint(tmp_path / "a", replace(ORIGIN, task="LAP-6", settings={"discount": 1.0}))
     task, settings = error.value.problems
     assert "LAP-6" in task.message
     assert "discount" in settings.message
 
 
-class _Harmful:
-    def __reduce__(self) -> tuple[object, ...]:
-        return pytest.fail, ("it was run",)
-
-
-CONTENT = checkpoint_content(ORIGIN, 40, WEIGHTS)
+WRONG: list[dict[str, Any]] = [
+    {key: wrong} for key, wrong in (("policy", None), ("task", []), ("seed", -1), ("settings", []))
+]
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"no model",
-        b"PK",
-        pickle.dumps(_Harmful()),
-        CONTENT[:10],
-        CONTENT[:200],
-        CONTENT[:-1],
-        checkpoint_content(replace(ORIGIN, policy=None), 3, WEIGHTS),  # type: ignore[arg-type]
-        checkpoint_content(replace(ORIGIN, task=["CR-1"]), 3, WEIGHTS),  # type: ignore[arg-type]
-        checkpoint_content(replace(ORIGIN, seed=-1), 3, WEIGHTS),
+        *(b"PK", CONTENT[:200], CONTENT[:-1]),
+        *(checkpoint_content(replace(ORIGIN, **wrong), 3, WEIGHTS) for wrong in WRONG),
         checkpoint_content(ORIGIN, -1, WEIGHTS),
         # The format is true instead of 1; the blanks keep the length.
         CONTENT.replace(b'\\"format\\": 1,', b'\\"format\\":true,'),
-        checkpoint_content(replace(ORIGIN, settings=[]), 3, WEIGHTS),  # type: ignore[arg-type]
     ],
 )
 def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
@@ -114,6 +75,21 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
         read_checkpoint(tmp_path / "a")
     (problem,) = error.value.problems
     assert (problem.kind, problem.file) == ("bad-model", str(tmp_path / "a"))
+
+
+def trained(policy: str, dialogues: int) -> Learner:
+    """Return a small policy that has learned from random dialogues."""
+    if PRESETS[policy].view != "kernel":
+        pytest.importorskip("torch").set_num_threads(1)
+    learner = PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
+    generator = np.random.default_rng(0)
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    for _ in range(dialogues):
+        learner.begin()
+        for number in range(10):
+            learner.record(generator.random(SIZE, np.float32), mask, number % ACTIONS, -1.0)
+        learner.end()
+    return learner
 
 
 def altered(arrays: dict[str, Array]) -> Iterator[dict[str, Array]]:
@@ -130,10 +106,9 @@ def altered(arrays: dict[str, Array]) -> Iterator[dict[str, Array]]:
     yield {**arrays, "unknown": np.zeros(3)}
 
 
-@pytest.mark.parametrize("policy", LEARNERS)
+@pytest.mark.parametrize("policy", [name for name, preset in PRESETS.items() if preset.learns])
 def test_a_policy_takes_no_other_weights(policy: str, tmp_path: Path) -> None:
-    learned, learner = new(policy), new(policy)
-    let_learn(learned, 74)
+    learned, learner = trained(policy, 74), trained(policy, 0)
     arrays = {name: array.copy() for name, array in learned.weights().items()}
     for other in altered(arrays):
         with pytest.raises(InputError) as error:
@@ -143,16 +118,21 @@ def test_a_policy_takes_no_other_weights(policy: str, tmp_path: Path) -> None:
     assert all(np.array_equal(learner.weights()[name], array) for name, array in arrays.items())
 
 
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if not preset.learns])
+def test_what_does_not_learn_is_no_learner(name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        preset_named(name).learner(3, 2, seed=0)
+
+
 @pytest.mark.parametrize("said", [True, "nobody", None])
 def test_a_checkpoint_says_who_says_goodbye(said: object, tmp_path: Path) -> None:
-    job = Job(TASK, "gp-sarsa", 0, (2,), tests=1)
-    run_job(job, tmp_path)
-    model = job.model_file(tmp_path, 2)
+    (job,) = small_run(tmp_path, "gp-sarsa", TASK)
+    model = job.model_file(tmp_path, 3)
     origin, weights = read_checkpoint(model)
     other = replace(origin, settings={**origin.settings, "goodbye": said})
     model.write_bytes(checkpoint_content(other, 2, weights))
     with pytest.raises(InputError, match="goodbye"):
-        adapter_for(model, load_domain("Demo-CR"), task_named(OTHER))
+        adapter_for(model, load_domain("Demo-CR"), task_named("Demo-CR-3"))
 
 
 @pytest.mark.integration
@@ -161,10 +141,7 @@ def test_weights_that_overflow_are_reported_with_their_file(policy: str, tmp_pat
     pytest.importorskip("torch").set_num_threads(1)
     job = Job(TASK, policy, 1, (2,), tests=1)
     run_job(job, tmp_path)
-    model = job.model_file(tmp_path, 2)
-    origin, weights = read_checkpoint(model)
-    huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
-    model.write_bytes(checkpoint_content(origin, 2, huge))
+    model = overflowing(job.model_file(tmp_path, 2))
     adapter = adapter_for(model, load_domain("Demo-CR"), task_named(TASK))
     assert isinstance(adapter, ActionPolicyAdapter)
     adapter.process.begin(rng_of(1, 0))
@@ -196,32 +173,32 @@ def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Pa
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("processes", [0, 1])
-def test_jobs_with_damaged_files_are_done_again(
-    processes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run([TASK], ["gp-sarsa"], tmp_path, dialogues=[3], seeds=7, tests=2, processes=0)
-    jobs = [Job(TASK, "gp-sarsa", seed, (3,), tests=2) for seed in range(7)]
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_jobs_with_damaged_files_are_done_again(processes: str, tmp_path: Path, run: Run) -> None:
+    jobs = small_run(tmp_path, "gp-sarsa", TASK, seeds=7)
     damaged = [jobs[0].test_file(tmp_path, 3), *(job.model_file(tmp_path, 3) for job in jobs[1:4])]
     damaged += [jobs[4].folder(tmp_path) / TRAINING, jobs[5].folder(tmp_path) / METRICS]
     whole = [file.read_bytes() for file in damaged]
     origin, weights = read_checkpoint(damaged[2])
     wide = {**weights, "points": np.zeros((len(weights["points"]), 7))}
     infinite = {**weights, "means": np.full_like(weights["means"], np.nan)}
-    other = [
-        checkpoint_content(replace(origin, seed=n), 3, w) for n, w in ((2, wide), (3, infinite))
-    ]
-    contents = [whole[0][:-40], whole[1][:-40], *other, whole[4][:-40], b"step,value"]
-    for file, content in zip(damaged, contents, strict=True):
+    for file, content in zip(
+        damaged,
+        (
+            *(whole[0][:-40], whole[1][:-40]),
+            checkpoint_content(origin, 3, wide),
+            checkpoint_content(replace(origin, seed=3), 3, infinite),
+            *(whole[4][:-40], b"step,value"),
+        ),
+        strict=True,
+    ):
         file.write_bytes(content)
     assert [job.is_done(tmp_path) for job in jobs] == [False] * 6 + [True]
     command = ["pydial", "run", "--tasks", TASK, "--policies", "gp-sarsa", "--dialogues", "3"]
-    command += ["--seeds", "7", "--tests", "2", "--processes", str(processes), "-o", str(tmp_path)]
-    assert main(command) == 0
-    printed = capsys.readouterr().err
+    command += ["--seeds", "7", "--tests", "2", "--processes", processes, "-o", str(tmp_path)]
+    printed = run(*command).err
     assert all(str(file) in printed for file in damaged)
     assert printed.count(" is trained and tested again") == len(damaged)
     assert not any(advice in printed for advice in ("Remove it", "another file"))
     assert [file.read_bytes() for file in damaged] == whole
-    assert main(command) == 0
-    assert "again" not in capsys.readouterr().err
+    assert "again" not in run(*command).err

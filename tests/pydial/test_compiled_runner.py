@@ -17,6 +17,7 @@ from mwzeval.pydial.job import Job, read_times, run_job, runner_of
 from mwzeval.pydial.simulator import many
 from mwzeval.pydial.simulator.many import CompiledProcess
 from tests.places import ROOT
+from tests.pydial.runs import python
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("torch")
@@ -76,14 +77,8 @@ def test_seconds_of_training_are_without_those_of_compiling(
 def test_compiled_code_passes_the_same_tests() -> None:
     options = ["-q", "-p", "no:cacheprovider", "-m", ""]
     tests = "tests/pydial/test_vector_environment.py"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, tests],
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
+    code = f"import sys, pytest; sys.exit(pytest.main({[*options, tests]}))"
+    python(code, NUMBA_DISABLE_JIT="0")
 
 
 def test_a_run_compiles_if_it_is_asked_to_once_for_all_processes(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Damaged tests of a run are refused by whatever reads them, in the same words."""
+"""Episode files: what is wrong with them is found with its place, by whatever reads them."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -10,44 +11,39 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import InputError
+from mwzeval.pydial.acts import parse_act
+from mwzeval.pydial.episodes import KEPT
 from mwzeval.pydial.job import Job, run_job
 from mwzeval.pydial.retest import retest
-from mwzeval.pydial.scoring import validate
+from mwzeval.pydial.scoring import evaluate, validate
+from tests.command_lines import Run
+from tests.places import write_json
+from tests.pydial.runs import PYDIAL, TASK, episode, episodes, read_lines, small_run, write_lines
 
 Lines = list[dict[str, Any]]
 TESTS = 20
 FILE = "CR-3/gp-sarsa/seed-1/test-000040.jsonl"
+SETTINGS = {"format": 1, "tests": TESTS, "legacy": False}
 
 
 def dialogues(number: int) -> Lines:
-    return [
-        {"dialogue": n, "success": n % 2 == 0, "exchanges": 5, "reward": 20 * (n % 2 == 0) - 5}
-        for n in range(number)
-    ]
-
-
-def write(file: Path, lines: Lines) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return episodes(n % 2 == 0 for n in range(number))
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of two seeds, in the current folder, beside another one."""
     for name in ("run", "other"):
         for seed in (0, 1):
-            folder = tmp_path / name / f"CR-3/gp-sarsa/seed-{seed}"
-            write(folder / "test-000040.jsonl", dialogues(TESTS))
-            write(folder / "training.jsonl", dialogues(40))
-        settings = {"format": 1, "tests": TESTS, "legacy": False}
-        (tmp_path / name / "run.json").write_text(json.dumps(settings), encoding="utf-8")
-    monkeypatch.chdir(tmp_path / "run")
-    return tmp_path / "run"
+            place = elsewhere / name / f"CR-3/gp-sarsa/seed-{seed}"
+            write_lines(place / "test-000040.jsonl", dialogues(TESTS))
+            write_lines(place / "training.jsonl", dialogues(40))
+        write_json(elsewhere / name / "run.json", SETTINGS)
+    monkeypatch.chdir(elsewhere / "run")
+    return elsewhere / "run"
 
 
-PYDIAL = ("--benchmark", "pydial")
 READERS = {
     "evaluate": ("evaluate", *PYDIAL, "-q", "."),
     "evaluate one": ("evaluate", *PYDIAL, "-q", FILE),
@@ -61,14 +57,15 @@ READERS = {
 }
 
 
-def test_a_run_that_asks_for_very_many_tests_takes_no_memory_for_them(run: Path) -> None:
-    for tests in (300_000_000, 10**30):
-        settings = {"format": 1, "tests": tests, "legacy": False}
-        (run / "run.json").write_text(json.dumps(settings), encoding="utf-8")
-        tracemalloc.start()
-        assert main(["evaluate", *PYDIAL, "-q", "."]) == 2
-        assert tracemalloc.get_traced_memory()[1] < 50_000_000
-        tracemalloc.stop()
+@pytest.mark.parametrize("tests", [300_000_000, 10**30])
+def test_a_run_that_asks_for_very_many_tests_takes_no_memory_for_them(
+    tests: int, folder: Path, run: Run
+) -> None:
+    write_json(folder / "run.json", SETTINGS | {"tests": tests})
+    tracemalloc.start()
+    assert run("evaluate", *PYDIAL, "-q", ".").code == 2
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
 
 
 def changed(**fields: Any) -> Callable[[Lines], Lines]:
@@ -76,10 +73,7 @@ def changed(**fields: Any) -> Callable[[Lines], Lines]:
 
 
 DAMAGES: dict[str, tuple[Callable[[Lines], Lines], tuple[str, str | None, str]]] = {
-    "a number that is true": (changed(dialogue=True), ("shape", "dialogue", "line 8")),
     "negative exchanges": (changed(exchanges=-5), ("shape", "exchanges", "line 8")),
-    "an endless reward": (changed(reward=1e300), ("shape", "reward", "line 8")),
-    "success in words": (changed(success="yes"), ("shape", "success", "line 8")),
     "a dialogue twice": (lambda lines: [*lines, lines[3]], ("repeated", None, "line 21")),
     "half of it": (lambda lines: lines[:10], ("incomplete", None, "10")),
     "one too many": (lambda _: dialogues(21), ("incomplete", None, "21")),
@@ -93,9 +87,9 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], tuple[str, str | None, str]]]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_found_with_its_place(damage: str, run: Path) -> None:
+def test_damage_is_found_with_its_place(damage: str, folder: Path) -> None:
     change, (kind, key, place) = DAMAGES[damage]
-    write(run / FILE, change(dialogues(TESTS)))
+    write_lines(folder / FILE, change(dialogues(TESTS)))
     (problem,) = validate(".")
     assert (problem.severity, problem.kind, problem.key) == ("error", kind, key)
     assert place in problem.message
@@ -103,62 +97,110 @@ def test_damage_is_found_with_its_place(damage: str, run: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_damaged_tests_are_refused_everywhere(
-    reader: str, run: Path, capsys: pytest.CaptureFixture[str]
+def test_damaged_tests_are_refused_by_all_who_take_a_run_that_is_whole(
+    reader: str, folder: Path, run: Run
 ) -> None:
-    before = set(run.iterdir())
-    for damage in ("negative exchanges", "half of it", "of another kind"):
-        write(run / FILE, DAMAGES[damage][0](dialogues(TESTS)))
-        assert main(list(READERS[reader])) == 2
-        assert FILE in "".join(capsys.readouterr())
-        assert set(run.iterdir()) <= before | {run / "validation_results.json"}
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_the_same_readers_take_a_run_that_is_whole(reader: str, run: Path) -> None:
     if reader == "plot":
         pytest.importorskip("matplotlib")
-    assert main(list(READERS[reader])) == 0
+    before = set(folder.iterdir())
+    for damage in ("negative exchanges", "half of it", "of another kind"):
+        write_lines(folder / FILE, DAMAGES[damage][0](dialogues(TESTS)))
+        refused = run(*READERS[reader])
+        assert refused.code == 2
+        assert FILE in refused.out + refused.err
+        assert set(folder.iterdir()) <= before | {folder / "validation_results.json"}
+    write_lines(folder / FILE, dialogues(TESTS))
+    assert run(*READERS[reader]).code == 0
 
 
-def test_every_damaged_file_is_told_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_damaged_file_is_told_at_once(folder: Path, run: Run) -> None:
     other = FILE.replace("seed-1", "seed-0")
-    write(run / FILE, dialogues(3))
-    (run / other).write_bytes(b"{")
-    assert main(["pydial", "table", "."]) == 2
-    told = capsys.readouterr().err
+    write_lines(folder / FILE, dialogues(3))
+    (folder / other).write_bytes(b"{")
+    told = run("pydial", "table", ".").err
     assert FILE in told
     assert other in told
 
 
-def test_tests_of_ones_own_policy_may_be_of_any_size(run: Path) -> None:
-    write(run / "CR-3/mine/seed-0/test-000000.jsonl", dialogues(7))
-    assert main(["evaluate", *PYDIAL, "-q", "CR-3/mine"]) == 0
+BAD: dict[str, tuple[Any, ...]] = {
+    "dialogue": (..., True),
+    "success": (1,),
+    "exchanges": (0, 10**400),
+    "reward": (10**400, 1e300, "20"),
+    "seed": (-1,),
+    "legacy": ("yes",),
+    "task": ("CR-7", ...),
+    "goal": ({"constraints": [["area"]]},),
+    "turns": (
+        *([1], [{"system": 1}], [{"heard": "x"}], [{"heard": [1]}]),
+        *([{"heard": [wrong]}] for wrong in (["bye()"], [1, 0.5], ["bye()", True])),
+    ),
+    "policy": ("\ud800",),
+}
+"""Values that no episode may have; a text that is no Unicode is an error of the whole line."""
+FAULTS = [(key, value) for key, values in BAD.items() for value in values]
 
 
-RUN = ("pydial", "run", "--tasks", "Demo-CR-1", "--policies", "handcrafted,random", "--seeds", "1")
+def line(dialogue: Any, key: str = "seed", value: Any = 1) -> dict[str, Any]:
+    return episode(dialogue, **{"task": "CR-3", "seed": 1, key: value})
+
+
+@pytest.mark.parametrize(("key", "value"), FAULTS)
+def test_each_fault_is_found_with_its_place(key: str, value: Any, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "mine.jsonl", [line(0), line(1, key, value)])
+    (problem,) = validate(file)
+    assert (problem.severity, problem.key) == ("error", None if key == "policy" else key)
+    assert problem.message.startswith("line 2: ")
+    with pytest.raises(InputError):
+        evaluate(file)
+
+
+def test_all_faults_are_found_at_once(elsewhere: Path, run: Run) -> None:
+    file = write_lines("mine.jsonl", [*(line("x", key, value) for key, value in FAULTS), 3])
+    shown = run("validate", *PYDIAL, file)
+    assert shown.code == 2
+    found = [each.get("key") for each in json.loads(shown.out)["problems"]]
+    assert set(found) >= set(BAD) - {"policy"}
+    assert found.count("turns") == 1, "errors with the same message are one problem"
+
+
+def test_a_file_without_episodes_is_an_error_and_doubts_are_if_strict(tmp_path: Path) -> None:
+    empty = write_lines(tmp_path / "empty.jsonl", [{"_meta": {"task": "CR-1"}}])
+    assert [problem.kind for problem in validate(empty)] == ["no-episodes"]
+    odd = [episode(n, task="CR-3", exchanges=30, reward=1) for n in range(3)]
+    file = write_lines(tmp_path / "odd.jsonl", odd)
+    for strict, severity in ((False, "warning"), (True, "error")):
+        found = [(p.kind, p.severity, p.count) for p in validate(file, strict=strict)]
+        assert found == [("too-long", severity, 3), ("other-reward", severity, 3)]
+    assert evaluate(file).report().scores
+
+
+def test_tests_of_ones_own_policy_may_be_of_any_size(folder: Path, run: Run) -> None:
+    write_lines(folder / "CR-3/mine/seed-0/test-000000.jsonl", dialogues(7))
+    assert run("evaluate", *PYDIAL, "-q", "CR-3/mine").code == 0
+
+
+RUN = ("pydial", "run", "--tasks", TASK, "--policies", "handcrafted,random", "--seeds", "1")
 
 
 @pytest.mark.parametrize("part", ["half", "nothing", "more"])
 @pytest.mark.parametrize("where", ["here", pytest.param("cluster", marks=pytest.mark.integration)])
-def test_a_test_that_was_cut_is_done_again(
-    part: str, where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "cut"
-    cut = folder / "Demo-CR-1/handcrafted/seed-0/test-000000.jsonl"
-    other = folder / "Demo-CR-1/random/seed-0/test-000000.jsonl"
-    call = [*RUN, "--tests", "4", "--processes", "0", "-o", str(folder)]
-    assert main(call) == 0
+def test_a_test_that_was_cut_is_done_again(part: str, where: str, tmp_path: Path, run: Run) -> None:
+    cut, other = (
+        tmp_path / TASK / policy / "seed-0/test-000000.jsonl"
+        for policy in ("handcrafted", "random")
+    )
+    call = [*RUN, "--tests", "4", "-o", str(tmp_path), "--processes"]
+    assert run(*call, "0").code == 0
     whole, untouched = cut.read_bytes(), other.read_bytes()
     lines = whole.splitlines(keepends=True)
     cut.write_bytes({"half": b"".join(lines[:2]), "nothing": b"", "more": whole * 2}[part])
     other.unlink()
     if where == "cluster":
         pytest.importorskip("distributed")
-        call[-4:-2] = ["--dask", "local"]
-        call += ["--processes", "1"]
-    assert main(call) == 0
-    assert str(cut) in capsys.readouterr().err
+    again = run(*call, *(["1", "--dask", "local"] if where == "cluster" else ["0"]))
+    assert again.code == 0
+    assert str(cut) in again.err
     assert (cut.read_bytes(), other.read_bytes()) == (whole, untouched)
 
 
@@ -169,70 +211,119 @@ def test_a_test_that_was_cut_is_done_again(
         ({"format": 2, "episodes": 20}, 10, "incomplete"),
         ({"episodes": 20}, 21, "incomplete"),
         ({"episodes": 20}, 0, "incomplete"),
-        ({"format": 2}, 10, None),
         ({"policy": "mine"}, 10, None),
         ({"format": 3, "episodes": 20}, 20, "version"),
         ({"format": "new"}, 20, "version"),
-        ({"episodes": "20"}, 20, "shape"),
-        ({"episodes": -1}, 20, "shape"),
-        ({"episodes": True}, 1, "shape"),
+        *(({"episodes": wrong}, 1, "shape") for wrong in ("20", -1, True)),
     ],
 )
 def test_a_file_that_says_how_many_it_has_is_whole_wherever_it_lies(
-    first: dict[str, Any], lines: int, kind: str | None, tmp_path: Path
+    first: dict[str, Any], lines: int, kind: str | None, tmp_path: Path, run: Run
 ) -> None:
-    file = tmp_path / "any.jsonl"
-    write(file, [{"_meta": first | {"task": "CR-3"}}, *dialogues(lines)])
-    errors = [problem.kind for problem in validate(str(file)) if problem.severity == "error"]
+    meta = {"_meta": first | {"task": "CR-3"}}
+    file = write_lines(tmp_path / "any.jsonl", [meta, *dialogues(lines)])
+    errors = [problem.kind for problem in validate(file) if problem.severity == "error"]
     assert errors[:1] == ([] if kind is None else [kind])
-    code = main(["evaluate", "--benchmark", "pydial-CR-3", "-q", str(file)])
+    code = run("evaluate", "--benchmark", "pydial-CR-3", "-q", file, "-o", "-").code
     assert code == (0 if kind is None else 2)
 
 
-def test_a_test_of_a_run_is_whole_wherever_it_lies(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    assert main([*RUN, "--tests", "4", "--processes", "0", "-o", str(folder)]) == 0
-    test = folder / "Demo-CR-1/random/seed-0/test-000000.jsonl"
-    lines = test.read_text(encoding="utf-8").splitlines(keepends=True)
-    elsewhere = tmp_path / "moved.jsonl"
-    for kept, code in ((lines, 0), (lines[:3], 2), (lines[:1] + lines[2:], 2), (lines[1:3], 0)):
-        elsewhere.write_text("".join(kept), encoding="utf-8")
-        assert main(["evaluate", "--benchmark", "pydial-Demo-CR-1", str(elsewhere)]) == code
-    elsewhere.write_text("".join(lines * 2), encoding="utf-8")
-    assert main(["evaluate", "--benchmark", "pydial-Demo-CR-1", str(elsewhere)]) == 2
+POLICIES = ("handcrafted", "random", "gp-sarsa")
+PLAYED = KEPT + 3
 
 
-def test_damaged_training_is_not_drawn(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The tests of three policies."""
+    output = tmp_path_factory.mktemp("run")
+    small_run(output, POLICIES, tests=PLAYED)
+    return {file.parts[-3]: file for file in output.glob("*/*/*/test-*.jsonl")}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_test_is_whole_scored_and_explained_wherever_it_lies(
+    policy: str, played: dict[str, Path], tmp_path: Path
+) -> None:
+    moved = tmp_path / "moved.jsonl"
+    shutil.copy(played[policy], moved)
+    there, here = evaluate(str(played[policy])), evaluate(str(moved))
+    assert here.report().metrics == there.report().metrics
+    assert here.units() == there.units()
+    assert here.meta["policy"] == policy
+    kept = [number < KEPT for number in range(PLAYED)]
+    assert [len(each.turns) > 1 for each in here.explain_all()] == kept
+    lines = moved.read_text(encoding="utf-8").splitlines(keepends=True)
+    for damaged in (lines[:3], lines[:1] + lines[2:], lines * 2):
+        moved.write_text("".join(damaged), encoding="utf-8")
+        with pytest.raises(InputError):
+            evaluate(str(moved))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_first_dialogues_of_a_test_have_what_was_said(
+    policy: str, played: dict[str, Path]
+) -> None:
+    lines = read_lines(played[policy])
+    kept = [number < KEPT for number in range(PLAYED)]
+    assert [("goal" in line, "turns" in line) for line in lines] == [(k, k) for k in kept]
+    for line in lines[:KEPT]:
+        turns, requests = line["turns"], line["goal"]["requests"]
+        assert turns[0]["system"] == "hello()"
+        assert sum("user" in turn for turn in turns) == line["exchanges"]
+        assert all(turn["heard"] for turn in turns if "user" in turn)
+        said = [turn["system"] for turn in turns]
+        assert all(str(parse_act(act)) == act for act in said)
+        assert requests["name"] is None or any(f'"{requests["name"]}"' in act for act in said)
+        if line["success"]:
+            assert None not in requests.values()
+
+
+def test_a_problem_of_every_line_is_told_once(tmp_path: Path, run: Run) -> None:
+    lines = dialogues(TESTS)
+    lines[4]["reward"] = "much"
+    file = write_lines(tmp_path / "untold.jsonl", lines)
+    found = validate(file)
+    assert [(problem.key, problem.count) for problem in found] == [("task", TESTS), ("reward", 1)]
+    assert "line 1" in found[0].message
+    assert "line 5" in found[1].message
+    assert len(run("evaluate", *PYDIAL, file, "-o", "-").err.splitlines()) == 2
+
+
+def test_damaged_training_is_not_drawn(folder: Path, run: Run) -> None:
     pytest.importorskip("matplotlib")
-    write(run / "CR-3/gp-sarsa/seed-1/training.jsonl", changed(exchanges=0)(dialogues(40)))
-    assert main(list(READERS["plot"])) == 2
-    assert "seed-1/training.jsonl" in capsys.readouterr().err
+    place = "CR-3/gp-sarsa/seed-1/training.jsonl"
+    write_lines(folder / place, changed(exchanges=0)(dialogues(40)))
+    refused = run(*READERS["plot"])
+    assert refused.code == 2
+    assert place in refused.err
 
 
-def test_doubts_about_a_run_are_warnings(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(run / FILE, changed(reward=3)(dialogues(TESTS)))
+def test_doubts_about_a_run_are_warnings(folder: Path, run: Run) -> None:
+    write_lines(folder / FILE, changed(reward=3)(dialogues(TESTS)))
     assert [(p.kind, p.severity) for p in validate(".")] == [("other-reward", "warning")]
-    for reader in ("evaluate", "table"):
-        assert main([word for word in READERS[reader] if word != "-q"]) == 0
-        assert "reward" in capsys.readouterr().err
-    write(run / FILE, dialogues(10))
-    (run / "run.json").unlink()
-    for reader in ("evaluate", "table"):
-        assert main([word for word in READERS[reader] if word != "-q"]) == 0
-        assert "seeds" in capsys.readouterr().err
+    commands = [
+        [word for word in READERS[reader] if word != "-q"] for reader in ("evaluate", "table")
+    ]
+    for command in commands:
+        assert "reward" in run(*command).err
+    write_lines(folder / FILE, dialogues(10))
+    (folder / "run.json").unlink()
+    for command in commands:
+        told = run(*command)
+        assert told.code == 0
+        assert "seeds" in told.err
 
 
 @pytest.mark.parametrize(
     "noted", ['{"tests": "many"}', '{"legacy": 0}', "[]", '{"tests": true}', '{"goodbye": []}']
 )
-def test_settings_of_a_run_that_are_wrong_are_told(
-    noted: str, run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (run / "run.json").write_text(noted, encoding="utf-8")
-    (run / "CR-3/gp-sarsa/seed-0/model-000040.safetensors").touch()
+def test_settings_of_a_run_that_are_wrong_are_told(noted: str, folder: Path, run: Run) -> None:
+    (folder / "run.json").write_text(noted, encoding="utf-8")
+    (folder / "CR-3/gp-sarsa/seed-0/model-000040.safetensors").touch()
     for command in (READERS["evaluate"], READERS["table"], ("pydial", "retest", ".")):
-        assert main(list(command)) == 2
-        assert "run.json" in capsys.readouterr().err
+        refused = run(*command)
+        assert refused.code == 2
+        assert "run.json" in refused.err
 
 
 def test_a_damaged_test_in_another_environment_is_refused(tmp_path: Path) -> None:
@@ -240,7 +331,7 @@ def test_a_damaged_test_in_another_environment_is_refused(tmp_path: Path) -> Non
     run_job(job, tmp_path)
     retest(tmp_path, [job], tested_in=["Demo-CR-3"], tests=4)
     (file,) = tmp_path.glob("cross/*/*/*.jsonl")
-    write(file, dialogues(2))
+    write_lines(file, dialogues(2))
     with pytest.raises(InputError) as error:
         retest(tmp_path, [job], tested_in=["Demo-CR-3"], tests=4)
     assert [problem.kind for problem in error.value.problems] == ["incomplete"]

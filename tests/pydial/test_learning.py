@@ -1,23 +1,30 @@
-"""Policies in the tasks of the embedded domains: that they learn, and what they may say."""
+"""Policies and agents in the tasks of the embedded domains: that they learn, what they may do."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mwzeval.errors import UsageError
+from mwzeval.pydial.agents import play_tests
+from mwzeval.pydial.checkpoints import read_checkpoint
 from mwzeval.pydial.decision_process import Mask
+from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episode_files import read_episodes
-from mwzeval.pydial.episodes import TaskRunner
+from mwzeval.pydial.episodes import TaskRunner, play
 from mwzeval.pydial.job import Job, run_job, runner_of
-from mwzeval.pydial.policies.handcrafted import RandomPolicy
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import State
-from mwzeval.pydial.policies.presets import PRESETS, preset_named
-from mwzeval.pydial.run import planned
 from mwzeval.pydial.simulator.rng import Rng
-from mwzeval.pydial.tasks import GOODBYES, Goodbye
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
+from tests.command_lines import Run
+from tests.pydial.runs import PYDIAL, TASK, small_run
+from tests.pydial.small_domain import CAFES
 
 
 @pytest.mark.parametrize(
@@ -43,17 +50,10 @@ def test_a_policy_learns_the_smallest_embedded_task(
 
 
 class Witness(RandomPolicy):
-    """A random policy that notes what it may do."""
-
-    view = "neural"
+    """A random policy that notes what it is to learn from."""
 
     def __init__(self) -> None:
-        self.masks: list[Mask] = []
         self.recorded: list[tuple[State, Mask, int, float]] = []
-
-    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        self.masks.append(mask)
-        return super().act(state, mask, rng, training)
 
     def begin(self) -> None:
         pass
@@ -65,57 +65,8 @@ class Witness(RandomPolicy):
         pass
 
 
-def runner(task: str, goodbye: Goodbye = "policy") -> TaskRunner:
-    whole = runner_of(Job(task, "dqn", 0, (1,)))
-    simulation = whole.process.simulation
-    return TaskRunner(simulation.domain, simulation.task, "neural", goodbye=goodbye)
-
-
-@pytest.mark.parametrize("goodbye", GOODBYES)
-@pytest.mark.parametrize(("task", "masked"), [("Demo-CR-2", False), ("Demo-CR-1", True)])
-def test_a_policy_may_leave_goodbyes_to_the_user(task: str, masked: bool, goodbye: Goodbye) -> None:
-    of_task = runner(task, goodbye)
-    bye = of_task.process.actions.index("bye")
-    witness = Witness()
-    for index in range(5):
-        of_task.test(witness, 0, index)
-    allowed = {bool(mask[bye]) for mask in witness.masks}
-    # Where a mask tells when, it is as before: once the user has said it.
-    assert allowed == ({False, True} if masked else {goodbye == "policy"})
-
-
-@pytest.mark.parametrize(
-    ("legacy", "said", "who"),
-    [
-        (False, None, "user"),
-        (True, None, "policy"),
-        (False, "policy", "policy"),
-        (True, "user", "user"),
-    ],
-)
-@pytest.mark.parametrize("policy", ["dqn", "gp-sarsa"])
-def test_who_says_goodbye_can_be_chosen(
-    policy: str, legacy: bool, said: Goodbye | None, who: Goodbye
-) -> None:
-    (job,) = planned(["Demo-CR-2"], [policy], seeds=1, legacy=legacy, goodbye=said)
-    assert job.origin.settings["goodbye"] == who
-    of_task, witness = runner_of(job), Witness()
-    of_task.test(witness, 0, 0)
-    assert bool(witness.masks[0][of_task.process.actions.index("bye")]) is (who == "policy")
-
-
-def test_nobody_else_says_goodbye() -> None:
-    with pytest.raises(UsageError, match='"nobody"'):
-        planned(["Demo-CR-2"], ["dqn"], goodbye="nobody")
-
-
-@pytest.mark.parametrize(
-    ("policy", "legacy", "again"),
-    [("dqn", True, True), ("dqn", False, False), ("a2c", True, False), ("gp-sarsa", True, False)],
-)
-def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again: bool) -> None:
-    of_task = runner_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
-    assert of_task.process.simulation.switches.looks_again is again
+def runner(task: str) -> TaskRunner:
+    return TaskRunner(load_domain(TASKS[task].domain), TASKS[task], "neural")
 
 
 def test_a_policy_records_each_exchange_with_its_reward() -> None:
@@ -131,14 +82,92 @@ def test_a_policy_records_each_exchange_with_its_reward() -> None:
 
 
 def test_tests_leave_no_trace_in_training() -> None:
-    with_tests, without = runner("Demo-CR-3"), runner("Demo-CR-3")
+    with_tests, without = runner(TASK), runner(TASK)
     for index in range(4):
-        testing = with_tests.for_tests()
-        testing.test(Witness(), 9, index)
+        with_tests.for_tests().test(RandomPolicy(), 9, index)
         assert with_tests.train(Witness(), 1, index) == without.train(Witness(), 1, index)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if not preset.learns])
-def test_what_does_not_learn_is_no_learner(name: str) -> None:
-    with pytest.raises(UsageError, match=name):
-        preset_named(name).learner(3, 2, seed=0)
+def test_playing_on_is_playing_from_the_start() -> None:
+    domain, task, policy = load_domain("Demo-CR"), TASKS[TASK], HandcraftedPolicy()
+    whole = list(play(Simulation(domain, task), policy, 12, seed=5))
+    assert whole[8:] == list(play(Simulation(domain, task), policy, 4, seed=5, first=8))
+    assert [episode.index for episode in whole] == list(range(12))
+    assert all(e.reward == 20 * e.success - e.exchanges for e in whole)
+    assert whole != list(play(Simulation(domain, task), policy, 12, seed=6))
+
+
+@pytest.mark.parametrize("goodbye", GOODBYES)
+def test_a_mask_allows_goodbyes_once_the_user_has_said_it(goodbye: Goodbye) -> None:
+    allowed = set()
+    bye = runner("Demo-CR-1").process.actions.index("bye")
+
+    def agent(observation: Any, mask: Any) -> Any:
+        allowed.add(bool(mask[bye]))
+        return mask.nonzero()[0][-1]
+
+    play_tests(agent, "Demo-CR-1", dialogues=5, goodbye=goodbye)
+    assert allowed == {False, True}
+
+
+@pytest.mark.parametrize(
+    ("policy", "legacy", "again"),
+    [("dqn", True, True), ("dqn", False, False), ("a2c", True, False), ("gp-sarsa", True, False)],
+)
+def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again: bool) -> None:
+    of_task = runner_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
+    assert of_task.process.simulation.switches.looks_again is again
+
+
+@pytest.mark.integration
+def test_tests_of_an_agent_are_the_tests_of_a_run(tmp_path: Path, run: Run) -> None:
+    pytest.importorskip("torch")
+    task = "Demo-CR-4"  # with errors, and without masks: users say goodbye
+    (job,) = small_run(tmp_path, "dqn", task, dialogues=[5], tests=6)
+    policy = job.preset.learner(268, 16, seed=0, legacy=False)
+    policy.load(read_checkpoint(job.model_file(tmp_path, 5), job.origin)[1])
+
+    def agent(observation: Any, mask: Any) -> Any:
+        return np.int64(policy.act(observation, mask, Rng(0)))
+
+    file = tmp_path / "folder" / "mine.jsonl"
+    episodes = play_tests(agent, task, seed=0, dialogues=6, file=file, policy="mine")
+    test = job.test_file(tmp_path, 5)
+    meta, *lines = file.read_text("utf-8").splitlines()
+    first, *theirs = test.read_text("utf-8").splitlines()
+    assert lines == theirs
+    assert json.loads(meta)["_meta"] == json.loads(first)["_meta"] | {"policy": "mine"}
+    assert [each.unit for each in episodes] == [f"{task}/0/{index:06d}" for index in range(6)]
+    shown = run("compare", *PYDIAL, str(test), str(file))
+    assert f"tasks:{task}|environment:clean" in shown.out
+
+
+def test_in_the_folder_of_a_run_and_in_a_domain_of_ones_own(tmp_path: Path, run: Run) -> None:
+    def agent(observation: Any, mask: Any) -> Any:
+        return mask.argmax()
+
+    file = tmp_path / TASK / "first" / "seed-2" / "test-000000.jsonl"
+    play_tests(agent, TASK, seed=2, dialogues=2, file=file, policy="first")
+    assert run("evaluate", *PYDIAL, str(file.parent.parent), "-o", "-").code == 0
+    (episode,) = play_tests(agent, "CR-1", dialogues=1, domain=CAFES)
+    assert episode.task == "Own-Cafes-1"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        *(({"action": action}, "action") for action in (99, None, "x", np.nan, [1], 1.7)),
+        *(({"seed": seed}, "seed") for seed in (-1, "a", 0.0)),
+        *(({"dialogues": dialogues}, "dialogue") for dialogues in (0, "x", 2.5)),
+        *(({"legacy": legacy}, "legacy") for legacy in ("x", 1)),
+        ({"goodbye": "nobody"}, "goodbye"),
+        ({"task": "Demo-CR-11"}, "Demo-CR-1"),
+    ],
+)
+def test_what_is_senseless_is_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
+    file = tmp_path / "tests.jsonl"
+    options = {"task": "Demo-CR-1", "file": file, **wrong}
+    action = options.pop("action", 0)
+    with pytest.raises(UsageError, match=told):
+        play_tests(lambda observation, mask: action, **options)
+    assert not file.exists()

@@ -10,45 +10,48 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.pydial.acts import Act, Item
-from mwzeval.pydial.checkpoints import checkpoint_content, read_checkpoint
+from mwzeval.pydial.checkpoints import read_checkpoint
 from mwzeval.pydial.domain import load_domain
-from mwzeval.pydial.episode_files import Selection, check_records, read_texts
-from mwzeval.pydial.episodes import TEST, Episode, TaskRunner, play, rng_of_phase
+from mwzeval.pydial.episodes import TEST, TaskRunner, play, rng_of_phase
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import preset_named
-from mwzeval.pydial.run import run
-from mwzeval.pydial.scoring import validate
+from mwzeval.pydial.scoring import evaluate, validate
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 from mwzeval.pydial.users import checked_act
-from mwzeval.scores.findings import Findings
+from tests.command_lines import Run
+from tests.pydial.runs import PYDIAL, overflowing, read_lines, small_run
 
-POLICIES = """
+CODE = """
+import os
+import time
+
 from mwzeval.errors import InputError, Problem
+from mwzeval.pydial.episodes import TEST, rng_of_phase
+from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.simulation import Simulation
+from mwzeval.pydial.simulator.user import answer
+
 
 class ByBelief(HandcraftedPolicy):
     def __init__(self, domain, task):
         super().__init__()
+
 
 class ByHypotheses:
     def answer(self, hypotheses):
         act, confidence = hypotheses[0]
         return "bye()" if act.name == "bye" else "request(area)"
 
+
 class Failing:
     def answer(self, hypotheses):
         raise ValueError("no idea")
 
-class Fileless:
-    def __init__(self):
-        raise InputError([Problem("missing", "cannot be read: train it", file="learned.npz")])
-
-    def answer(self, act):
-        return "bye()"
 
 class Talker:
     def answer(self, hypotheses):
@@ -68,18 +71,6 @@ class Clearing:
     def act(self, belief, rng):
         vars(rng).clear()
         return "request(area)"
-"""
-
-
-USERS = """
-import os
-import time
-
-from mwzeval.pydial.goals import Goal
-from mwzeval.pydial.episodes import TEST, rng_of_phase
-from mwzeval.pydial.simulator import codes as c
-from mwzeval.pydial.simulator.simulation import Simulation
-from mwzeval.pydial.simulator.user import answer
 
 
 class Agenda:
@@ -87,9 +78,8 @@ class Agenda:
 
     def __init__(self, domain, task, rng, dialogue):
         name, seed, index = dialogue.split("/")
-        first = rng_of_phase(TEST, int(seed), int(index))
         self.simulation = Simulation(domain, task)
-        self.simulation.draw_user(first)
+        self.simulation.draw_user(rng_of_phase(TEST, int(seed), int(index)))
         d = self.simulation.d
         d.rng, d.again_act, d.system_act = rng, c.NULL, [c.NULL, c.NULL]
 
@@ -107,10 +97,15 @@ class Agenda:
 
 class Unmade:
     def __init__(self):
-        open("trained_user.safetensors")
+        open("learned.npz")
 
     def answer(self, act):
         return "bye()"
+
+
+class Fileless(Unmade):
+    def __init__(self):
+        raise InputError([Problem("missing", "cannot be read: train it", file="learned.npz")])
 
 
 def says_all(acts, goal):
@@ -131,169 +126,143 @@ class Bad:
             raise ValueError("not made")
 
     def answer(self, act):
-        number = self.number
-        if number == 2:
+        if self.number == 2:
             time.sleep(1000)
-        if number == 3:
-            return "I would like a garden"
-        if number == 4:
-            return "inform(area=nowhere)"
-        if number == 5:
-            return "inform(" + ",".join(["area=north"] * 1000) + ")"
-        if number == 6:
+        if self.number == 6:
             os._exit(3)
-        if number == 7:
+        if self.number == 7:
             self.goal = Goal([], {})
-        return "bye()"
+        many = ",".join(["area=north"] * 1000)
+        said = {3: "I would like a garden", 4: "inform(area=nowhere)", 5: f"inform({many})"}
+        return said.get(self.number, "bye()")
 """
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(POLICIES + USERS, encoding="utf-8")
+def code(elsewhere: Path) -> None:
+    Path("mine.py").write_text(CODE, encoding="utf-8")
 
 
-def live(agent: str, goals: str, *more: str) -> int:
-    command = ["live", "--benchmark", "pydial", "-q", "--agent", agent, "--goals", goals]
-    return main([*command, "-o", "run.jsonl", *more])
+@pytest.fixture
+def live(run: Run) -> Run:
+    """Hold the dialogues of an agent, of which none are there."""
+
+    def hold(agent: str, goals: str, *more: str) -> Any:
+        Path("run.jsonl").unlink(missing_ok=True)
+        command = ["live", *PYDIAL, "-q", "--agent", agent, "--goals", goals]
+        return run(*command, "-o", "run.jsonl", *more)
+
+    return hold
 
 
-def episodes() -> list[Episode]:
-    findings = Findings()
-    texts = read_texts("run.jsonl", Selection())
-    records, _ = check_records(texts, "run.jsonl", Selection(), findings)
-    findings.check()
-    return [record.episode for record in records]
+def outcomes() -> list[tuple[bool, int, float]]:
+    return [record.episode.outcome for record in evaluate("run.jsonl").records.values()]
 
 
 def lines() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path("run.jsonl").read_text("utf-8").splitlines()[1:]]
+    return read_lines("run.jsonl")
 
 
-def stepped(simulation: Simulation, policy: HandcraftedPolicy, seed: int, index: int) -> Episode:
-    """A test dialogue without the loop: one act after the other."""
-    rng = rng_of_phase(TEST, seed, index)
+def stepped(simulation: Simulation, policy: HandcraftedPolicy, index: int) -> Any:
+    """Return the outcome of a test dialogue without the loop: one act after the other."""
+    rng = rng_of_phase(TEST, 3, index)
     belief, total = simulation.begin(rng), 0.0
     while True:
         reward, ended, success, _ = simulation.answer(policy.act(belief, rng))
         total += reward
         if ended:
-            task = simulation.task.name
-            return Episode(task, seed, index, success, simulation.exchange, total)
+            return success, simulation.exchange, total
 
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-3", "Demo-LAP-6"])
-def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str) -> None:
-    domain = load_domain(TASKS[task].domain)
-    simulation = Simulation(domain, TASKS[task], confusion_seed=3)
+def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str, live: Run) -> None:
+    simulation = Simulation(load_domain(TASKS[task].domain), TASKS[task], confusion_seed=3)
     policy = HandcraftedPolicy()
-    expected = [stepped(simulation, policy, 3, index) for index in range(30)]
-    assert live("handcrafted", f"{task}:30", "--seed", "3") == 0
-    assert episodes() == expected
-    for line, episode in zip(lines(), expected, strict=True):
-        assert line["turns"] == len(line["acts"]) == episode.exchanges
+    expected = [stepped(simulation, policy, index) for index in range(30)]
+    live("handcrafted", f"{task}:30", "--seed", "3")
+    assert outcomes() == expected
+    first = lines()
+    for line, (_, exchanges, _) in zip(first, expected, strict=True):
+        assert line["turns"] == len(line["acts"]) == exchanges
         assert line["end"] in ("user_stop", "limit")
-    without_header = Path("run.jsonl").read_bytes().partition(b"\n")[2]
-    Path("run.jsonl").unlink()
-    assert live("mine.py:ByBelief", f"{task}:30", "--seed", "3", "--jobs", "2") == 0
-    assert Path("run.jsonl").read_bytes().partition(b"\n")[2] == without_header
+    live("mine.py:ByBelief", f"{task}:30", "--seed", "3", "--jobs", "2")
+    assert lines() == first
 
 
 @pytest.mark.parametrize("goodbye", GOODBYES)
-def test_policies_that_choose_actions_are_tested_as_in_a_run(
-    goodbye: Goodbye, tmp_path: Path
-) -> None:
-    task, folder = "Demo-CR-2", tmp_path / "runs"
-    plan: dict[str, Any] = {"dialogues": (20,), "seeds": 1, "tests": 1, "goodbye": goodbye}
-    run([task], ["gp-sarsa"], folder, **plan, processes=0)
-    model = folder / task / "gp-sarsa" / "seed-0" / "model-000020.safetensors"
-    preset = preset_named("gp-sarsa")
+def test_policies_that_choose_actions_are_tested_as_in_a_run(goodbye: Goodbye, live: Run) -> None:
+    task, preset = TASKS["Demo-CR-2"], preset_named("gp-sarsa")
+    (job,) = small_run("runs", "gp-sarsa", task.name, dialogues=(20,), goodbye=goodbye)
+    model = job.model_file("runs", 20)
     agents = (("random", "neural", "user"), (str(model), preset.view, goodbye))
     for agent, view, who in agents:
-        domain = load_domain(TASKS[task].domain)
-        runner = TaskRunner(domain, TASKS[task], view, goodbye=who)  # type: ignore[arg-type]
+        runner = TaskRunner(load_domain(task.domain), task, view, goodbye=who)  # type: ignore[arg-type]
         policy: Any = RandomPolicy()
         if agent != "random":
             policy = preset.learner(runner.size, runner.actions, seed=0, legacy=False)
             policy.load(read_checkpoint(model)[1])
-        Path("run.jsonl").unlink(missing_ok=True)
-        assert live(agent, f"{task}:12") == 0
-        assert episodes() == [runner.test(policy, 0, index) for index in range(12)]
+        live(agent, f"{task.name}:12")
+        assert outcomes() == [runner.test(policy, 0, index).outcome for index in range(12)]
 
 
-def test_trials_are_talks_with_the_same_user(capsys: pytest.CaptureFixture[str]) -> None:
-    assert live("handcrafted", "Demo-CR-6:20", "--trials", "3") == 0
-    found = lines()
-    for first, *others in (found[at : at + 3] for at in range(0, 60, 3)):
-        assert all(other["goal"] == first["goal"] for other in others)
-    assert any(a["acts"] != b["acts"] for a, b in zip(found[::3], found[1::3], strict=True))
-    again = [each for each in episodes() if each.trial == 1]
-    Path("run.jsonl").unlink()
-    assert live("handcrafted", "Demo-CR-6:20") == 0
-    assert [each.reward for each in episodes()] == [each.reward for each in again]
-    capsys.readouterr()
+def test_trials_are_talks_with_the_same_user(live: Run) -> None:
+    live("handcrafted", "Demo-CR-6:20", "--trials", "3")
+    trials = [lines()[trial::3] for trial in range(3)]
+    goals = [[line["goal"] for line in trial] for trial in trials]
+    assert goals[0] == goals[1] == goals[2]
+    assert trials[0] != trials[1]
+    live("handcrafted", "Demo-CR-6:20")
+    assert [line["acts"] for line in lines()] == [line["acts"] for line in trials[0]]
 
 
-def test_an_agent_that_fails_has_let_the_time_run_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert live("mine.py:Failing", "Demo-CR-1:3") == 0
-    assert [(each.success, each.exchanges, each.reward) for each in episodes()] == [
-        (False, 25, -25.0)
-    ] * 3
+def test_an_agent_that_fails_has_let_the_time_run_out(live: Run, run: Run) -> None:
+    assert live("mine.py:Failing", "Demo-CR-1:3").code == 0
+    assert outcomes() == [(False, 25, -25.0)] * 3
     assert {line["problem"] for line in lines()} == {"ValueError: no idea"}
-    assert main(["explain", "run.jsonl"]) == 0
-    assert re.search(r"agent-error +3\b", capsys.readouterr().out)
-    assert main(["explain", "run.jsonl", "Demo-CR-1/0/000001"]) == 0
-    assert "ValueError: no idea" in capsys.readouterr().out
+    assert re.search(r"agent-error +3\b", run("explain", "run.jsonl").out)
+    assert "ValueError: no idea" in run("explain", "run.jsonl", "Demo-CR-1/0/000001").out
 
 
 @pytest.mark.integration
-def test_files_that_are_damaged_or_missing_end_the_run_and_are_no_failure_of_a_side(
-    capsys: pytest.CaptureFixture[str],
+def test_files_that_are_damaged_end_the_run_and_are_no_failure_of_a_side(
+    live: Run, run: Run
 ) -> None:
-    assert live("handcrafted", "Demo-CR-1:2", "--user", "mine.py:Fileless") == 2
-    assert "learned.npz" in capsys.readouterr().err
-    Path("run.jsonl").unlink(missing_ok=True)
-    run(["Demo-CR-1"], ["ppo"], "run", dialogues=[2], seeds=1, tests=1, processes=0)
-    model = Path("run/Demo-CR-1/ppo/seed-0/model-000002.safetensors")
-    origin, weights = read_checkpoint(model)
-    huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
-    model.write_bytes(checkpoint_content(origin, 2, huge))
+    (job,) = small_run("run", "ppo", "Demo-CR-1")
+    model = str(overflowing(job.model_file("run", 3)))
     with np.errstate(all="ignore"):
-        assert live(str(model), "Demo-CR-1:2") == 1
-        assert str(model) in capsys.readouterr().err
-        assert main(["pydial", "retest", "run", "--users", "agenda"]) == 2
-        assert str(model) in capsys.readouterr().err
+        stopped = live(model, "Demo-CR-1:2")
+        refused = run("pydial", "retest", "run", "--users", "agenda")
+    assert (stopped.code, refused.code) == (1, 2)
+    assert model in stopped.err
+    assert model in refused.err
 
 
-@pytest.mark.parametrize(("agent", "problem"), [("Wordy", "at most 32 slots"), ("Clearing", "rng")])
-def test_an_agent_that_goes_beyond_its_part_has_failed(agent: str, problem: str) -> None:
-    assert live(f"mine.py:{agent}", "Demo-CR-6:2") == 0
-    assert {line["end"] for line in lines()} == {"agent_error"}
-    assert all(problem in line["problem"] for line in lines())
+@pytest.mark.parametrize(
+    ("agent", "problem"),
+    [("Wordy", "at most 32 slots"), ("Clearing", "rng"), ("Talker", "request(area)")],
+)
+def test_an_agent_that_goes_beyond_its_part_has_failed(agent: str, problem: str, live: Run) -> None:
+    live(f"mine.py:{agent}", "Demo-CR-6:2")
+    for line in lines():
+        assert line["end"] == "agent_error"
+        assert problem in line["problem"]
 
 
-def test_hypotheses_are_answered_with_texts_of_acts() -> None:
-    assert live("mine.py:ByHypotheses", "Demo-CR-1:4") == 0
+def test_hypotheses_are_answered_with_texts_of_acts(live: Run) -> None:
+    live("mine.py:ByHypotheses", "Demo-CR-1:4")
     assert all(said[1] in ("request(area)", "bye()") for line in lines() for said in line["acts"])
     assert {line["end"] for line in lines()} <= {"user_stop", "limit"}
-    Path("run.jsonl").unlink()
-    assert live("mine.py:Talker", "Demo-CR-1:2") == 0
-    assert all("request(area)" in line["problem"] for line in lines())
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        None,
-        "hello",
-        ("inform", ()),
+        *(None, "hello", ("inform", ()), Act(3)),  # type: ignore[arg-type]
         Act("inform", [Item("area", "north")]),  # type: ignore[arg-type]
         Act("inform", (("area", "north"),)),  # type: ignore[arg-type]
         Act("inform", (Item("area", 3),)),  # type: ignore[arg-type]
         Act("inform", (Item("area", "a\nb"),)),
         Act("inform", (Item("area", "north"),) * 1000),
-        Act(3),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_act_is_no_answer(answer: object) -> None:
@@ -312,125 +281,106 @@ def test_in_python_errors_of_a_policy_arrive_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "goals", "told"),
+    ("agent", "goals", "user", "told"),
     [
-        ("handcraftd", "Demo-CR-1", '"handcrafted"'),
-        ("handcrafted", "Demo-CR-9", "Demo-CR-9"),
-        ("handcrafted", "Demo-CR-1:0", "--goals"),
-        ("handcrafted", ":5", "task"),
-        ("mine.py:Nobody", "Demo-CR-1", "mine.py:Nobody"),
-        ("json:JSONDecoder", "Demo-CR-1", "act(belief, rng)"),
+        ("handcraftd", "Demo-CR-1", "agenda", '"handcrafted"'),
+        ("handcrafted", "Demo-CR-9", "agenda", "Demo-CR-9"),
+        ("handcrafted", "Demo-CR-1:0", "agenda", "--goals"),
+        ("handcrafted", ":5", "agenda", "task"),
+        ("mine.py:Nobody", "Demo-CR-1", "agenda", "mine.py:Nobody"),
+        ("json:JSONDecoder", "Demo-CR-1", "agenda", "act(belief, rng)"),
+        ("handcrafted", "Demo-CR-1", "agend", '"agenda"'),
+        ("handcrafted", "Demo-CR-1", "mine.py:Nobody", "mine.py:Nobody"),
+        ("handcrafted", "Demo-CR-1", "json:JSONDecoder", "answer(act)"),
+        ("handcrafted", "Demo-CR-1", "mine.py:Unmade", "learned.npz"),
+        ("handcrafted", "Demo-CR-1", "mine.py:Fileless", "learned.npz"),
     ],
 )
 def test_bad_use_is_told_before_anything_is_written(
-    agent: str, goals: str, told: str, capsys: pytest.CaptureFixture[str]
+    agent: str, goals: str, user: str, told: str, live: Run
 ) -> None:
-    assert live(agent, goals) == 2
-    assert told in capsys.readouterr().err
+    refused = live(agent, goals, "--user", user)
+    assert refused.code == 2
+    assert told in refused.err
     assert not Path("run.jsonl").exists()
 
 
-def test_lines_that_are_wrong_are_named() -> None:
-    assert live("handcrafted", "Demo-CR-1:2") == 0
+def test_lines_that_are_wrong_are_named(live: Run) -> None:
+    live("handcrafted", "Demo-CR-1:2")
     header, first, second = Path("run.jsonl").read_text("utf-8").splitlines()
-    lost = json.loads(second) | {"end": "infrastructure"}
-    named = json.loads(first) | {"dialogue": "first"}
-    unpaired = json.loads(first) | {"acts": [5, ["hello"]]}
+
+    def altered(line: str, **fields: object) -> str:
+        return json.dumps(json.loads(line) | fields)
+
     for found, kind in (
         ([header, first, second[:50]], "cut-off"),
-        ([header, first, json.dumps(lost)], "infrastructure"),
-        ([header, json.dumps(named)], "shape"),
-        ([header, json.dumps(unpaired)], "shape"),
+        ([header, first, altered(second, end="infrastructure")], "infrastructure"),
+        ([header, altered(first, dialogue="first")], "shape"),
+        ([header, altered(first, acts=[5, ["hello"]])], "shape"),
         ([first.replace('"success":', '"succes":')], "shape"),
     ):
         Path("run.jsonl").write_text("\n".join(found), encoding="utf-8")
         assert kind in {problem.kind for problem in validate("run.jsonl")}
 
 
-def talks(user: str, goals: str, *more: str) -> list[dict[str, Any]]:
-    """Return the dialogues of a user with the handcrafted policy."""
-    Path("run.jsonl").unlink(missing_ok=True)
-    assert live("handcrafted", goals, "--user", user, *more) == 0
-    return lines()
-
-
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-5", "Demo-LAP-6"])
-def test_who_says_what_the_agenda_user_says_has_its_dialogues(task: str) -> None:
-    due = talks("agenda", f"{task}:60", "--seed", "2")
-    assert talks("mine.py:Agenda", f"{task}:60", "--seed", "2") == due
-    assert len({line["success"] for line in due}) == (1 if task == "Demo-CR-1" else 2)
+def test_who_says_what_the_agenda_user_says_has_its_dialogues(task: str, live: Run) -> None:
+    found = []
+    for user in ("agenda", "mine.py:Agenda"):
+        live("handcrafted", f"{task}:60", "--seed", "2", "--user", user)
+        found.append(lines())
+    assert found[0] == found[1]
+    assert len({line["success"] for line in found[0]}) == (1 if task == "Demo-CR-1" else 2)
 
 
-def test_a_function_is_told_its_goal_and_what_it_was_told(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    due = talks("agenda", "Demo-CR-1:20")
-    found = talks("mine.py:says_all", "Demo-CR-1:20")
-    assert [line["goal"] for line in found] == [line["goal"] for line in due]
-    assert sum(line["success"] for line in found) > 15
-    for line in found:
+def test_a_function_is_told_its_goal_and_what_it_was_told(live: Run) -> None:
+    live("handcrafted", "Demo-CR-1:20")
+    due = [line["goal"] for line in lines()]
+    shown = live("handcrafted", "Demo-CR-1:20", "--user", "mine.py:says_all")
+    assert [line["goal"] for line in lines()] == due
+    assert sum(line["success"] for line in lines()) > 15
+    for line in lines():
         assert line["final_goal"]["constraints"] == line["goal"]["constraints"]
         first = line["acts"][0][0]["said"]
         assert all(value in first for _, _, value in line["goal"]["constraints"])
-    header = json.loads(Path("run.jsonl").read_text("utf-8").splitlines()[0])
-    assert '"spec": "mine.py:says_all"' in json.dumps(header)
-    assert "|user:mine.py:says_all|" in capsys.readouterr().out
+    assert '"mine.py:says_all"' in Path("run.jsonl").read_text("utf-8").splitlines()[0]
+    assert "|user:mine.py:says_all|" in shown.out
 
 
 @pytest.mark.integration
-def test_a_bad_user_ends_its_own_dialogue_only() -> None:
-    found = talks("mine.py:Bad", "Demo-CR-3:9", "--turn-seconds", "2", "--jobs", "2")
+def test_a_bad_user_ends_its_own_dialogue_only(live: Run, run: Run) -> None:
+    limits = ("--turn-seconds", "2", "--jobs", "2")
+    live("handcrafted", "Demo-CR-3:9", "--user", "mine.py:Bad", *limits)
+    found = lines()
     assert [line["end"] for line in found] == ["user_stop", *["user_error"] * 7, "user_stop"]
     told = ["ValueError", "2", "I would like", "nowhere", "100", "3", "goal"]
     for line, words in zip(found[1:8], told, strict=True):
         assert words in line["problem"]
-        assert not line["success"]
-        assert line["reward"] == -25
-    assert main(["explain", "run.jsonl"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("user", "told"),
-    [
-        ("agend", '"agenda"'),
-        ("mine.py:Nobody", "mine.py:Nobody"),
-        ("json:JSONDecoder", "answer(act)"),
-        ("mine.py:Unmade", "trained_user.safetensors"),
-    ],
-)
-def test_bad_use_is_told(user: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert live("handcrafted", "Demo-CR-1:2", "--user", user) == 2
-    assert told in capsys.readouterr().err
+        assert (line["success"], line["reward"]) == (False, -25)
+    assert run("explain", "run.jsonl").code == 0
 
 
 @pytest.mark.integration
-def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(run: Run) -> None:
     plan: dict[str, Any] = {"dialogues": (30,), "seeds": 2, "tests": 40}
-    run(["Demo-CR-3"], ["handcrafted", "gp-sarsa"], "runs", **plan, processes=0)
-    command = ["pydial", "retest", "runs", "--users"]
-    assert main([*command, "agenda,mine.py:Agenda,mine.py:says_all", "-f", "json"]) == 0
-    records = json.loads(capsys.readouterr().out)["retest"]
+    jobs = small_run("runs", ["handcrafted", "gp-sarsa"], **plan)
+    command = ["pydial", "retest", "runs", "-f", "json", "--users"]
+    shown = run(*command, "agenda,mine.py:Agenda,mine.py:says_all")
+    records = json.loads(shown.out)["retest"]
     assert len(records) == 2 * 3 * 2
     of = {(r["policy"], r["user"], r["figure"]): r["value"] for r in records}
-    for policy, at in (("handcrafted", 0), ("gp-sarsa", 30)):
-        tests = [
-            json.loads(line)
-            for file in Path("runs", "Demo-CR-3", policy).glob(f"seed-*/test-{at:06d}.jsonl")
-            for line in file.read_text("utf-8").splitlines()[1:]
-        ]
-        assert len(tests) == 80
-        reward = sum(test["reward"] for test in tests) / 80
-        assert of[policy, "agenda", "reward"] == pytest.approx(reward)
+    for policy in ("handcrafted", "gp-sarsa"):
+        files = [job.test_file("runs", job.tested_at[-1]) for job in jobs if job.policy == policy]
+        rewards = [line["reward"] for file in files for line in read_lines(file)]
+        assert len(rewards) == 80
+        assert of[policy, "agenda", "reward"] == pytest.approx(np.mean(rewards))
         for figure in ("success", "reward"):
             assert of[policy, "mine.py:Agenda", figure] == of[policy, "agenda", figure]
         assert of[policy, "mine.py:says_all", "success"] != of[policy, "agenda", "success"]
     Path("mine.py").unlink()  # dialogues that were held are not held again
-    users = "agenda,mine.py:says_all"
-    assert main([*command, users, "--policies", "gp-sarsa", "-f", "json"]) == 0
-    again = json.loads(capsys.readouterr().out)["retest"]
-    assert len(again) == 4
-    assert all(record in records for record in again)
-    assert main([*command, "agend"]) == 2
-    assert main(["pydial", "retest", "nowhere", "--users", "agenda"]) == 2
+    again = run(*command, "agenda,mine.py:says_all", "--policies", "gp-sarsa")
+    found = json.loads(again.out)["retest"]
+    assert len(found) == 4
+    assert all(record in records for record in found)
+    assert run(*command, "agend").code == 2
+    assert run("pydial", "retest", "nowhere", "--users", "agenda").code == 2

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import InputError, MwzevalError, UsageError
-from mwzeval.pydial.episode_files import META
 from mwzeval.pydial.episodes import Episode
 from mwzeval.pydial.log import LogFile, Row, TrainingLog
-from mwzeval.pydial.run import run
+from tests.command_lines import Run
+from tests.pydial.runs import TASK, read_lines, small_run
 
-TASK = "Demo-CR-3"
 NAME = f"{TASK}/gp-sarsa/seed-0"
 Rows = dict[tuple[str, int, str], float]
 
@@ -43,33 +40,23 @@ def means(lines: list[dict[str, Any]], phase: str) -> dict[str, float]:
 def expected(output: Path, name: str, every: int, tests: tuple[int, ...]) -> Rows:
     """Return what is to be logged of a job, from its files."""
 
-    def lines_of(file: str) -> list[dict[str, Any]]:
-        lines = map(json.loads, (output / name / file).read_text("utf-8").splitlines())
-        return [line for line in lines if META not in line]
-
     rows: Rows = {}
-    training = lines_of("training.jsonl")
+    training = read_lines(output / name / "training.jsonl")
     for end in range(every, len(training) + 1, every):
         for key, value in means(training[end - every : end], "train").items():
             rows[name, end, key] = value
     for at in tests:
-        for key, value in means(lines_of(f"test-{at:06d}.jsonl"), "test").items():
+        for key, value in means(read_lines(output / name / f"test-{at:06d}.jsonl"), "test").items():
             rows[name, at, key] = value
     return rows
 
 
 @pytest.mark.integration
 def test_a_run_is_in_the_file_once_however_it_was_continued(tmp_path: Path) -> None:
-    output, file = tmp_path / "runs", tmp_path / "log.csv"
-
-    def go(*dialogues: int, log: Path | None = file) -> None:
-        policies = ["gp-sarsa", "handcrafted"]
-        run([TASK], policies, output, dialogues=dialogues, seeds=1, tests=4, processes=0, log=log,
-            log_every=5)  # fmt: skip
-
-    go(12)
-    go(12, 23)
-    go(12, 23)
+    output, file, later = (tmp_path / name for name in ("runs", "log.csv", "later.csv"))
+    for dialogues, log in (((12,), file), ((12, 23), file), ((12, 23), file), ((12, 23), later)):
+        plan: dict[str, Any] = {"dialogues": dialogues, "tests": 4, "log": log, "log_every": 5}
+        small_run(output, ["gp-sarsa", "handcrafted"], **plan)
     due = expected(output, NAME, 5, (12, 23))
     assert len(due) == 3 * (4 + 2)
     rows = rows_of(file)
@@ -78,27 +65,21 @@ def test_a_run_is_in_the_file_once_however_it_was_continued(tmp_path: Path) -> N
     assert {key for key in rows if key[0] == other} == {
         (other, 0, f"test/{name}") for name in ("success", "reward", "exchanges")
     }
-    later = tmp_path / "later.csv"
-    go(12, 23, log=later)
     assert rows_of(later) == rows
 
 
 def test_a_new_run_does_not_add_to_the_rows_of_another(tmp_path: Path) -> None:
-    file = tmp_path / "log.csv"
-
-    def go(folder: str) -> None:
-        run([TASK], ["random"], tmp_path / folder, seeds=1, tests=2, processes=0, log=file)
-
-    go("first")
+    file, name = tmp_path / "log.csv", f"{TASK}/random/seed-0"
+    small_run(tmp_path / "first", "random", log=file)
     kept = file.read_bytes()
-    with pytest.raises(InputError, match=f"{TASK}/random/seed-0"):
-        go("second")
-    with pytest.raises(InputError, match=f"{TASK}/random/seed-0"):
-        TrainingLog(file, name=f"{TASK}/random/seed-0")
+    with pytest.raises(InputError, match=name):
+        small_run(tmp_path / "second", "random", log=file)
+    with pytest.raises(InputError, match=name):
+        TrainingLog(file, name=name)
     assert not (tmp_path / "second").exists()
     assert file.read_bytes() == kept
     file.unlink()
-    go("first")
+    small_run(tmp_path / "first", "random", log=file)
     assert file.read_bytes() == kept
 
 
@@ -106,68 +87,64 @@ def test_a_file_that_fails_is_left_and_written_later(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, other = tmp_path / "log.csv", tmp_path / "other.csv"
-    entries: list[list[Row]] = [
-        [("training", str(step), "train/reward", str(reward))]
+    entries: list[Row] = [
+        ("training", str(step), "train/reward", str(reward))
         for step, reward in enumerate((16, -25, 15), start=1)
     ]
     first = LogFile(file)
-    first.add(entries[0])
+    first.add(entries[:1])
     kept = file.read_bytes()
     file.unlink()
     file.mkdir()
-    first.add(entries[1])
+    first.add(entries[1:2])
     file.rmdir()
     file.write_bytes(kept)
-    first.add(entries[2])
+    first.add(entries[2:])
     assert file.read_bytes() == kept
     assert len(capsys.readouterr().err.splitlines()) == 1
     for path in (file, other):
         log = LogFile(path)
         for entry in entries:
-            log.add(entry)
+            log.add([entry])
     assert file.read_bytes() == other.read_bytes()
-    assert [rows_of(file)["training", step, "train/reward"] for step in (1, 2, 3)] == [16, -25, 15]
+    assert list(rows_of(file).values()) == [16, -25, 15]
 
 
 def test_a_loop_of_ones_own_has_the_same_names(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
-    tests = [Episode(TASK, 0, 0, True, 6, 14), Episode(TASK, 0, 1, False, 25, -25)]
     log = TrainingLog(file, name="mine", every=2)
     log.dialogue(True, 4, 16)
     log.losses(loss=1.0, entropy=3)
     log.losses(loss=2.0)
     log.dialogue(False, 25, -25)
-    log.test(tests)
+    log.test([Episode(TASK, 0, 0, True, 6, 14), Episode(TASK, 0, 1, False, 25, -25)])
     log.dialogue(True, 4, 16)
     with pytest.raises(UsageError, match="dialogue"):
         log.test([])
     TrainingLog(file, name="mine", every=2, dialogues=3).dialogue(True, 4, 16)
+    numbers: dict[int, dict[str, float]] = {
+        2: {
+            **{"train/success": 50, "train/reward": -4.5, "train/exchanges": 14.5},
+            **{"train/loss": 1.5, "train/entropy": 3},
+            **{"test/success": 50, "test/reward": -5.5, "test/exchanges": 15.5},
+        },
+        4: {"train/success": 100, "train/reward": 16, "train/exchanges": 4},
+    }
     assert rows_of(file) == {
-        ("mine", 2, "train/success"): 50,
-        ("mine", 2, "train/reward"): -4.5,
-        ("mine", 2, "train/exchanges"): 14.5,
-        ("mine", 2, "train/loss"): 1.5,
-        ("mine", 2, "train/entropy"): 3,
-        ("mine", 2, "test/success"): 50,
-        ("mine", 2, "test/reward"): -5.5,
-        ("mine", 2, "test/exchanges"): 15.5,
-        ("mine", 4, "train/success"): 100,
-        ("mine", 4, "train/reward"): 16,
-        ("mine", 4, "train/exchanges"): 4,
+        ("mine", step, name): value for step in numbers for name, value in numbers[step].items()
     }
 
 
 @pytest.mark.parametrize(
     "file", ["csv:log.csv", "tensorboard:logs", "wandb:ours", "mlflow:ours.csv", "log", ""]
 )
-def test_names_of_no_csv_file_are_refused(file: str, tmp_path: Path) -> None:
+def test_names_of_no_csv_file_are_refused(file: str, run: Run, elsewhere: Path) -> None:
     with pytest.raises(UsageError, match=r"FILE\.csv"):
         TrainingLog(file)
-    output = tmp_path / "runs"
-    assert main(["pydial", "run", "--tasks", TASK, "--log", file, "-o", str(output)]) == 2
-    arguments = ["--log", str(tmp_path / "a.csv"), "--log-every", "0", "-o", str(output)]
-    assert main(["pydial", "run", "--tasks", TASK, *arguments]) == 2
-    assert not output.exists()
+    command = ["pydial", "run", "--tasks", TASK, "-o", "runs", "--log"]
+    assert run(*command, file).code == 2
+    assert run(*command, "a.csv", "--log-every", "0").code == 2
+    assert not list(elsewhere.iterdir())
     with pytest.raises(UsageError, match="-1"):
         TrainingLog(None, dialogues=-1)
 
@@ -184,15 +161,11 @@ def test_files_of_something_else_are_left_alone(text: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("content", [b"\xff\xfe", b'run,step,name,value\n"a', b"x,y\n", b"\0\n"])
 def test_damaged_metrics_of_a_job_are_written_again(content: bytes, tmp_path: Path) -> None:
     output = tmp_path / "runs"
-
-    def go(log: Path | None) -> None:
-        run([TASK], ["random"], output, seeds=1, tests=2, processes=0, log=log)
-
-    go(output / "log.csv")  # in a folder that is not there yet
-    assert rows_of(output / "log.csv")
-    (output / TASK / "random" / "seed-0" / "metrics.csv").write_bytes(content)
-    go(tmp_path / "other.csv")
-    assert rows_of(tmp_path / "other.csv") == rows_of(output / "log.csv")
+    inside, outside = output / "log.csv", tmp_path / "other.csv"
+    (job,) = small_run(output, "random", log=inside)  # in a folder that is not there yet
+    (job.folder(output) / "metrics.csv").write_bytes(content)
+    small_run(output, "random", log=outside)
+    assert rows_of(outside) == rows_of(inside) != {}
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

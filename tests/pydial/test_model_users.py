@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.conversation.trajectory import Planned
 from mwzeval.pydial.acts import parse_act
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.users import act_in
+from tests.command_lines import Run
 from tests.conversation.endpoint.server import Server, serving, shorten_waits
+from tests.pydial.runs import PYDIAL, read_lines
 
 pytestmark = pytest.mark.integration
 ONTOLOGY = load_domain("Demo-CR").ontology
+Live = Callable[..., list[dict[str, Any]]]
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture
+def live(run: Run, monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> Live:
     shorten_waits(monkeypatch)
 
+    def hold(*more: str, output: str = "run.jsonl", code: int = 0) -> list[dict[str, Any]]:
+        command = ["live", *PYDIAL, "-q", "--agent", "handcrafted", "--goals", "Demo-CR-3:12"]
+        shown = run(*command, "-o", output, *more)
+        assert shown.code == code, shown.err
+        return read_lines(output)
 
-def live(*more: str, output: str, code: int = 0) -> list[dict[str, Any]]:
-    command = ["live", "--benchmark", "pydial", "-q", "--agent", "handcrafted"]
-    assert main([*command, "--goals", "Demo-CR-3:12", "-o", output, *more]) == code
-    return [json.loads(line) for line in Path(output).read_text("utf-8").splitlines()[1:]]
+    return hold
 
 
 class Scripted:
@@ -43,15 +45,14 @@ class Scripted:
 
     def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         system, *said = body["messages"]
-        line = self._lines[body["seed"]]
         self.systems.append(system["content"])
         assert said[0] == {"role": "user", "content": "hello()"}
-        acts = [user["said"] for user, _ in line["acts"]]
+        acts = [user["said"] for user, _ in self._lines[body["seed"]]["acts"]]
         act = (acts + ["bye()"] * 25)[len(said) // 2]
         return {"role": "assistant", "content": f"<think>so\n</think>\n{act} please"}
 
 
-def test_a_model_says_acts_to_any_policy_and_its_errors_are_those_of_the_task() -> None:
+def test_a_model_says_acts_to_any_policy_and_its_errors_are_those_of_the_task(live: Live) -> None:
     due = live("--seed", "5", output="agenda.jsonl")
     script = Scripted(due)
     with serving(Server(script)) as server:
@@ -74,19 +75,19 @@ def test_a_model_says_acts_to_any_policy_and_its_errors_are_those_of_the_task() 
     assert any(f"- {wants[0]}: {wants[2]}" in system for system in script.systems)
 
 
-def test_what_is_no_act_is_nothing_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_act_is_nothing_said(live: Live, run: Run) -> None:
     reply = {"role": "assistant", "content": "I would like a garden in the north."}
     with serving(Server(lambda body: reply)) as server:
-        found = live("--user", "openai:m", "--user-base-url", server.url, output="run.jsonl")
+        found = live("--user", "openai:m", "--user-base-url", server.url)
     assert {said["said"] for line in found for said, _ in line["acts"]} == {"null()"}
     assert {line["end"] for line in found} == {"limit"}
-    assert "|user:openai:m|" in capsys.readouterr().out
+    assert "|user:openai:m|" in run("evaluate", *PYDIAL, "run.jsonl").out
 
 
-def test_a_server_that_refuses_is_nobodys_fault() -> None:
+def test_a_server_that_refuses_is_nobodys_fault(live: Live) -> None:
     with serving(Server(faults=[401] * 100)) as server:
         model = ("--user", "openai:m", "--user-base-url", server.url)
-        found = live(*model, "--concurrency", "1", output="run.jsonl", code=1)
+        found = live(*model, "--concurrency", "1", code=1)
     assert {line["end"] for line in found} == {"infrastructure"}
 
 
@@ -107,7 +108,8 @@ def test_the_first_act_of_a_text_is_what_is_said(text: str, act: str) -> None:
     assert act_in(text, ONTOLOGY) == parse_act(act)
 
 
-def test_options_of_a_model_need_one(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["live", "--benchmark", "pydial", "-q", "--agent", "handcrafted", "-o", "run.jsonl"]
-    assert main([*command, "--goals", "Demo-CR-1:2", "--user-prompt", "x.txt"]) == 2
-    assert "--user-prompt" in capsys.readouterr().err
+def test_options_of_a_model_need_one(run: Run) -> None:
+    command = ["live", *PYDIAL, "-q", "--agent", "handcrafted", "-o", "run.jsonl"]
+    refused = run(*command, "--goals", "Demo-CR-1:2", "--user-prompt", "x.txt")
+    assert refused.code == 2
+    assert "--user-prompt" in refused.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -18,17 +17,17 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import InputError, UsageError
-from mwzeval.pydial import command as pydial
 from mwzeval.pydial.acts import Act, Item, parse_act
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episode_files import episodes_in
 from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.play import adapter_for, play_with_human
-from mwzeval.pydial.run import run
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.pydial.users import help_text, menu, typed_act, update_goal, values_text
+from tests.command_lines import Run
 from tests.examples import examples
 from tests.places import ROOT
+from tests.pydial.runs import small_run
 
 DEMO = load_domain("Demo-CR")
 TASK = TASKS["Demo-CR-1"]
@@ -37,39 +36,49 @@ FIRST_OF_MENU = "1\n" * 30
 
 
 def played(
-    text: str, task: str = TASK.name, seed: int = 0, policy: str = "handcrafted"
+    text: str | TextIO,
+    task: str = TASK.name,
+    seed: int = 0,
+    policy: str = "handcrafted",
+    *,
+    legacy: bool = False,
+    beliefs: bool = False,
 ) -> tuple[Trajectory | None, str]:
-    domain = load_domain(TASKS[task].domain)
-    shown = io.StringIO()
-    system = adapter_for(policy, domain, TASKS[task])
-    return play_with_human(system, seed, io.StringIO(text), shown), shown.getvalue()
+    """Return the dialogue of a person who types a text, and what was shown."""
+    system = adapter_for(policy, load_domain(TASKS[task].domain), TASKS[task], legacy=legacy)
+    typed, shown = io.StringIO(text) if isinstance(text, str) else text, io.StringIO()
+    return play_with_human(system, seed, typed, shown, beliefs=beliefs), shown.getvalue()
+
+
+def finished(text: str | TextIO, task: str = TASK.name, seed: int = 0) -> tuple[Trajectory, str]:
+    dialogue, shown = played(text, task, seed)
+    assert dialogue is not None
+    return dialogue, shown
 
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-1", "Demo-LAP-1"])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_first_of_the_menu_reaches_the_goal_when_all_is_heard(task: str, seed: int) -> None:
-    dialogue, shown = played(FIRST_OF_MENU, task, seed)
-    assert dialogue is not None
+    dialogue, shown = finished(FIRST_OF_MENU, task, seed)
     assert dialogue.more["success"]
     assert dialogue.more["reward"] == 20 - dialogue.more["exchanges"]
     goal, table = dialogue.more["final_goal"], load_domain(TASKS[task].domain).table
     name = goal["requests"]["name"]
     assert f"success: {name}" in shown.splitlines()[-1]
     # Looked up row by row, apart from what judged the dialogue.
-    rows = [row for row in table.rows if row["name"] == name]
     assert any(
         all(value in ("dontcare", row[slot]) for slot, _, value in goal["constraints"])
-        for row in rows
+        for row in table.rows
+        if row["name"] == name
     )
     assert all(value is not None for value in goal["requests"].values())
 
 
 def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
-    dialogue, shown = played(FIRST_OF_MENU)
-    assert dialogue is not None
-    assert shown.index("your goal") < shown.index("system> hello()")
-    for slot, _, _ in dialogue.goal["constraints"]:
-        assert slot in shown.partition("system>")[0]
+    dialogue, shown = finished(FIRST_OF_MENU)
+    about = shown.partition("system> hello()")[0]
+    for word in ("your goal", "`bye`", *(slot for slot, _, _ in dialogue.goal["constraints"])):
+        assert word in about
     plain = json.loads(dialogue.line())
     assert shown.count(" system> ") == len(plain["acts"]) + 1
     assert [said["said"] for said, _ in plain["acts"]][-1] == "bye()"
@@ -79,21 +88,15 @@ def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
 
 
 def test_the_same_seed_and_answers_are_the_same_dialogue() -> None:
-    assert played(FIRST_OF_MENU, "Demo-CR-6", 3) == played(FIRST_OF_MENU, "Demo-CR-6", 3)
-    assert played(FIRST_OF_MENU, "Demo-CR-6", 3) != played(FIRST_OF_MENU, "Demo-CR-6", 4)
+    first, again, other = (played(FIRST_OF_MENU, "Demo-CR-6", seed) for seed in (3, 3, 4))
+    assert first == again != other
 
 
-def test_saying_goodbye_at_once_is_no_success() -> None:
-    dialogue, _ = played("bye\n")
-    assert dialogue is not None
+def test_a_dialogue_ends_with_a_goodbye_or_at_the_limit_and_asks_no_more() -> None:
+    dialogue, _ = finished("bye\n")
     assert (dialogue.more["success"], dialogue.more["exchanges"]) == (False, 1)
-
-
-def test_the_dialogue_ends_at_the_limit_and_asks_no_more() -> None:
-    text = "repeat\n" * 40
-    said = io.StringIO(text)
-    dialogue = play_with_human(adapter_for("handcrafted", DEMO, TASK), 0, said, io.StringIO())
-    assert dialogue is not None
+    said = io.StringIO("repeat\n" * 40)
+    dialogue, _ = finished(said)
     assert (dialogue.more["exchanges"], dialogue.end) == (25, "limit")
     assert said.read() == "repeat\n" * 15
 
@@ -115,22 +118,19 @@ def test_leaving_ends_cleanly_and_counts_for_nothing(said: TextIO) -> None:
 
 
 def test_slips_are_explained_and_cost_nothing() -> None:
-    slips = "nonsense(\n99\n?\n? area\n? colour\n\n0\n"
-    with_slips, shown = played(slips + FIRST_OF_MENU)
-    without, plain = played(FIRST_OF_MENU)
+    slips = "nonsense(\n99\n?\n? area\n? colour\n\n0\n" + "9" * 5000 + "\n"
+    with_slips, shown = finished(slips + FIRST_OF_MENU)
+    without, plain = finished(FIRST_OF_MENU)
     assert with_slips == without
-    assert "constraints: " in shown
-    assert "area: " in shown
-    assert '"colour"' in shown
-    assert "constraints: " not in plain
+    for explanation in ("constraints: ", "area: ", '"colour"'):
+        assert explanation in shown
+        assert explanation not in plain
 
 
 def test_beliefs_are_shown_when_asked_for() -> None:
-    shown = io.StringIO()
-    system = adapter_for("handcrafted", DEMO, TASKS["Demo-CR-3"])
-    play_with_human(system, 0, io.StringIO(FIRST_OF_MENU), shown, beliefs=True)
-    assert "  heard    " in shown.getvalue()
-    assert "  method   byconstraints" in shown.getvalue()
+    _, shown = played(FIRST_OF_MENU, "Demo-CR-3", beliefs=True)
+    assert "  heard    " in shown
+    assert "  method   byconstraints" in shown
     assert "  heard    " not in played(FIRST_OF_MENU, "Demo-CR-3")[1]
 
 
@@ -144,22 +144,18 @@ def test_beliefs_are_shown_when_asked_for() -> None:
         ("request(phone)", Act("request", (Item("phone"),))),
         (" Bye ", Act("bye")),
         ("yes", Act("affirm")),
-        ("no()", None),
         ("null", Act("null")),
         ("null()", Act("null")),
     ],
 )
-def test_acts_are_typed_in_full_or_in_short(text: str, act: Act | None) -> None:
-    if act is None:
-        with pytest.raises(UsageError, match="no"):
-            typed_act(text, DEMO.ontology)
-    else:
-        assert typed_act(text, DEMO.ontology) == act
+def test_acts_are_typed_in_full_or_in_short(text: str, act: Act) -> None:
+    assert typed_act(text, DEMO.ontology) == act
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("no()", "no"),
         ("infrom(area=north)", '"inform"'),
         ("I want something nice", "inform"),
         ("inform(aera=north)", '"area"'),
@@ -200,23 +196,21 @@ LINES = st.one_of(
 def test_whatever_is_typed_the_dialogue_ends_or_is_left(
     lines: list[str], seed: int, legacy: bool
 ) -> None:
-    system = adapter_for("handcrafted", DEMO, TASKS["Demo-CR-6"], legacy=legacy)
-    said = io.StringIO("".join(f"{line}\n" for line in lines))
-    dialogue = play_with_human(system, seed, said, io.StringIO())
+    text = "".join(f"{line}\n" for line in lines)
+    dialogue, _ = played(text, "Demo-CR-6", seed, legacy=legacy)
     if dialogue is not None:
         assert 1 <= dialogue.more["exchanges"] <= 25
 
 
 def test_every_option_of_the_menu_can_be_typed() -> None:
     goal = Goal([Item("area", "north"), Item("kind", "dontcare")], {"name": None, "phone": None})
-    offer = Act("inform", (Item("name", DEMO.table.rows[0]["name"]), Item("area", "south")))
-    for heard in [
-        *(parse_act(text) for text in ("hello()", "request(area)", 'confirm(area="south")')),
-        *(parse_act(text) for text in ('select(area="north",area="south")', "reqmore()")),
-        offer,
-    ]:
-        update_goal(goal, heard)
-        options = menu(goal, heard, ())
+    for heard in (
+        *("hello()", "request(area)", 'confirm(area="south")', "reqmore()"),
+        'select(area="north",area="south")',
+        f'inform(name="{DEMO.table.rows[0]["name"]}",area="south")',
+    ):
+        update_goal(goal, parse_act(heard))
+        options = menu(goal, parse_act(heard), ())
         assert len(set(options)) == len(options)
         assert [typed_act(str(option), DEMO.ontology) for option in options] == list(options)
 
@@ -248,10 +242,8 @@ def test_the_menu_has_what_was_not_said_before_what_was_not_told() -> None:
     goal = Goal([Item("area", "north"), Item("kind", "rock")], {"name": None, "phone": None})
     offer = parse_act('inform(name="x",area="north")')
     update_goal(goal, offer)
-    assert [str(act) for act in menu(goal, offer, {"area"})[:2]] == [
-        'inform(kind="rock")',
-        "request(phone)",
-    ]
+    first, second, *_ = map(str, menu(goal, offer, {"area"}))
+    assert (first, second) == ('inform(kind="rock")', "request(phone)")
 
 
 def test_another_offer_opens_all_requests_again() -> None:
@@ -269,8 +261,8 @@ def test_another_offer_opens_all_requests_again() -> None:
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
-    run(["Demo-CR-1"], ["gp-sarsa"], folder, dialogues=(30,), seeds=1, tests=1, processes=0)
-    return folder / "Demo-CR-1" / "gp-sarsa" / "seed-0" / "model-000030.safetensors"
+    (job,) = small_run(folder, "gp-sarsa", "Demo-CR-1", dialogues=(30,))
+    return job.model_file(folder, 30)
 
 
 def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
@@ -284,14 +276,15 @@ def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
 def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match='"handcrafted"'):
         adapter_for("handcraftd", DEMO, TASK)
-    with pytest.raises(InputError) as error:
-        adapter_for(learned, load_domain("Demo-SFR"), TASKS["Demo-SFR-1"])
-    assert error.value.problems[0].kind == "other-checkpoint"
     damaged = tmp_path / "model.npz"
     damaged.write_bytes(learned.read_bytes()[:500])
-    with pytest.raises(InputError) as error:
-        adapter_for(damaged, DEMO, TASK)
-    assert error.value.problems[0].kind == "bad-model"
+    for model, task, kind in (
+        (learned, "Demo-SFR-1", "other-checkpoint"),
+        (damaged, TASK.name, "bad-model"),
+    ):
+        with pytest.raises(InputError) as error:
+            played("", task, policy=str(model))
+        assert error.value.problems[0].kind == kind
 
 
 @pytest.mark.parametrize("code", ["CR", "SFR", "LAP"])
@@ -307,54 +300,39 @@ def test_the_help_has_examples_that_are_understood(code: str) -> None:
         assert typed_act(text, ontology)
 
 
-def command(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    pydial.add_arguments(parser)
-    return pydial.run(parser.parse_args(["play", *arguments]))
-
-
-def test_the_command_adds_dialogues_to_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = str(tmp_path / "mine.jsonl")
+def test_the_command_adds_dialogues_to_a_file(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "mine.jsonl"
+    call = ["pydial", "play", "Demo-CR-1", "--seed", "3", "-o", str(file)]
     for _ in range(2):
-        monkeypatch.setattr("sys.stdin", io.StringIO(FIRST_OF_MENU))
-        assert command("Demo-CR-1", "--seed", "3", "-o", file) == 0
-    lines = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+        assert run(*call, stdin=FIRST_OF_MENU.encode()).code == 0
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [line["dialogue"] for line in lines] == ["Demo-CR-1/3/000000", "Demo-CR-1/3/000001"]
     assert [each.unit for each in episodes_in(file)] == [line["dialogue"] for line in lines]
     assert lines[0]["goal"] != lines[1]["goal"]
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    before = Path(file).read_bytes()
-    assert command("Demo-CR-1", "-o", file) == 0
-    assert Path(file).read_bytes() == before
+    before = file.read_bytes()
+    assert run(*call).code == 0
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("Demo-CR-9",), '"Demo-CR-9"'),
-        (("Demo-CR-1", "--seed", "-1"), "-1"),
-        (("Demo-CR-1", "--policy", "randon"), '"random"'),
+        ("Demo-CR-9", '"Demo-CR-9"'),
+        ("Demo-CR-1 --seed -1", "-1"),
+        ("Demo-CR-1 --policy randon", '"random"'),
+        ("Demo-CR-1 -o other.jsonl", "other.jsonl"),
+        ("Demo-CR-1 -o .", "directory"),
+        ("Demo-CR-1 -o nowhere/a.jsonl", "nowhere"),
+        *((f"Demo-CR-1 -o {file}", "added") for file in ("a.jsonl.gz", "-")),
     ],
 )
-def test_the_command_refuses_what_makes_no_sense(arguments: tuple[str, ...], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        command(*arguments)
-
-
-def test_where_nothing_can_be_added_is_refused_before_playing(tmp_path: Path) -> None:
-    file = tmp_path / "other.jsonl"
-    file.write_text('{"turns": 3}\n', encoding="utf-8")
-    with pytest.raises(InputError):
-        command("Demo-CR-1", "-o", str(file))
-    for place in (tmp_path, tmp_path / "nowhere" / "mine.jsonl", tmp_path / "mine.jsonl.gz", "-"):
-        with pytest.raises(UsageError):
-            command("Demo-CR-1", "-o", str(place))
-
-
-def test_a_number_of_any_length_is_no_more_than_a_slip() -> None:
-    assert played("9" * 5000 + "\n" + FIRST_OF_MENU)[0] == played(FIRST_OF_MENU)[0]
+def test_the_command_refuses_what_makes_no_sense_before_playing(
+    arguments: str, told: str, run: Run, elsewhere: Path
+) -> None:
+    Path("other.jsonl").write_text('{"turns": 3}\n', encoding="utf-8")
+    refused = run("pydial", "play", *arguments.split())
+    assert (refused.code, refused.out) == (2, "")
+    assert told in refused.err
 
 
 @pytest.mark.integration
@@ -370,9 +348,7 @@ def test_bytes_that_are_no_text_are_a_slip() -> None:
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-CR-6"])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_was_understood_is_told_in_a_line_for_each_turn(task: str, seed: int) -> None:
-    dialogue, shown = played(FIRST_OF_MENU, task, seed)
-    assert dialogue is not None
-    assert "`bye`" in shown.partition("system>")[0]
+    dialogue, shown = finished(FIRST_OF_MENU, task, seed)
     told = re.findall(r"you>    (understood as .*|\(no act was recognized\))", shown)
     due = []
     for said, _ in json.loads(dialogue.line())["acts"][:-1]:

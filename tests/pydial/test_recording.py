@@ -13,9 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.pydial.domain import load_domain
-from mwzeval.pydial.job import Job, run_job
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.recording import (
     BEHAVIOURS,
@@ -27,7 +25,9 @@ from mwzeval.pydial.recording import (
 from mwzeval.pydial.registration import register_with_gymnasium
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.tasks import task_named
-from tests.places import ROOT
+from tests.command_lines import Run
+from tests.places import ROOT, write_json
+from tests.pydial.runs import files, small_run
 
 register_with_gymnasium()
 pytestmark = pytest.mark.integration
@@ -36,7 +36,6 @@ minari = pytest.importorskip("minari")
 TASK = task_named("Demo-CR-3")
 DOMAIN = load_domain(TASK.domain)
 SEED, DIALOGUES = 3, 8
-SIZE, ACTIONS = 268, 16
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +47,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def loaded(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture
+def dataset(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The data set, as Minari finds it."""
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(folder))
-    assert list(minari.list_local_datasets()) == [name]
-    return minari.load_dataset(name)
+    assert list(minari.list_local_datasets()) == ["mixed/Demo-CR-3-v0"]
+    return minari.load_dataset("mixed/Demo-CR-3-v0")
 
 
-def test_minari_gives_back_the_dialogues_that_were_played(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dataset = loaded(folder, "mixed/Demo-CR-3-v0", monkeypatch)
+def test_minari_gives_back_the_dialogues_that_were_played(dataset: Any) -> None:
     again = behaviour_named("mixed", DOMAIN, TASK, confusion_seed=SEED)
     played = list(recordings(again, SEED, DIALOGUES))
     about = list(dataset.storage.get_episode_metadata(range(DIALOGUES)))
@@ -78,10 +76,7 @@ def test_minari_gives_back_the_dialogues_that_were_played(
     assert [each.seed for each in recordings(again, SEED, 2)] == [p.seed for p in played[:2]]
 
 
-def test_an_environment_goes_through_the_same_dialogues(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dataset = loaded(folder, "mixed/Demo-CR-3-v0", monkeypatch)
+def test_an_environment_goes_through_the_same_dialogues(dataset: Any) -> None:
     environment = dataset.recover_environment(strict_masks=True)
     about = dataset.storage.get_episode_metadata(range(DIALOGUES))
     for episode, known in zip(dataset, about, strict=True):
@@ -91,8 +86,7 @@ def test_an_environment_goes_through_the_same_dialogues(
             assert np.array_equal(info["action_mask"], episode.infos["action_mask"][at])
             assert info["action_mask"][action]
             observation, reward, ended, _, info = environment.step(action)
-            assert reward == episode.rewards[at]
-            assert ended == episode.terminations[at]
+            assert (reward, ended) == (episode.rewards[at], episode.terminations[at])
         assert ended
         assert info["success"] == episode.infos["success"][-1]
     assert dataset.observation_space == environment.observation_space
@@ -142,8 +136,7 @@ def test_handcrafted_actions_say_what_the_handcrafted_policy_says() -> None:
 
 def test_dialogues_of_a_checkpoint_are_those_of_its_policy(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    job = Job("Demo-CR-3", "gp-sarsa", 0, (20,), tests=1)
-    run_job(job, tmp_path)
+    (job,) = small_run(tmp_path, "gp-sarsa", dialogues=(20,))
     model = job.model_file(tmp_path, 20)
     folder = write_dataset(tmp_path, behaviour_named(model, DOMAIN, TASK), 0, 3)
     assert folder == tmp_path / "gp-sarsa" / "Demo-CR-3-v0"
@@ -162,79 +155,57 @@ def test_dialogues_of_a_checkpoint_are_those_of_its_policy(tmp_path: Path) -> No
 
 
 def test_a_domain_of_ones_own_is_recorded_without_an_environment_to_recover(
-    tmp_path: Path,
+    tmp_path: Path, run: Run
 ) -> None:
-    kinds = ["art", "toys", "trains"]
+    values = {
+        "name": [f"m{number}" for number in range(12)],
+        "area": ["north", "south"],
+        "kind": ["art", "toys", "trains"],
+        "size": ["large", "small"],
+    }
     ontology = {
         "type": "museum",
-        "requestable": ["name", "area", "kind", "size", "phone"],
+        "requestable": [*values, "phone"],
         "system_requestable": ["area", "kind", "size"],
-        "informable": {
-            "name": [f"m{number}" for number in range(12)],
-            "area": ["north", "south"],
-            "kind": kinds,
-            "size": ["large", "small"],
-        },
+        "informable": values,
     }
     entities = [
-        {
-            "name": f"m{number}",
-            "area": ["north", "south"][number % 2],
-            "kind": kinds[number // 2 % 2],
-            "size": ["large", "small"][number // 4 % 2],
-            "phone": f"{number}",
-        }
+        {"phone": "1", **{slot: known[number % len(known)] for slot, known in values.items()}}
         for number in range(12)
     ]
-    own = {"ontology": tmp_path / "old.museums.json", "entities": tmp_path / "rows.json"}
-    own["ontology"].write_text(json.dumps(ontology))
-    own["entities"].write_text(json.dumps(entities))
-    files = [f"--{name}={path}" for name, path in own.items()]
-    call = ["pydial", "record", "Own-old.museums-3", *files, "--dialogues", "2"]
-    assert main([*call, "-o", str(tmp_path)]) == 0
+    own = ["--ontology", write_json(tmp_path / "old.museums.json", ontology)]
+    own += ["--entities", write_json(tmp_path / "rows.json", entities)]
+    call = ["pydial", "record", "Own-old.museums-3", *own, "--dialogues", "2"]
+    assert run(*call, "-o", str(tmp_path)).code == 0
     dataset = minari.MinariDataset(tmp_path / "mixed/Own-old-museums-3-v0/data")
     assert dataset.env_spec is None
     assert len(dataset) == 2
 
 
 def test_the_same_call_writes_the_same_bytes_and_overwrites_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    elsewhere: Path, run: Run
 ) -> None:
-    call = ["pydial", "record", "Demo-CR-1", "--policy", "random", "--dialogues", "2", "-o"]
-    assert main([*call, str(tmp_path / "a")]) == 0
-    told = capsys.readouterr()
-    folder = tmp_path / "a/random/Demo-CR-1-v0"
-    assert told.out == ""
-    assert told.err == f"wrote {folder}: 2 dialogues\n"
-    monkeypatch.chdir(tmp_path)
-    assert main([*call, "b"]) == 0
-    files = sorted(path.name for path in (folder / "data").iterdir())
-    assert files == ["main_data.hdf5", "metadata.json"]
-    before = (folder / "data/main_data.hdf5").read_bytes()
-    other = tmp_path / "b/random/Demo-CR-1-v0/data/main_data.hdf5"
-    assert before == other.read_bytes()
-    capsys.readouterr()
-    assert main([*call, str(tmp_path / "a")]) == 2
-    assert capsys.readouterr().err == (
-        f"error: {folder} exists already: remove it, or name another folder\n"
-    )
-    assert (folder / "data/main_data.hdf5").read_bytes() == before
-    assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
-
-
-def test_data_sets_that_are_there_are_named_before_any_is_recorded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    call = ["--policy", "random", "--dialogues", "1", "-o", str(tmp_path)]
-    for task in ("Demo-CR-1", "Demo-CR-3"):
-        assert main(["pydial", "record", task, *call]) == 0
-    capsys.readouterr()
-    assert main(["pydial", "record", "Demo-CR-2", "Demo-CR-1", "Demo-CR-3", *call]) == 2
-    there = [str(tmp_path / f"random/Demo-CR-{number}-v0") for number in (1, 3)]
-    assert capsys.readouterr().err == (
-        f"error: {', '.join(there)} exist already: remove them, or name another folder\n"
-    )
-    assert sorted(map(str, (tmp_path / "random").iterdir())) == there
+    call = ["--policy", "random", "--dialogues", "2", "-o"]
+    place = "random/Demo-CR-1-v0"
+    absolute = elsewhere / "a" / place
+    for output, folder in ((elsewhere / "a", absolute), ("b", Path("b", place))):
+        done = run("pydial", "record", "Demo-CR-1", *call, str(output))
+        assert done == (0, "", f"wrote {folder}: 2 dialogues\n")
+        assert {file.name for file in Path(folder, "data").iterdir()} == {
+            "main_data.hdf5",
+            "metadata.json",
+        }
+    before = files(Path("a"))
+    assert before == files(Path("b"))
+    assert run("pydial", "record", "Demo-CR-3", *call, "a").code == 0
+    kept = files(Path("a"))
+    tasks = ["Demo-CR-2", "Demo-CR-1", "Demo-CR-3"]
+    refused = run("pydial", "record", *tasks, *call, "a")
+    assert refused.code == 2
+    for number in (1, 3):
+        assert f"a/random/Demo-CR-{number}-v0" in refused.err
+    assert files(Path("a")) == kept
+    assert len(list(Path("a/random").iterdir())) == 2
 
 
 def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path: Path) -> None:

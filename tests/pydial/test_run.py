@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.files.downloads import embedded
-from mwzeval.pydial.arguments import POLICIES
+from mwzeval.pydial.arguments import POLICIES, seeds_named
 from mwzeval.pydial.episode_files import read_episodes
 from mwzeval.pydial.job import TIMES, Job, JobTimes, read_times, run_job
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results import read_results
 from mwzeval.pydial.retest import plan_of_run
-from mwzeval.pydial.run import planned, run
+from mwzeval.pydial.run import planned
+from mwzeval.pydial.run import run as run_benchmark
 from mwzeval.scores.findings import Findings
-from tests.places import ROOT
+from tests.command_lines import Run
+from tests.places import ROOT, write_json
+from tests.pydial.runs import PYDIAL, TASK, files, python, read_lines, small_run
 
-TASK = "Demo-CR-3"
 GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
-NAMES = ("alone", "processes", "cluster")
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, without times."""
-    return {
-        file.relative_to(folder).as_posix(): file.read_bytes()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.name != TIMES
-    }
 
 
 @pytest.mark.integration
 def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
     script = (
-        "import sys; from mwzeval.pydial.run import run\n"
-        f"run(['{TASK}'], ['gp-sarsa'], sys.argv[1], dialogues=[40, 80], seeds=2, tests=10,"
-        " processes=0)"
+        "import sys; from tests.pydial.runs import small_run\n"
+        "small_run(sys.argv[1], 'gp-sarsa', dialogues=(40, 80), seeds=2, tests=10)"
     )
-    command = [sys.executable, "-c", script]
-    killed = subprocess.Popen([*command, str(tmp_path / "killed")], cwd=ROOT)
-    first = tmp_path / "killed" / TASK / "gp-sarsa" / "seed-0" / "test-000080.jsonl"
+    command = [sys.executable, "-c", script, str(tmp_path / "killed")]
+    killed = subprocess.Popen(command, cwd=ROOT)
+    first = tmp_path / "killed" / TASK / "gp-sarsa/seed-0/test-000080.jsonl"
     for _ in range(600):
         if first.exists() or killed.poll() is not None:
             break
@@ -59,7 +49,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> Non
     killed.wait()
     assert first.exists()
     for folder in ("killed", "straight"):
-        subprocess.run([*command, str(tmp_path / folder)], cwd=ROOT, check=True)
+        python(script, tmp_path / folder)
     assert files(tmp_path / "killed") == files(tmp_path / "straight")
 
 
@@ -80,106 +70,55 @@ def test_seconds_of_training_and_tests_are_noted(tmp_path: Path) -> None:
     assert min(times.tests.values()) > 0
 
 
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        "[]",
-        '{"training": {}}',
-        '{"training": {"a": 1}, "tests": {}}',
-        '{"training": {"1": -1}, "tests": {}}',
-    ],
-)
-def test_damaged_times_are_told(damaged: str, tmp_path: Path) -> None:
-    (tmp_path / TIMES).write_text(damaged, encoding="utf-8")
-    with pytest.raises(InputError) as error:
-        read_times(tmp_path)
-    assert [problem.kind for problem in error.value.problems] == ["times"]
-    (job,) = run([TASK], ["random"], tmp_path, seeds=1, tests=2, processes=0)
-    (job.folder(tmp_path) / TIMES).write_text(damaged, encoding="utf-8")
+@pytest.mark.parametrize("training", [None, {"a": 1}, {"1": -1}, []])
+def test_damaged_times_are_told(training: Any, tmp_path: Path) -> None:
+    (job,) = small_run(tmp_path, "random")
+    damaged = {"training": training} if training is None else {"training": training, "tests": {}}
+    write_json(job.folder(tmp_path) / TIMES, damaged)
     findings = Findings()
     assert read_results(tmp_path, findings=findings).times == {}
     assert [problem.kind for problem in findings.problems] == ["times"]
 
 
 @pytest.mark.parametrize(
-    ("said", "seeds"),
+    ("text", "seeds"),
     [
-        ("2", [0, 1]),
-        ("1,", None),
-        ("9" * 5000, None),
-        ("1," + "9" * 5000, None),
-        ("101-103", [101, 102, 103]),
-        ("7,3-4,3", [7, 3, 4]),
-        *((senseless, None) for senseless in ("5-3", "0-99999999999", "-1", "a-b")),
+        ("2", 2),
+        ("101-103", (101, 102, 103)),
+        ("7,3-4,3", (7, 3, 4)),
+        *((wrong, None) for wrong in ("1,", "5-3", "0-99999999999", "-1", "a-b")),
+        *((f"{first}{'9' * 5000}", None) for first in ("", "1,")),
     ],
 )
-def test_seeds_are_a_number_or_ranges(said: str, seeds: list[int] | None, tmp_path: Path) -> None:
-    command = ["pydial", "run", "--tasks", TASK, "--policies", "random", "--tests", "1"]
-    command += ["--processes", "0", "--seeds", said, "-o", str(tmp_path)]
+def test_seeds_are_a_number_or_ranges(text: str, seeds: object) -> None:
     if seeds is None:
-        with pytest.raises(SystemExit) as stopped:
-            main(command)
-        assert stopped.value.code == 2
-        return
-    assert main(command) == 0
-    found = {file.name for file in (tmp_path / TASK / "random").iterdir()}
-    assert found == {f"seed-{seed}" for seed in seeds}
-
-
-@pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """The address of a Dask scheduler on this machine, which has one worker."""
-    pytest.importorskip("distributed")
-    place = tmp_path / "scheduler.json"
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(*program: str) -> None:
-        command = [sys.executable, "-m", "dask", *program, "--host", "127.0.0.1", "--no-dashboard"]
-        started.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL))
-
-    try:
-        start("scheduler", "--port", "0", "--scheduler-file", str(place))
-        while not (place.exists() and place.read_text(encoding="utf-8").endswith("}")):
-            assert started[0].poll() is None
-            time.sleep(0.05)
-        address = json.loads(place.read_text(encoding="utf-8"))["address"]
-        place_of_worker = ("--local-directory", str(tmp_path))
-        start("worker", address, "--no-nanny", "--nthreads", "1", *place_of_worker)
-        yield address
-    finally:
-        for process in reversed(started):
-            process.kill()
-            process.wait()
+        with pytest.raises(argparse.ArgumentTypeError):
+            seeds_named(text)
+    else:
+        assert seeds_named(text) == seeds
 
 
 @pytest.mark.integration
-def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, scheduler: str) -> None:
-    def result(name: str, **how: object) -> dict[str, bytes]:
-        jobs = run(
-            [TASK],
-            ["handcrafted", "gp-sarsa"],
-            tmp_path / name,
-            dialogues=[10, 20],
-            seeds=2,
-            tests=6,
-            log=tmp_path / f"{name}.csv",
-            log_every=5,
-            **how,  # type: ignore[arg-type]
-        )
-        assert all(job.is_done(tmp_path / name) for job in jobs)
-        return files(tmp_path / name)
-
-    alone = result("alone", processes=0)
-    assert result("alone", processes=0) == alone
-    assert result("processes", processes=2) == alone
+def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, run: Run) -> None:
+    pytest.importorskip("distributed")
     command = ["pydial", "run", "--tasks", TASK, "--policies", "handcrafted,gp-sarsa"]
-    command += ["--dialogues", "10,20", "--seeds", "2", "--tests", "6", "--dask", scheduler]
-    command += ["--log", f"{tmp_path / 'cluster'}.csv", "--log-every", "5"]
-    assert main([*command, "-o", str(tmp_path / "cluster")]) == 0
-    assert files(tmp_path / "cluster") == alone
-    logged = [sorted((tmp_path / f"{name}.csv").read_text("utf-8").splitlines()) for name in NAMES]
-    assert len(logged[0]) == 1 + 3 * 2 * (1 + 4 + 2)
-    assert logged[0] == logged[1] == logged[2]
+    command += ["--dialogues", "10,20", "--seeds", "2", "--tests", "6", "--log-every", "5"]
+    results, logs = [], []
+    for name, how in (
+        ("alone", ["--processes", "0"]),
+        ("again", ["--processes", "0"]),
+        ("processes", ["--processes", "2"]),
+        ("cluster", ["--processes", "1", "--dask", "local"]),
+    ):
+        log, output = tmp_path / f"{name}.csv", tmp_path / name
+        assert run(*command, *how, "--log", str(log), "-o", str(output)).code == 0
+        results.append(files(output))
+        logs.append(sorted(log.read_text("utf-8").splitlines()))
+    assert len(results[0]) > 10
+    assert len(logs[0]) == 1 + 3 * 2 * (1 + 4 + 2)
+    for result, log_lines in zip(results, logs, strict=True):
+        assert result == results[0]
+        assert log_lines == logs[0]
 
 
 THREADS = """
@@ -198,30 +137,13 @@ print(seen, sys.modules["torch"].get_num_threads())
 @pytest.mark.integration
 def test_the_first_job_of_a_process_computes_in_one_thread_too(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    environment = {**os.environ, "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
-    command = [sys.executable, "-c", THREADS, str(tmp_path)]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "{1} 2\n", done.stderr
-
-
-def test_tests_are_of_the_same_dialogues_whatever_was_learned(tmp_path: Path) -> None:
-    jobs = [
-        Job(TASK, "handcrafted", 1, (5,), tests=10),
-        Job(TASK, "handcrafted", 1, (9,), tests=10),
-    ]
-    for number, job in enumerate(jobs):
-        run_job(job, tmp_path / str(number))
-    first, second = jobs
-    episodes = read_episodes(first.test_file(tmp_path / "0", 0), TASK, 1)
-    assert episodes == read_episodes(second.test_file(tmp_path / "1", 0), TASK, 1)
-    assert [episode.index for episode in episodes] == list(range(10))
-    assert len({episode.reward for episode in episodes}) > 1
+    assert python(THREADS, tmp_path, OMP_NUM_THREADS="2", MKL_NUM_THREADS="2") == "{1} 2\n"
 
 
 def test_all_means_the_published_tasks_and_every_policy() -> None:
     jobs = planned(["all"], ["all"], seeds=2)
     assert len({job.task for job in jobs}) == 18
-    assert {job.policy for job in jobs} >= {"handcrafted", "gp-sarsa", "dqn", "a2c", "enac", "ppo"}
+    assert {job.policy for job in jobs} == set(PRESETS) == set(POLICIES.split(", "))
     assert [job.seed for job in jobs] == sorted(job.seed for job in jobs)
     assert jobs[0].checkpoints == (1000, 4000, 10_000)
 
@@ -229,11 +151,9 @@ def test_all_means_the_published_tasks_and_every_policy() -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"tasks": ["CR-7"]}, '"CR-7"'),
-        ({"policies": ["gp-sarza"]}, '"gp-sarsa"'),
         (
             {"tasks": ["CR-7", "CR-0"], "policies": ["gp-sarza"]},
-            '(?s)"CR-7".*\n.*"CR-0".*\n.*"gp-sarza"',
+            '(?s)"CR-7".*\n.*"CR-0".*\n.*"gp-sarza".*"gp-sarsa"',
         ),
         ({"dialogues": [5, 0]}, "dialogues"),
         ({"dialogues": []}, "dialogues"),
@@ -246,21 +166,40 @@ def test_all_means_the_published_tasks_and_every_policy() -> None:
         ({"processes": -1}, "processes"),
     ],
 )
-def test_senseless_runs_are_refused(wrong: dict[str, object], told: str, tmp_path: Path) -> None:
-    sensible: dict[str, object] = {"tasks": [TASK], "policies": ["gp-sarsa"], "output": tmp_path}
+def test_senseless_runs_are_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
+    sensible = {"tasks": [TASK], "policies": ["gp-sarsa"], "output": tmp_path}
     with pytest.raises(UsageError, match=told):
-        run(**{**sensible, **wrong})  # type: ignore[arg-type]
+        run_benchmark(**{**sensible, **wrong})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("run --dialogues many -o nowhere", "many"),
+        ("run --tasks Demo-CR-1 --policies acer -o runs", "ppo"),
+        ("run --tasks Demo-CR-1 --policies dqn,ppo-shared -o runs", "ppo"),
+        ("estimate runs", "scikit-learn"),
+        ("sweep runs", "retest --errors"),
+    ],
+)
+def test_what_is_gone_or_no_number_is_an_error_of_usage(
+    command: str, told: str, run: Run, elsewhere: Path
+) -> None:
+    refused = run("pydial", *command.split())
+    assert refused.code == 2
+    assert told in refused.err
+    assert not list(elsewhere.iterdir())
 
 
 def test_without_data_there_are_no_files_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(DataError):
-        run(["CR-1"], ["handcrafted"], tmp_path / "runs", data=tmp_path / "nowhere")
+        small_run(tmp_path / "runs", "handcrafted", "CR-1", data=tmp_path / "nowhere")
     assert not list(tmp_path.iterdir())
 
 
 def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> None:
-    (job,) = run([TASK], ["random"], tmp_path, dialogues=[5, 9], seeds=1, tests=50, processes=0)
+    (job,) = small_run(tmp_path, "random", dialogues=[5, 9], tests=50)
     made = sorted(file.name for file in job.folder(tmp_path).iterdir())
     assert made == ["metrics.csv", "test-000000.jsonl", TIMES]
     episodes = read_episodes(job.test_file(tmp_path, 0), TASK, 0)
@@ -268,65 +207,52 @@ def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> No
     assert 0 < sum(episode.success for episode in episodes) < 40
 
 
-def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> None:
-    settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
-    run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("there", "options", "told"),
+    [
+        ({}, {"tests": 3, "legacy": True}, ["tests", "legacy", "goodbye"]),
+        ({}, {"goodbye": "policy"}, ["goodbye"]),
+        (None, {}, ["no run.json: restore it"]),
+        (None, {"goodbye": "policy"}, ["no run.json: restore it"]),
+        ({"format": 1}, {}, ["format"]),
+    ],
+)
+def test_a_folder_with_a_run_of_other_or_unknown_settings_is_left_alone(
+    there: dict[str, int] | None, options: dict[str, Any], told: list[str], tmp_path: Path
+) -> None:
+    small_run(tmp_path, "gp-sarsa")
+    settings = tmp_path / "run.json"
+    if there is None:
+        settings.unlink()
+    else:
+        write_json(settings, json.loads(settings.read_text("utf-8")) | there)
     before = files(tmp_path)
     with pytest.raises(InputError) as error:
-        run([TASK], ["gp-sarsa"], tmp_path, **{**settings, "tests": 3}, legacy=True)  # type: ignore[arg-type]
-    told = " ".join(problem.message for problem in error.value.problems)
-    assert len(error.value.problems) == 3
-    assert all(setting in told for setting in ("tests", "legacy", "goodbye"))
-    with pytest.raises(InputError, match="goodbye"):
-        run([TASK], ["gp-sarsa"], tmp_path, **settings, goodbye="policy")  # type: ignore[arg-type]
-    assert files(tmp_path) == before
-
-
-def test_tests_without_the_settings_of_their_run_are_left_alone(tmp_path: Path) -> None:
-    settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
-    run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
-    (tmp_path / "run.json").unlink()
-    before = files(tmp_path)
-    for goodbye in (None, "policy"):
-        with pytest.raises(InputError, match=r"no run\.json: restore it"):
-            run([TASK], ["gp-sarsa"], tmp_path, **settings, goodbye=goodbye)  # type: ignore[arg-type]
+        small_run(tmp_path, "gp-sarsa", **options)
+    for problem, word in zip(error.value.problems, told, strict=True):
+        assert word in problem.message
     assert files(tmp_path) == before
 
 
 def test_only_complete_tests_are_further_checkpoints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def go(*dialogues: int) -> None:
-        run([TASK], ["gp-sarsa"], tmp_path, dialogues=dialogues, seeds=1, tests=2, processes=0,
-            progress=True)  # fmt: skip
-
-    go(3)
-    folder = tmp_path / TASK / "gp-sarsa" / "seed-0"
+    (job,) = small_run(tmp_path, "gp-sarsa", dialogues=(3,))
+    folder = job.folder(tmp_path)
     for name in ("test-010000.jsonl", f"test-{'9' * 23}.jsonl"):
         (folder / name).touch()
-    capsys.readouterr()
-    go(5)
+    small_run(tmp_path, "gp-sarsa", dialogues=(5,), progress=True)
     # The test after 3 dialogues is complete; the empty ones are not and are left alone.
     assert "1 job (tasks × policies × seeds: 1 × 1 × 1), 9 dialogues" in capsys.readouterr().err
     assert {3, 5} == set(read_times(folder).tests)
-    go(3, 5)
+    small_run(tmp_path, "gp-sarsa", dialogues=(3, 5), progress=True)
     assert f"1 already done in {tmp_path}, 0 dialogues" in capsys.readouterr().err
 
 
-def test_a_run_of_other_users_is_left_alone(tmp_path: Path) -> None:
-    settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
-    (tmp_path / "run.json").write_text('{"format": 1, "tests": 2, "legacy": false}')
-    with pytest.raises(InputError, match="format"):
-        run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
-
-
-def test_what_a_run_has_learned_need_not_be_said_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = {"dialogues": [3, 5], "seeds": [1, 4], "tests": 2, "processes": 0}
-    run(["Demo-CR-3"], ["handcrafted", "gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
+def test_what_a_run_has_learned_need_not_be_said_again(tmp_path: Path, run: Run) -> None:
+    small_run(tmp_path, ["handcrafted", "gp-sarsa"], dialogues=[3, 5], seeds=[1, 4])
     assert plan_of_run(tmp_path) == {
-        "tasks": ["Demo-CR-3"],
+        "tasks": [TASK],
         "policies": ["handcrafted", "gp-sarsa"],
         "seeds": [1, 4],
         "dialogues": [3, 5],
@@ -334,92 +260,69 @@ def test_what_a_run_has_learned_need_not_be_said_again(
         "legacy": False,
         "goodbye": "user",
     }
-    assert main(["pydial", "retest", str(tmp_path), "-f", "jsonl"]) == 0
-    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    shown = run("pydial", "retest", str(tmp_path), "-f", "jsonl").out
+    records = [json.loads(line) for line in shown.splitlines()]
     assert [(r["tested"], r["seeds"]) for r in records] == [("Demo-CR-1", 2), ("Demo-CR-6", 2)] * 2
     assert len(list(tmp_path.glob("cross/gp-sarsa/*/seed-*-000005-2.jsonl"))) == 4
-    with pytest.raises(UsageError, match="nowhere"):
-        plan_of_run(tmp_path / "nowhere")
-    shutil.rmtree(tmp_path / "Demo-CR-3")
-    with pytest.raises(UsageError):
-        plan_of_run(tmp_path)
+    shutil.rmtree(tmp_path / TASK)
+    for folder, told in ((tmp_path, "no policies"), (tmp_path / "nowhere", "nowhere")):
+        with pytest.raises(UsageError, match=told):
+            plan_of_run(folder)
 
 
 @pytest.mark.integration
-def test_a_run_in_ones_own_domain_is_called_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_run_in_ones_own_domain_is_called_by_its_name(elsewhere: Path, run: Run) -> None:
     demo = embedded("pydial", "demo")
     Path("museums-rules.json").write_bytes((demo / "ontology/DemoGardens-rules.json").read_bytes())
     Path("museums.json").write_bytes((demo / "db/DemoGardens-entities.json").read_bytes())
-    files = {"ontology": "museums-rules.json", "entities": "museums.json"}
-    settings = {"dialogues": [3], "seeds": 1, "tests": 4, "processes": 0}
-    run("Own-museums-3", ["gp-sarsa"], "own", **settings, **files)  # type: ignore[arg-type]
-    run("Demo-CR-3", ["gp-sarsa"], "demo", **settings)  # type: ignore[arg-type]
+    given = {"ontology": "museums-rules.json", "entities": "museums.json"}
+    small_run("own", "gp-sarsa", "Own-museums-3", tests=4, **given)
+    small_run("demo", "gp-sarsa", TASK, tests=4)
     place = "gp-sarsa/seed-0/test-000003.jsonl"
-    mine = Path("own/Own-museums-3", place).read_bytes()
-    theirs = Path("demo/Demo-CR-3", place).read_bytes()
-    assert mine.replace(b'"Own-museums-3"', b'"Demo-CR-3"') == theirs
-    tasks = [job.task for job in planned(["all"], ["random"], seeds=1, **files)]  # type: ignore[arg-type]
-    assert tasks == [f"Own-museums-{number}" for number in range(1, 7)]
-    own = [f"--{name}={file}" for name, file in files.items()]
+    assert read_lines(Path("own/Own-museums-3", place)) == read_lines(Path("demo", TASK, place))
+    jobs = planned(["all"], ["random"], seeds=1, **given)  # type: ignore[arg-type]
+    assert [job.task for job in jobs] == [f"Own-museums-{number}" for number in range(1, 7)]
+    own = [f"--{name}={file}" for name, file in given.items()]
+    talks = ["live", *PYDIAL, "-q", "--agent", "handcrafted", "--jobs", "2"]
+    assert run(*talks, "--goals", "Own-museums-3:5", "-o", "own.jsonl", *own).code == 0
+    assert run(*talks, "--goals", f"{TASK}:5", "-o", "demo.jsonl").code == 0
+    named_demo = Path("own.jsonl").read_text("utf-8").replace("Own-museums-3/", f"{TASK}/")
+    assert named_demo.splitlines()[1:] == Path("demo.jsonl").read_text("utf-8").splitlines()[1:]
     for command in (
         ["pydial", "table", "own"],
         ["pydial", "retest", "own", *own],
-        ["evaluate", "--benchmark", "pydial", "own"],
+        ["evaluate", *PYDIAL, "own"],
+        ["evaluate", *PYDIAL, "own.jsonl"],
     ):
-        assert main(command) == 0
-        assert "Own-museums-3" in capsys.readouterr().out
-    talks = ["live", "--benchmark", "pydial", "-q", "--agent", "handcrafted", "--jobs", "2"]
-    assert main([*talks, "--goals", "Own-museums-3:5", "-o", "own.jsonl", *own]) == 0
-    assert main([*talks, "--goals", "Demo-CR-3:5", "-o", "demo.jsonl"]) == 0
-    lines = Path("own.jsonl").read_text().splitlines()
-    named_demo = [line.replace("Own-museums-3/", "Demo-CR-3/") for line in lines[1:]]
-    assert named_demo == Path("demo.jsonl").read_text().splitlines()[1:]
-    capsys.readouterr()
-    for verb in ("validate", "evaluate", "explain"):
-        assert main([verb, "--benchmark", "pydial", "own.jsonl"]) == 0
-    assert "Own-museums-3" in capsys.readouterr().out
-    assert main([*talks, "--goals", "Own-museums-3:5"]) == 2
-    assert "Own-museums" in capsys.readouterr().err
-    for wrong in (
-        own[:1],
-        [],
-        ["--ontology=museums.json", own[1]],
-        ["--ontology=parks-rules.json", own[1]],
+        shown = run(*command)
+        assert shown.code == 0
+        assert "Own-museums-3" in shown.out
+    assert run("explain", *PYDIAL, "own.jsonl").code == 0
+    call = ["pydial", "run", "--tasks", "Own-museums-2", "--policies", "random", "-o", "new"]
+    for wrong, told in (
+        ([*talks, "--goals", "Own-museums-3:5"], "Own-museums"),
+        ([*call, own[0]], "name both"),
+        (call, "Own-museums"),
+        ([*call, "--ontology=museums.json", own[1]], "museums.json"),
+        ([*call, "--ontology=parks-rules.json", own[1]], "Own-parks"),
     ):
-        call = ["pydial", "run", "--tasks", "Own-museums-2", "--policies", "random", "-o", "new"]
-        assert main([*call, *wrong]) == 2
-    assert "Own-parks" in capsys.readouterr().err
+        refused = run(*wrong)
+        assert refused.code == 2
+        assert told in refused.err
 
 
-def test_the_command_names_all_policies_and_takes_numbers_only() -> None:
-    assert ", ".join(PRESETS) == POLICIES
-    with pytest.raises(SystemExit) as stopped:
-        main(["pydial", "run", "--dialogues", "many", "-o", "nowhere"])
-    assert stopped.value.code == 2
+WITHOUT_TORCH = """
+import sys; sys.modules['torch'] = None
+from mwzeval.errors import DependencyError
+from tests.pydial.runs import small_run
+small_run(sys.argv[1], ['handcrafted', 'gp-sarsa'])
+try:
+    small_run(sys.argv[1], 'dqn')
+except DependencyError as error:
+    print(error)
+"""
 
 
 @pytest.mark.integration
 def test_without_torch_all_but_neural_policies_work(tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from mwzeval.pydial.run import run\n"
-        "from mwzeval.errors import DependencyError\n"
-        f"run(['{TASK}'], ['handcrafted', 'gp-sarsa'], sys.argv[1], dialogues=[3], seeds=1,"
-        " tests=2, processes=0)\n"
-        "try:\n"
-        f"    run(['{TASK}'], ['dqn'], sys.argv[1], dialogues=[3], seeds=1, tests=2, processes=0)\n"
-        "except DependencyError as error:\n"
-        "    print(error)\n"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert "neural" in told.stdout
+    assert "neural" in python(WITHOUT_TORCH, tmp_path)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import csv
 import runpy
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import gymnasium
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial import agents
 from mwzeval.pydial.registration import register_with_gymnasium
+from tests.command_lines import Run
 from tests.places import ROOT
+from tests.pydial.runs import PYDIAL
 
 register_with_gymnasium()
 pytestmark = pytest.mark.integration
@@ -33,13 +37,12 @@ def test_dialogues_are_in_the_logger(tmp_path: Path) -> None:
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import configure
 
-    environments = make_vec_env(
-        DEMO,
-        n_envs=3,
-        seed=1,
-        monitor_dir=str(tmp_path / "monitors"),
-        monitor_kwargs={"info_keywords": ("success", "exchange")},
-    )
+    keywords = {"info_keywords": ("success", "exchange")}
+    monitors: dict[str, Any] = {
+        "monitor_dir": str(tmp_path / "monitors"),
+        "monitor_kwargs": keywords,
+    }
+    environments = make_vec_env(DEMO, n_envs=3, seed=1, **monitors)
     model = contrib.MaskablePPO("MlpPolicy", environments, n_steps=50, batch_size=50, n_epochs=1)
     model.set_logger(configure(str(tmp_path), ["csv"]))
     callback = agents.DialogueCallback(window=1000, progress=True)
@@ -98,18 +101,13 @@ def test_what_has_no_dialogues_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_examples_train_and_are_scored(
-    program: str,
-    library: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    program: str, library: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     pytest.importorskip(library)
-    file = tmp_path / "tests.jsonl"
-    budget = ["--steps", "1000", "--tests", "5", "-o", str(file)]
+    budget = ["--steps", "1000", "--tests", "5", "-o", "tests.jsonl"]
     monkeypatch.setattr(sys, "argv", [program, *budget])
-    runpy.run_path(str(ROOT / "examples" / f"{program}.py"), run_name="__main__")
-    printed = capsys.readouterr().out.splitlines()[-1]
-    assert main(["evaluate", "--benchmark", "pydial", str(file)]) == 0
-    success = capsys.readouterr().out.partition("Success")[2].split()[0]
-    assert f"5 tests: success {success}%" in printed
+    with redirect_stdout(StringIO()) as printed:
+        runpy.run_path(str(ROOT / "examples" / f"{program}.py"), run_name="__main__")
+    shown = run("evaluate", *PYDIAL, "tests.jsonl").out
+    success = shown.partition("Success")[2].split()[0]
+    assert f"5 tests: success {success}%" in printed.getvalue().splitlines()[-1]

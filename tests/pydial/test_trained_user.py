@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from importlib.util import module_from_spec, spec_from_file_location
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.pydial.acts import parse_act
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.goals import Goal
 from mwzeval.pydial.simulator.rng import Rng
+from tests.command_lines import Run
+from tests.places import ROOT
+from tests.pydial.runs import PYDIAL, TASK, read_lines
 
 pytestmark = pytest.mark.integration
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "pydial_trained_user.py"
-TASK = "Demo-CR-3"
+EXAMPLE = ROOT / "examples" / "pydial_trained_user.py"
 
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    spec = spec_from_file_location("pydial_trained_user", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +114,14 @@ def test_a_checkpoint_says_what_was_learned(
 
 
 def test_the_same_seed_gives_the_same_dialogues(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setenv("TRAINED_USER", str(file))
     held = []
-    for name in ("first", "second"):
-        output = tmp_path / f"{name}.jsonl"
-        call = ["live", "--benchmark", "pydial", "--agent", "handcrafted", "-q", "-o", str(output)]
-        assert main([*call, "--goals", f"{TASK}:6", "--user", f"{EXAMPLE}:TrainedUser"]) == 0
-        held.append([json.loads(line) for line in output.read_text().splitlines()[1:]])
+    for output in ("first.jsonl", "second.jsonl"):
+        call = ["live", *PYDIAL, "--agent", "handcrafted", "-q", "-o", output]
+        run(*call, "--goals", f"{TASK}:6", "--user", f"{EXAMPLE}:TrainedUser")
+        held.append(read_lines(output))
     assert held[0] == held[1]
     assert len(held[0]) == 6
     assert not any(each["end"] == "user_error" for each in held[0])
@@ -136,13 +131,15 @@ def test_the_same_seed_gives_the_same_dialogues(
 def test_damaged_files_are_refused_with_one_message(
     example: Any, network: Any, file: Path, tmp_path: Path
 ) -> None:
-    cut, small = tmp_path / "cut.npz", tmp_path / "small.npz"
+    cut, small, unknown = (tmp_path / f"{name}.npz" for name in ("cut", "small", "unknown"))
     cut.write_bytes(file.read_bytes()[:-100])
     first, *others = network.layers
-    example.saved(str(small), example.Network(network.acts, (first[1:], *others)), TASK, 1, 40)
-    unknown = tmp_path / "unknown.npz"
     acts = ("dance(c0,x²)", *network.acts[1:])
-    example.saved(str(unknown), example.Network(acts, network.layers), TASK, 1, 40)
+    for path, other in (
+        (small, example.Network(network.acts, (first[1:], *others))),
+        (unknown, example.Network(acts, network.layers)),
+    ):
+        example.saved(str(path), other, TASK, 1, 40)
     for path in (cut, small, unknown):
         with pytest.raises(InputError) as refused:
             example.loaded(str(path))

@@ -1,0 +1,81 @@
+"""Small runs, episode files and programs, for the tests of what works with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mwzeval.pydial.checkpoints import checkpoint_content, read_checkpoint
+from mwzeval.pydial.job import TIMES, Job
+from mwzeval.pydial.run import run
+from tests.places import ROOT
+
+TASK = "Demo-CR-3"
+PYDIAL = ("--benchmark", "pydial")
+
+
+def small_run(
+    output: str | Path,
+    policies: str | Sequence[str],
+    tasks: str | Sequence[str] = TASK,
+    **plan: Any,
+) -> tuple[Job, ...]:
+    """Run one seed with few dialogues in this process, unless `plan` has other numbers."""
+    few = {"dialogues": (3,), "seeds": 1, "tests": 2, "processes": 0}
+    return run(tasks, policies, output, **{**few, **plan})
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder, without those of times."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file.name != TIMES
+    }
+
+
+def episode(dialogue: Any, success: bool = True, /, **fields: Any) -> dict[str, Any]:
+    """Return a line of an episode file; `fields` are added, or left out where they are `...`."""
+    plain = {"dialogue": dialogue, "success": success, "exchanges": 5, "reward": 20 * success - 5}
+    return {key: value for key, value in {**plain, **fields}.items() if value is not ...}
+
+
+def episodes(successes: Iterable[object]) -> list[dict[str, Any]]:
+    """Return a line for each dialogue, from its success."""
+    return [episode(number, bool(success)) for number, success in enumerate(successes)]
+
+
+def write_lines(file: str | Path, lines: Iterable[Any]) -> str:
+    """Write lines of JSON into a file, whose folder is made, and return its path."""
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return str(file)
+
+
+def read_lines(file: str | Path) -> list[dict[str, Any]]:
+    """Return the lines of an episode file or trajectory file, without its header."""
+    return [json.loads(line) for line in Path(file).read_text("utf-8").splitlines()[1:]]
+
+
+def overflowing(model: Path) -> Path:
+    """Replace all weights of a checkpoint by numbers whose products are infinite."""
+    origin, weights = read_checkpoint(model)
+    huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
+    model.write_bytes(checkpoint_content(origin, 2, huge))
+    return model
+
+
+def python(code: str, *arguments: object, **environment: str) -> str:
+    """Run a program in a process of its own, and return what it printed."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    variables = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
