@@ -1,121 +1,114 @@
-"""Agents and users of one's own: how they are named, made and called."""
+"""Custom agents and users, and people at a terminal."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mwzeval.conversation import agents
-from mwzeval.conversation.agents import IMPORT_LIMIT, imported, own_agent, own_user
+from mwzeval.conversation.agents import (
+    IMPORT_LIMIT,
+    HumanAgent,
+    HumanUser,
+    Terminal,
+    imported,
+    own_agent,
+    own_user,
+)
+from mwzeval.conversation.loop import ToolSession, converse
 from mwzeval.conversation.messages import AgentTurn
-from mwzeval.conversation.protocols import ConversationError
+from mwzeval.conversation.protocols import ConversationError, Ending
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import UsageError
+from tests.conversation.toy import Adder, Messages, call_of
+
+PLANNED = Planned("a", "goal", seed=5)
 
 
-class ToyTools:
-    schema: Sequence[Mapping[str, Any]] = ({"type": "function", "function": {"name": "find"}},)
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        return {"found": arguments}
-
-
-def answer(made: Any, said: str = "hello") -> tuple[AgentTurn, Record]:
+def answers(agent: Any, *said: str) -> tuple[list[str], Record]:
+    """Return the texts of an agent with tools, and the record of the dialogue."""
     record = Record()
-    partner = own_agent("mine", made)(Planned("a", "goal", seed=5), ToyTools(), record)
-    return partner.answer(said), record
+    session = own_agent("mine", agent)(PLANNED, Adder(), record)
+    return [session.answer(text).text for text in said or ("hello",)], record
 
 
-def with_tools(messages: list[Any], tools: list[Any]) -> Any:
+def with_tools(messages: Messages, tools: list[Any]) -> Any:
     if messages[-1]["role"] == "tool":
         return messages[-1]["content"]
-    name = tools[0]["function"]["name"]
-    return {"tool_calls": [{"id": 1, "function": {"name": name, "arguments": {"x": 1}}}]}
+    return {"tool_calls": [call_of(tools[0]["function"]["name"], {"terms": [3]})]}
+
+
+async def waiting(messages: Messages, tools: list[Any]) -> Any:
+    await asyncio.sleep(0)
+    return with_tools(messages, tools)
 
 
 class Called:
     def __init__(self, tools: Any, seed: int = 0, *, dialogue: str = "") -> None:
-        self.said = f"{len(tools)} {seed} {dialogue}"
+        self.text = f"{len(tools)} {seed} {dialogue}"
 
-    def __call__(self, messages: list[Any]) -> str:
-        return self.said
+    def __call__(self, messages: Messages) -> str:
+        return self.text
 
 
 class Responding:
-    def __init__(self) -> None:
-        self.bookings: Any = []
-
-    def respond(self, utterance: str) -> Any:
-        self.bookings.append({"domain": "hotel", "slots": {"name": utterance}})
-        return f"you said {utterance}"
-
-
-def test_functions_may_have_tools() -> None:
-    turn, record = answer(with_tools)
-    assert turn.text == '{"found": {"x": 1}}'
-    assert [message["role"] for message in record.messages] == [
-        *("user", "assistant", "tool", "assistant")
-    ]
-    assert answer(lambda messages: messages[-1]["content"])[0].text == "hello"
-
-
-def test_classes_get_what_they_name() -> None:
-    number = Planned("a", "goal", seed=5).number
-    assert answer(Called)[0].text == f"1 {number} a"
-    assert 0 <= number < 2**31
-
-
-class Waiting:
-    """An agent that awaits something, in one event loop over all its turns."""
+    """An agent of text that awaits something, in one event loop over all its turns."""
 
     def __init__(self) -> None:
         self.lock: asyncio.Lock | None = None
+        self.bookings: list[Any] = []
 
     async def respond(self, utterance: str) -> str:
         self.lock = self.lock or asyncio.Lock()
         async with self.lock:
             await asyncio.sleep(0)
+        self.bookings.append({"domain": "hotel", "slots": {"name": utterance}})
         return f"you said {utterance}"
 
 
-async def waits(messages: list[Any], tools: list[Any]) -> Any:
-    await asyncio.sleep(0)
-    return with_tools(messages, tools)
+@pytest.mark.parametrize("agent", [with_tools, waiting])
+def test_functions_may_have_tools_and_be_asynchronous(agent: Any) -> None:
+    texts, record = answers(agent)
+    assert texts == ['{"sum": 3, "call": 1, "session": ""}']
+    roles = [message["role"] for message in record.messages]
+    assert roles == ["user", "assistant", "tool", "assistant"]
 
 
-async def fails(messages: list[Any]) -> Any:
-    raise LookupError("nothing")
+def test_classes_receive_the_parameters_that_they_declare() -> None:
+    assert answers(Called)[0] == [f"1 {PLANNED.number} a"]
+    assert 0 <= PLANNED.number < 2**31
 
 
-def test_agents_may_be_asynchronous() -> None:
-    assert answer(waits)[0].text == '{"found": {"x": 1}}'
-    partner = own_agent("mine", Waiting)(Planned("a", "goal"), None, Record())
-    assert [partner.answer(said).text for said in "ab"] == ["you said a", "you said b"]
-    with pytest.raises(LookupError, match="nothing"):
-        answer(fails)
+def test_agents_receive_copies_of_messages() -> None:
+    def change(messages: Messages) -> str:
+        first = messages[0].pop("content")
+        return str(first)
+
+    assert answers(change, "a", "b")[0] == ["a", "a"]
 
 
-def test_agents_of_text_tell_their_bookings() -> None:
-    turn, record = answer(Responding)
-    assert turn.text == "you said hello"
-    assert record.more == {"bookings": [{"domain": "hotel", "slots": {"name": "hello"}}]}
+def test_agents_of_text_may_be_asynchronous_and_report_their_bookings() -> None:
+    texts, record = answers(Responding, "a", "b")
+    assert texts == ["you said a", "you said b"]
+    bookings = [{"domain": "hotel", "slots": {"name": name}} for name in "ab"]
+    assert record.more == {"bookings": bookings}
 
 
 @pytest.mark.parametrize(
-    ("attributes", "told"),
+    ("attributes", "message"),
     [
         ({"respond": lambda self, utterance: 3}, "3"),
         ({"respond": lambda self, utterance: "x", "bookings": {1}}, "bookings"),
         ({"respond": lambda self, utterance: "x", "bookings": [1]}, "bookings"),
     ],
 )
-def test_what_agents_of_text_do_wrongly_is_theirs(attributes: Any, told: str) -> None:
-    with pytest.raises(ConversationError, match=told):
-        answer(type("Wrong", (), attributes))
+def test_invalid_text_and_bookings_are_errors_of_the_agent(attributes: Any, message: str) -> None:
+    with pytest.raises(ConversationError, match=message):
+        answers(type("Wrong", (), attributes))
 
 
 class NeedsMore:
@@ -124,49 +117,22 @@ class NeedsMore:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("make", "made", "message"),
     [
-        (lambda: "x", "mine"),
-        (lambda messages, functions: "x", "functions"),
-        (lambda messages, tools_url: "x", "tools_url"),  # they are not served
-        (NeedsMore, "model"),
-        (type("Mute", (), {}), "mine"),
+        (own_agent, lambda: "x", "mine"),
+        (own_agent, lambda messages, functions: "x", "functions"),
+        (own_agent, lambda messages, tools_url: "x", "tools_url"),  # there is no server
+        (own_agent, NeedsMore, "model"),
+        (own_agent, type("Mute", (), {}), "mine"),
+        (own_user, type("Mute", (), {"begin": lambda self: ""}), "answer"),
     ],
 )
-def test_what_cannot_be_called_is_told_before_anything(made: Any, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        own_agent("mine", made)
+def test_code_that_cannot_be_called_is_refused_at_once(make: Any, made: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make("mine", made)
 
 
-def test_code_is_found_in_modules_and_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "beside.py").write_text("WORD = 'from beside'\n")
-    (tmp_path / "an_agent.py").write_text(
-        "from beside import WORD\ndef respond(messages):\n    return WORD\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.path", ["/nowhere"])
-    assert imported("an_agent:respond")([]) == "from beside"
-    assert imported(f"{tmp_path}/an_agent.py:respond")([]) == "from beside"
-
-
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("no_such_module:Agent", "ModuleNotFoundError"),
-        ("json:nothing", "AttributeError"),
-        ("json:__name__", "json:__name__"),
-        ("missing.py:Agent", "FileNotFoundError"),
-        (":Agent", "ValueError"),
-    ],
-)
-def test_what_cannot_be_imported_is_told(name: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        imported(name)
-
-
-def test_a_user_of_ones_own_is_checked() -> None:
+def test_the_text_of_a_user_is_checked_and_a_user_receives_copies() -> None:
     class Mine:
         is_done = False
 
@@ -192,53 +158,106 @@ def test_a_user_of_ones_own_is_checked() -> None:
         user.answer(heard)
     assert heard.messages[0]["content"] == "text"
     assert user.report() == {"complete": False}
-    with pytest.raises(UsageError, match="answer"):
-        own_user("mine", type("Mute", (), {"begin": lambda self: ""}))
 
 
-WAITING = """
-from pathlib import Path
-from tests.waiting import wait_until
-
-wait_until("the report of a slow import", Path({told!r}).exists)
-
-def agent(messages):
-    return "hello"
-"""
-HANGING = """
-from threading import Event
-Event().wait()
-"""
-
-
-def test_an_import_that_takes_long_is_reported(
+def test_code_is_imported_from_modules_and_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, begun = tmp_path / "told", tmp_path / "begun"
+    (tmp_path / "beside.py").write_text("WORD = 'from beside'\n")
+    code = "from beside import WORD\ndef respond(messages):\n    return WORD\n"
+    (tmp_path / "an_agent.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["/nowhere"])
+    assert imported("an_agent:respond")([]) == "from beside"
+    assert imported(f"{tmp_path}/an_agent.py:respond")([]) == "from beside"
 
-    def notify(message: str) -> None:
-        begun.write_text(message, "utf-8")
-        begun.rename(told)
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:Agent", "ModuleNotFoundError"),
+        ("json:nothing", "AttributeError"),
+        ("json:__name__", "json:__name__"),
+        ("missing.py:Agent", "FileNotFoundError"),
+        (":Agent", "ValueError"),
+    ],
+)
+def test_code_that_cannot_be_imported_is_refused(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        imported(name)
+
+
+def test_a_slow_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report, slow = tmp_path / "report", tmp_path / "slow_agent.py"
+    wait = f"wait_until('a report', Path({str(report)!r}).read_text)"
+    code = f"from pathlib import Path\nfrom tests.waiting import wait_until\n{wait}\nagent = print"
+    slow.write_text(code)
+    report.touch()
     monkeypatch.setattr(agents, "NOTICE_SECONDS", 0.01)
-    monkeypatch.setattr(agents, "notify", notify)
-    (tmp_path / "slow_agent.py").write_text(WAITING.format(told=str(told)), encoding="utf-8")
-    assert imported(f"{tmp_path / 'slow_agent.py'}:agent")([]) == "hello"
-    assert "slow_agent.py" in told.read_text("utf-8")
-    assert IMPORT_LIMIT in told.read_text("utf-8")
+    monkeypatch.setattr(agents, "notify", report.write_text)
+    assert imported(f"{slow}:agent") is print
+    assert "slow_agent.py" in report.read_text()
+    assert IMPORT_LIMIT in report.read_text()
 
 
 def test_an_import_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(IMPORT_LIMIT, "0.05")
-    (tmp_path / "hanging_agent.py").write_text(HANGING, encoding="utf-8")
+    (tmp_path / "hanging_agent.py").write_text("from threading import Event\nEvent().wait()\n")
     with pytest.raises(UsageError, match="hanging_agent"):
         imported(f"{tmp_path / 'hanging_agent.py'}:agent")
 
 
 @pytest.mark.parametrize("limit", ["soon", "5s", "0", "-1", "nan", "1e300"])
-def test_an_import_limit_that_is_no_number_is_refused(
+def test_an_import_limit_must_be_a_positive_number(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(IMPORT_LIMIT, limit)
     with pytest.raises(UsageError, match=IMPORT_LIMIT):
         imported("json:loads")
+
+
+def terminal_with(*typed: str) -> tuple[Terminal, io.StringIO]:
+    shown = io.StringIO()
+    return Terminal(io.StringIO("".join(f"{line}\n" for line in typed)), shown), shown
+
+
+def play_user(*typed: str) -> tuple[Ending, str, Messages]:
+    """Return the ending, the text on the terminal, and the messages."""
+    terminal, shown = terminal_with(*typed)
+    recorded: Messages = []
+    ending = converse(
+        lambda: HumanUser(["You want an inn.", "Ask for its phone."], terminal),
+        lambda: ToolSession(lambda messages: "the number is \x1b[1m5", None, recorded.append),
+    )
+    return ending, shown.getvalue(), recorded
+
+
+def test_a_person_sees_the_goal_and_writes_until_the_goodbye() -> None:
+    typed = ("", "an inn, please", "/goal", "/gaol", "/bye thanks")
+    ending, shown, recorded = play_user(*typed)
+    assert ending == Ending("user_stop", 2)
+    assert shown.count("You want an inn.") == 2
+    assert "\x1b" not in shown
+    assert all(command in shown for command in ('"/gaol"', '"/goal"'))
+    said = [message["content"] for message in recorded if message["role"] == "user"]
+    assert said == ["an inn, please", "thanks"]
+
+
+@pytest.mark.parametrize("typed", [("hello",), ("hello", "/quit")])
+def test_a_person_may_leave(typed: tuple[str, ...]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play_user(*typed)
+
+
+def test_a_person_as_the_agent_calls_functions() -> None:
+    calls = ("/add 3", '/add terms="a b', '/add terms="a b" more=5')
+    terminal, shown = terminal_with("/tools", *calls, "the sum is 5")
+    record = Record()
+    session = ToolSession(HumanAgent(Adder.schema, terminal), Adder(), record.message)
+    assert session.answer("a sum?").text == "the sum is 5"
+    _, calling, result, _ = record.messages
+    arguments = '{"terms": "a b", "more": "5"}'
+    assert calling["tool_calls"] == [call_of("add", arguments, "call_1")]
+    assert result["content"] == '{"error": "cannot add a b"}'
+    for text in ("user> a sum?", "/add  terms", "name=value", "quotation", '"error": "cannot'):
+        assert text in shown.getvalue()

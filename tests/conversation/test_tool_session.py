@@ -1,9 +1,8 @@
-"""Agents with and without tools: what they may answer, what is recorded, and where they end."""
+"""Messages of agents and their tools: valid answers, their record, and their limits."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,45 +13,36 @@ from hypothesis import strategies as st
 from mwzeval.conversation.loop import Respond, ToolSession
 from mwzeval.conversation.messages import MOST_CHARACTERS, Message
 from mwzeval.conversation.protocols import AnswerError
+from mwzeval.conversation.trajectory import MOST_MESSAGES, Record
+from tests.conversation.toy import Adder, Messages, call_of
 
 
-class Adder:
-    """Tools with one function."""
-
-    schema: Sequence[Mapping[str, Any]] = ()
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        if name != "add":
-            return {"error": f'there is no function "{name}"'}
-        return {"sum": sum(arguments["terms"])}
+def session_of(respond: Respond, **limits: int) -> tuple[ToolSession, Messages]:
+    record = Record()
+    return ToolSession(respond, Adder(), record.message, **limits), record.messages
 
 
-def _call(name: str, arguments: Any, id_: str | None = "x") -> dict[str, Any]:
-    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def _session(respond: Respond, **limits: int) -> tuple[ToolSession, list[Message]]:
-    recorded: list[Message] = []
-    return ToolSession(respond, Adder(), recorded.append, **limits), recorded
-
-
-def _scripted(*answers: Any) -> Respond:
+def scripted(*answers: Any) -> Respond:
     left = iter(answers)
     return lambda messages: next(left)
+
+
+def roles_of(messages: Messages) -> list[str]:
+    return [message["role"] for message in messages]
 
 
 @pytest.mark.parametrize(
     "answer", ["hello", {"content": [{"type": "text", "text": "hello"}], "reasoning": "none"}]
 )
-def test_text_is_an_answer_and_what_the_user_has_paid_is_not_told(answer: Any) -> None:
+def test_text_is_an_answer_and_the_agent_does_not_see_the_usage_of_the_user(answer: Any) -> None:
     seen: list[Message] = []
     message = {"role": "user", "content": "hi", "usage": {"in": 7}}
 
-    def respond(messages: list[Message]) -> Any:
+    def respond(messages: Messages) -> Any:
         seen.extend(messages)
         return answer
 
-    session, recorded = _session(respond)
+    session, recorded = session_of(respond)
     turn = session.answer(message)
     assert turn.text == "hello"
     assert seen == [{"role": "user", "content": "hi"}]
@@ -61,173 +51,163 @@ def test_text_is_an_answer_and_what_the_user_has_paid_is_not_told(answer: Any) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "result"),
+    ("arguments", "expected"),
     [
         ('{"terms": [1, 2]}', {"sum": 3}),
         ({"terms": [1, 2, 3]}, {"sum": 6}),
-        ("{", {"error": ""}),
-        ("[1]", {"error": ""}),
+        ("{", {"error": "the arguments are not JSON"}),
+        ("[1]", {"error": "the arguments must be an object"}),
     ],
 )
-def test_calls_are_executed_and_their_results_given_back(arguments: Any, result: Any) -> None:
-    seen: list[list[Message]] = []
+def test_calls_are_executed_and_the_agent_receives_their_results(
+    arguments: Any, expected: dict[str, Any]
+) -> None:
+    seen: list[Messages] = []
 
-    def respond(messages: list[Message]) -> Any:
+    def respond(messages: Messages) -> Any:
         seen.append(messages)
         if messages[-1]["role"] == "tool":
             return {"content": "done"}
-        return {"role": "assistant", "content": None, "tool_calls": [_call("add", arguments)]}
+        return {"role": "assistant", "content": None, "tool_calls": [call_of("add", arguments)]}
 
-    session, recorded = _session(respond)
+    session, recorded = session_of(respond)
     assert session.answer("add").text == "done"
-    returned = json.loads(seen[1][-1]["content"])
-    assert returned.keys() == result.keys()
-    for key, value in result.items():
-        assert str(returned[key]).startswith(str(value))
-    assert [message["role"] for message in recorded] == ["user", "assistant", "tool", "assistant"]
+    result = json.loads(seen[1][-1]["content"])
+    for key, value in expected.items():
+        assert str(result[key]).startswith(str(value))
+    assert roles_of(recorded) == ["user", "assistant", "tool", "assistant"]
     assert recorded[2]["tool_call_id"] == recorded[1]["tool_calls"][0]["id"] == "call_1"
 
 
-def test_calls_get_ids_of_their_own_over_the_whole_dialogue() -> None:
-    both = {"tool_calls": [_call("add", '{"terms": []}', None), _call("add", '{"terms": [1]}')]}
-    session, recorded = _session(_scripted(both, "one", both, "two"))
+def test_calls_have_numbers_in_the_whole_dialogue() -> None:
+    both = {"tool_calls": [call_of("add", '{"terms": []}', None), call_of("add", "{}")]}
+    session, recorded = session_of(scripted(both, "one", both, "two"))
     session.answer("a")
     session.answer("b")
     answered = [message["tool_call_id"] for message in recorded if message["role"] == "tool"]
     assert answered == ["call_1", "call_2", "call_3", "call_4"]
 
 
-def test_an_agent_may_call_functions_of_its_own() -> None:
-    answer = [
-        {"role": "assistant", "content": "", "tool_calls": [_call("own", "{}", "a")]},
-        {"role": "tool", "tool_call_id": "a", "content": '{"found": 3}'},
-        {"role": "assistant", "content": "three"},
-    ]
-    session, recorded = _session(_scripted(answer))
-    assert session.answer("how many?").text == "three"
-    assert [m["content"] for m in recorded if m["role"] == "tool"] == ['{"found": 3}']
-
-
 @pytest.mark.parametrize(
     "answer",
     [
-        None,
-        3,
-        "",
-        "  \n",
-        [],
-        b"bytes",
+        *(None, 3, "", "  \n", [], b"bytes", ["x"] * 10),
+        "x" * (MOST_CHARACTERS + 1),
         {"role": "user", "content": "hi"},
         {"content": 3},
         {"content": "x", "tool_calls": "add"},
         {"content": "x", "tool_calls": [{"name": "add"}]},
+        {"tool_calls": [call_of("f" * (MOST_CHARACTERS + 1), "{}")]},
         [{"role": "tool", "tool_call_id": "unasked", "content": "1"}],
         {"content": "x", "usage": {1, 2}},
-        "x" * (MOST_CHARACTERS + 1),
+        [{"content": "x"}] * MOST_MESSAGES,
+        [{"content": "x" * MOST_CHARACTERS}] * 101,
     ],
 )
-def test_what_is_no_answer_is_said_so(answer: Any) -> None:
-    session, _ = _session(_scripted(answer))
+def test_an_invalid_answer_is_an_error_of_the_agent(answer: Any) -> None:
+    session, _ = session_of(scripted(answer))
     with pytest.raises(AnswerError):
         session.answer("hi")
 
 
 @pytest.mark.parametrize(
-    ("name", "limits", "rounds", "told"),
+    ("name", "limits", "results", "message"),
     [("add", {"tool_rounds": 3}, 4, "3"), ("subtract", {"tool_errors": 2}, 3, "subtract")],
 )
-def test_an_agent_that_goes_on_calling_or_calls_wrongly_too_often_ends(
-    name: str, limits: dict[str, int], rounds: int, told: str
+def test_too_many_calls_or_wrong_calls_are_an_error_of_the_agent(
+    name: str, limits: dict[str, int], results: int, message: str
 ) -> None:
-    call = {"tool_calls": [_call(name, '{"terms": []}')]}
-    session, recorded = _session(lambda messages: call, **limits)
-    with pytest.raises(AnswerError, match=told):
+    call = {"tool_calls": [call_of(name, '{"terms": []}')]}
+    session, recorded = session_of(lambda messages: call, **limits)
+    with pytest.raises(AnswerError, match=message):
         session.answer("hi")
-    assert sum(message["role"] == "tool" for message in recorded) == rounds
+    assert roles_of(recorded).count("tool") == results
 
 
-def test_calls_of_a_client_of_its_own_are_recorded_as_if_they_were_asked_for() -> None:
-    """From whichever thread they come, and before the agent has answered or failed."""
+def test_direct_calls_are_recorded_like_calls_in_messages() -> None:
+    """The calls come from any thread, and are recorded before the agent answers or fails."""
     results: list[Any] = []
     texts = ('{"terms": [1, 2]}', "{")
 
-    def respond(messages: list[Message]) -> Any:
+    def respond(messages: Messages) -> Any:
         with ThreadPoolExecutor(1) as pool:
             results.extend(pool.map(lambda text: session.execute("add", text), texts))
         if len(results) > 2:
             raise ValueError("no")
         return "3"
 
-    session, recorded = _session(respond)
+    session, recorded = session_of(respond)
     turn = session.answer("hi")
-    first, second = (_call("add", text, f"call_{n}") for n, text in enumerate(texts, start=1))
-    assert recorded == [
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "", "tool_calls": [first]},
-        {"role": "tool", "tool_call_id": "call_1", "content": '{"sum": 3}'},
-        {"role": "assistant", "content": "", "tool_calls": [second]},
-        {"role": "tool", "tool_call_id": "call_2", "content": json.dumps(results[1])},
-        {"role": "assistant", "content": "3"},
-    ]
+    assert results[0]["sum"] == 3
+    assert results[1].keys() == {"error"}
+    calls = [call_of("add", text, f"call_{n}") for n, text in enumerate(texts, start=1)]
+    expected: Messages = [{"role": "user", "content": "hi"}]
+    for call, result in zip(calls, results, strict=True):
+        returned = {"tool_call_id": call["id"], "content": json.dumps(result)}
+        expected += [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", **returned},
+        ]
+    assert recorded == [*expected, {"role": "assistant", "content": "3"}]
     assert turn.messages == tuple(recorded[1:])
     with pytest.raises(ValueError, match="no"):
         session.answer("and?")
-    assert [message["role"] for message in recorded[6:]] == ["user", *["assistant", "tool"] * 2]
+    assert roles_of(recorded[6:]) == ["user", *["assistant", "tool"] * 2]
 
 
-def test_functions_are_not_called_while_it_is_the_turn_of_the_user() -> None:
-    session, recorded = _session(_scripted("hello"))
+def test_direct_calls_are_refused_in_the_turn_of_the_user() -> None:
+    session, recorded = session_of(scripted("hello"))
     assert session.execute("add", "{}").keys() == {"error"}
     session.answer("hi")
     assert session.execute("add", "{}").keys() == {"error"}
     assert len(recorded) == 2
 
 
-def test_a_client_that_calls_wrongly_too_often_or_tells_its_calls_again_ends() -> None:
+def test_too_many_wrong_or_repeated_direct_calls_are_an_error_of_the_agent() -> None:
     results: list[Any] = []
 
-    def errs(messages: list[Message]) -> str:
+    def call_wrongly(messages: Messages) -> str:
         results.extend(session.execute("subtract", "{}") for _ in range(5))
         return "hello"
 
-    def tells(messages: list[Message]) -> Any:
+    def repeat(messages: Messages) -> Any:
         session.execute("add", '{"terms": []}')
-        own = {"tool_calls": [_call("add", '{"terms": []}')]}
+        own = {"tool_calls": [call_of("add", '{"terms": []}')]}
         return [own, {"role": "tool", "tool_call_id": "x", "content": "0"}, {"content": "0"}]
 
-    session, recorded = _session(errs, tool_errors=2)
+    session, recorded = session_of(call_wrongly, tool_errors=2)
     with pytest.raises(AnswerError, match="2"):
         session.answer("hi")
-    assert sum(message["role"] == "tool" for message in recorded) == 3
+    assert roles_of(recorded).count("tool") == 3
     assert all("2" in result["error"] for result in results[2:])
-    session, _ = _session(tells)
+    session, _ = session_of(repeat)
     with pytest.raises(AnswerError, match="add"):
         session.answer("hi")
 
 
-_VALUES = st.recursive(
+VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
-_MESSAGES = st.fixed_dictionaries(
+MESSAGES = st.fixed_dictionaries(
     {},
     optional={
-        "role": st.sampled_from(["assistant", "tool", "user"]) | _VALUES,
-        "content": _VALUES,
-        "tool_calls": st.lists(st.builds(_call, st.just("add"), _VALUES)) | _VALUES,
-        "tool_call_id": _VALUES,
+        "role": st.sampled_from(["assistant", "tool", "user"]) | VALUES,
+        "content": VALUES,
+        "tool_calls": st.lists(st.builds(call_of, st.just("add"), VALUES)) | VALUES,
+        "tool_call_id": VALUES,
     },
 )
 
 
-@given(_VALUES | _MESSAGES | st.lists(_MESSAGES, max_size=3))
-def test_whatever_an_agent_answers_is_an_answer_or_its_error(answer: Any) -> None:
-    session, recorded = _session(_scripted(answer, "end"))
+@given(VALUES | MESSAGES | st.lists(MESSAGES, max_size=3))
+def test_any_value_is_an_answer_or_an_error_of_the_agent(answer: Any) -> None:
+    session, recorded = session_of(scripted(answer, "end"))
     try:
         turn = session.answer("hi")
-    except (AnswerError, KeyError, TypeError, StopIteration):
-        pass  # the adder's own errors are not what is tested
+    except (AnswerError, TypeError, StopIteration):
+        pass  # the adder's own errors are not tested
     else:
         assert turn.text.strip()
     json.dumps(recorded).encode()

@@ -1,4 +1,4 @@
-"""A small benchmark: the user says words of the goal one by one, the agent says each after it."""
+"""A small benchmark: the user says the words of its goal one by one, and the agent repeats them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.agents import MakeAgent, own_agent
 from mwzeval.conversation.loop import converse
 from mwzeval.conversation.messages import AgentTurn
-from mwzeval.conversation.pool import TimeLimits
+from mwzeval.conversation.pool import NO_LIMITS
 from mwzeval.conversation.protocols import ConversationError, Ending, InfrastructureError
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 
 GOALS = {"a": "one", "b": "one two", "c": "one two three", "d": "", "e": "five six"}
+MANY = {str(number): "one two" for number in range(40)}
+Messages = list[dict[str, Any]]
 
 
 class ToyUser:
@@ -45,13 +48,48 @@ class ToyUser:
         return {"heard": list(self._heard)}
 
 
-class UntoldError(Exception):
+def call_of(name: str, arguments: Any, call_id: Any = "x") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+class Adder:
+    """Tools of a session with one function; its results have the number of the call."""
+
+    schema: Sequence[Mapping[str, Any]] = (
+        {
+            "type": "function",
+            "function": {
+                "name": "add",
+                "description": "Add whole numbers.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"terms": {"type": "array", "items": {"type": "integer"}}},
+                    "required": ["terms"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+    )
+
+    def __init__(self, session: str = "") -> None:
+        self.session = session
+        self.calls = 0
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        self.calls += 1
+        terms = arguments.get("terms")
+        if name != "add" or not isinstance(terms, list):
+            return {"error": f"cannot {name} {terms}"}
+        return {"sum": sum(terms), "call": self.calls, "session": self.session}
+
+
+class TextlessError(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")
 
 
 class Names(str, enum.Enum):
-    """Text whose class only the process knows that has imported the agent."""
+    """Text whose class is known only to the process that has imported the agent."""
 
     FIND = "find\ud800"
     NOTHING = "{}"
@@ -60,14 +98,13 @@ class Names(str, enum.Enum):
         return int, ("no text",)
 
 
-def echo(messages: list[dict[str, Any]]) -> str:
+def echo(messages: Messages) -> str:
     return str(messages[-1]["content"])
 
 
-def broken(messages: list[dict[str, Any]]) -> Any:
-    """Does what the user says in some other way, when the word is one of these."""
-    word = messages[-1]["content"]
-    match word:
+def broken(messages: Messages) -> Any:
+    """Answer yes, or fail in the way that the user's word names."""
+    match messages[-1]["content"]:
         case "raise":
             raise ValueError("no")
         case "exit":
@@ -81,34 +118,24 @@ def broken(messages: list[dict[str, Any]]) -> Any:
             os.kill(os.getpid(), signal.SIGKILL)
         case "garbage":
             return {"role": "assistant", "content": object()}
-        case "flood":
-            return ["x"] * 10
-        case "flood calls":
-            call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-            return {"role": "assistant", "tool_calls": [call] * 20_000}
-        case "long":
-            return "x" * 1_000_000
         case "print":
             print("printed by the agent")
         case "unreachable":
             raise InfrastructureError("the server cannot be reached")
-        case "own end":
+        case "own-end":
             raise ConversationError("a sentence")
         case "panic":
             raise BaseException("in another language")
-        case "untold":
-            raise UntoldError
+        case "textless":
+            raise TextlessError
         case "page":
             raise ValueError("<p>\n" * 1_000_000)
-        case "long name":
-            return {"tool_calls": [{"function": {"name": "f" * 1_000_000}}]}
         case "closed":
             os.closerange(3, 256)
         case "copied":
             os.fork()
-        case "own text" if messages[-1]["role"] == "user":
-            call = {"name": Names.FIND, "arguments": Names.NOTHING}
-            return {"content": Names.FIND, "tool_calls": [{"function": call}]}
+        case "own-text" if messages[-1]["role"] == "user":
+            return {"content": Names.FIND, "tool_calls": [call_of(Names.FIND, Names.NOTHING)]}
         case "change":
             messages[-1]["content"] = "changed"
     return "yes"
@@ -116,11 +143,13 @@ def broken(messages: list[dict[str, Any]]) -> Any:
 
 @dataclass
 class ToySetting:
-    """Goals are words, the agent any that an agent may be; a goal of nothing ends at once."""
+    """Goals are words. `before` is called before each dialogue."""
 
     make_agent: Callable[[], MakeAgent]
     goals: Mapping[str, str] = field(default_factory=lambda: GOALS)
     trusts: bool = False
+    before: Callable[[Planned], object] = lambda planned: None
+    stop: Callable[[], object] = lambda: None
     about: Mapping[str, Any] = field(default_factory=lambda: {"agent": {"spec": "toy"}})
     benchmark: str = "toy"
     agent: MakeAgent | None = None
@@ -133,6 +162,7 @@ class ToySetting:
         self.agent = self.make_agent()
 
     def hold(self, planned: Planned, record: Record) -> Ending:
+        self.before(planned)
         agent = self.agent
         assert agent is not None
         return converse(
@@ -150,25 +180,23 @@ def toy(agent: Callable[..., Any] = echo, **more: Any) -> ToySetting:
     return ToySetting(lambda: own_agent("toy", agent), **more)
 
 
-def held(setting: ToySetting, path: Path, **more: Any) -> bytes:
-    """Return the file of a run."""
-    run(setting, path, **{"progress": False, "limits": TimeLimits(), **more})
+def many(agent: Callable[..., Any] = echo, **more: Any) -> ToySetting:
+    """Return a setting with 40 goals whose dialogues can run in threads."""
+    return toy(agent, **{"goals": MANY, "trusts": True, **more})
+
+
+def run_toy(setting: ToySetting, path: Path, **more: Any) -> bytes:
+    """Return the file of a run; without limits, dialogues run in this process."""
+    run(setting, path, **{"progress": False, "limits": NO_LIMITS, **more})
     return path.read_bytes()
 
 
 if __name__ == "__main__":
-    # Is killed by itself after so many dialogues: `python -m tests.conversation.toy FILE N`.
-    output, most = sys.argv[1:]
-    many = {str(number): "one two" for number in range(20)}
+    # `python -m tests.conversation.toy FILE N` kills itself after N dialogues.
+    numbers = count()
 
-    class Killing(ToySetting):
-        count = 0
+    def kill(planned: Planned) -> None:
+        if next(numbers) == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
 
-        def hold(self, planned: Planned, record: Record) -> Ending:
-            if self.count == int(most):
-                os.kill(os.getppid() if self.trusts else os.getpid(), signal.SIGKILL)
-            self.count += 1
-            return super().hold(planned, record)
-
-    setting = Killing(lambda: own_agent("toy", echo), goals=many)
-    run(setting, output, jobs=1, limits=TimeLimits(None, None), trials=2, progress=False)
+    run_toy(toy(goals=MANY, before=kill), Path(sys.argv[1]))

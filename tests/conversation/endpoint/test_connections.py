@@ -1,27 +1,52 @@
-"""Servers that speak HTTP badly: a request ends in time, whatever they send."""
+"""Connections to servers that send invalid HTTP, with certificates, and through proxies."""
 
 from __future__ import annotations
 
+import os
+import select
 import socket
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from random import Random
 
 import pytest
+import trustme
 
-from mwzeval.conversation.connections import MOST_BYTES, Connections, NoAnswerError
+from mwzeval.conversation.completions import Client, Endpoint
+from mwzeval.conversation.connections import (
+    MOST_BYTES,
+    Connections,
+    NoAnswerError,
+    proxy_before,
+)
+from mwzeval.conversation.protocols import InfrastructureError
+from mwzeval.errors import UsageError
+from tests.conversation.endpoint.server import Server, serving
 
 pytestmark = pytest.mark.integration
 
+SAID = [{"role": "user", "content": "hi"}]
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
-Sends = Callable[[socket.socket, threading.Event], None]
+PASSWORD = "pass+word/123"
+BASIC = b64encode(f"me:{PASSWORD}".encode()).decode()
+Sends = Callable[[socket.socket, threading.Event, bytes], None]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
 
 
 def dripping(head: bytes, drop: bytes = b" ") -> Sends:
-    """Send a head, and then a little again and again, more often than anybody waits for."""
+    """Send a head, and then a few bytes repeatedly, more often than any time limit."""
 
-    def send(connection: socket.socket, over: threading.Event) -> None:
+    def send(connection: socket.socket, over: threading.Event, request: bytes) -> None:
         connection.sendall(head)
         while not over.wait(0.02):
             connection.sendall(drop)
@@ -30,9 +55,9 @@ def dripping(head: bytes, drop: bytes = b" ") -> Sends:
 
 
 def flooding(head: bytes) -> Sends:
-    """Send a head, and then more than is read of an answer."""
+    """Send a head, and then more bytes than an answer may have."""
 
-    def send(connection: socket.socket, over: threading.Event) -> None:
+    def send(connection: socket.socket, over: threading.Event, request: bytes) -> None:
         connection.sendall(head)
         for _ in range(20 * MOST_BYTES // 65_536):
             connection.sendall(bytes(65_536))
@@ -41,8 +66,8 @@ def flooding(head: bytes) -> Sends:
 
 
 @contextmanager
-def server(send: Sends, hears: bytes = b"\r\n\r\n{}") -> Iterator[int]:
-    """Yield the port of a server that sends what it does as soon as it has heard all of this."""
+def raw_server(send: Sends, request: bytes = b"\r\n\r\n{}") -> Iterator[int]:
+    """Yield the port of a server that calls `send` when it has received the end of a request."""
     over = threading.Event()
 
     def serve() -> None:
@@ -50,81 +75,68 @@ def server(send: Sends, hears: bytes = b"\r\n\r\n{}") -> Iterator[int]:
             while True:
                 connection, _ = listening.accept()
                 with connection, suppress(OSError):
-                    heard = b""
-                    while hears not in heard:
-                        heard += connection.recv(1000) or hears
-                    send(connection, over)
+                    received = b""
+                    while request not in received:
+                        received += connection.recv(1000) or request
+                    send(connection, over, received)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
+        threading.Thread(target=serve, daemon=True).start()
         yield listening.getsockname()[1]
         over.set()
         listening.shutdown(socket.SHUT_RDWR)
 
 
-def post(url: str, seconds: float = 0.2, close_early: bool = False) -> str:
-    """Return what is told of a request that ends, which is waited for in another thread."""
+def post(url: str, seconds: float = 0.2, is_closed: bool = False) -> str:
+    """Return the status or the problem of a request, which must end."""
     connections = Connections(url)
-    told: list[str] = []
+    results: list[str] = []
 
     def ask() -> None:
         try:
-            answer = connections.post(b"{}", {}, seconds)
-            told.append(f"{answer.status} {len(answer.body)}")
+            results.append(str(connections.post(b"{}", {}, seconds).status))
         except NoAnswerError as error:
-            told.append(str(error))
+            results.append(str(error))
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    if close_early:
+    if is_closed:
         thread.join(0.1)
         connections.close()
     thread.join(10)
     connections.close()
-    assert told, "the request has not ended"
-    return told[0]
+    assert results, "the request has not ended"
+    return results[0]
 
 
 DRIPS = {
-    "an answer with a length": dripping(OK + b"Content-Length: 9999\r\n\r\n"),
-    "the last answer": dripping(OK + b"Connection: close\r\nContent-Length: 9999\r\n\r\n"),
-    "an answer until its end": dripping(b"HTTP/1.0 200 OK\r\n\r\n"),
+    "body with a length": dripping(OK + b"Content-Length: 9999\r\n\r\n"),
+    "last body": dripping(OK + b"Connection: close\r\nContent-Length: 9999\r\n\r\n"),
+    "body without a length": dripping(b"HTTP/1.0 200 OK\r\n\r\n"),
     "chunks": dripping(OK + CHUNKED + b"\r\n", b"1\r\n \r\n"),
-    "the last chunks": dripping(OK + CHUNKED + b"Connection: close\r\n\r\n", b"1\r\n \r\n"),
+    "last chunks": dripping(OK + CHUNKED + b"Connection: close\r\n\r\n", b"1\r\n \r\n"),
     "trailers": dripping(OK + CHUNKED + b"\r\n0\r\n", b"a: b\r\n"),
-    "a status": dripping(OK[:-2]),
+    "status": dripping(OK[:-2]),
     "headers": dripping(OK + b"a: "),
-    "go on": dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "interim answers": dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
 }
 
 
-@pytest.mark.parametrize("what", DRIPS)
-def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for(what: str) -> None:
-    with server(DRIPS[what]) as port:
-        told = post(f"http://127.0.0.1:{port}/v1")
-    assert "0.2" in told
+@pytest.mark.parametrize("part", DRIPS)
+def test_a_request_to_a_server_that_sends_single_bytes_ends_in_time(part: str) -> None:
+    with raw_server(DRIPS[part]) as port:
+        url = f"http://127.0.0.1:{port}/v1"
+        assert "0.2" in post(url)
+        assert post(url, seconds=60, is_closed=True) != "200"
 
 
-@pytest.mark.parametrize("what", DRIPS)
-def test_whatever_a_server_sends_ends_with_the_run(what: str) -> None:
-    with server(DRIPS[what]) as port:
-        told = post(f"http://127.0.0.1:{port}/v1", seconds=60, close_early=True)
-    assert not told.startswith("200")
-
-
-def test_a_handshake_of_a_byte_now_and_then_is_not_waited_for() -> None:
-    record = b"\x16\x03\x03\x40\x00"  # of a handshake, and of 16,384 bytes
-    with server(dripping(record, b"\x02"), hears=b"\x16") as port:
-        assert f"127.0.0.1:{port}" in post(f"https://127.0.0.1:{port}/v1")
-
-
-def test_a_tunnel_of_a_header_now_and_then_is_not_waited_for(
+def test_a_handshake_or_a_tunnel_in_single_bytes_ends_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with server(dripping(OK, b"a: b\r\n"), hears=b"\r\n\r\n") as port:
-        for name in ("NO_PROXY", "no_proxy"):
-            monkeypatch.delenv(name, raising=False)
+    record = b"\x16\x03\x03\x40\x00"  # of a handshake, and of 16,384 bytes
+    with raw_server(dripping(record, b"\x02"), request=b"\x16") as port:
+        assert f"127.0.0.1:{port}" in post(f"https://127.0.0.1:{port}/v1")
+    with raw_server(dripping(OK, b"a: b\r\n"), request=b"\r\n\r\n") as port:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
         assert "model.test:443 through the proxy" in post("https://model.test/v1")
 
@@ -135,10 +147,159 @@ def test_a_tunnel_of_a_header_now_and_then_is_not_waited_for(
         b"\r\n",
         b"Connection: close\r\n\r\n",
         CHUNKED + b"\r\nfffffffffff\r\n",
-        CHUNKED + b"\r\n-1\r\n",  # a chunk of less than nothing
+        CHUNKED + b"\r\n-1\r\n",  # a chunk of negative size
     ],
 )
-def test_an_answer_without_end_is_not_kept(head: bytes) -> None:
-    with server(flooding(OK + head)) as port:
-        told = post(f"http://127.0.0.1:{port}/v1", seconds=60)
-    assert told == "sent an answer of more than 16,000,000 bytes"
+def test_an_answer_has_a_maximum_size(head: bytes) -> None:
+    with raw_server(flooding(OK + head)) as port:
+        assert f"{MOST_BYTES:,}" in post(f"http://127.0.0.1:{port}/v1", seconds=60)
+
+
+def tunnel(port: int, heads: list[str], status: int) -> Sends:
+    """Append the head of a request to `heads`, and connect the client to a port."""
+
+    def send(connection: socket.socket, over: threading.Event, head: bytes) -> None:
+        heads.append(head.decode("latin-1"))
+        with socket.create_connection(("127.0.0.1", port)) as server:
+            if head.startswith(b"CONNECT"):
+                connection.sendall(b"HTTP/1.1 %d Told\r\n\r\n" % status)
+            else:
+                server.sendall(head)
+            while status == 200:
+                for ready in select.select([connection, server], [], [])[0]:
+                    data = ready.recv(100_000)
+                    if not data:
+                        return
+                    (server if ready is connection else connection).sendall(data)
+
+    return send
+
+
+@contextmanager
+def proxy_to(
+    port: int, variable: str, monkeypatch: pytest.MonkeyPatch, status: int = 200
+) -> Iterator[list[str]]:
+    """Set a variable to a proxy with a password; yield the heads of its requests."""
+    heads: list[str] = []
+    with raw_server(tunnel(port, heads, status), request=b"\r\n\r\n") as proxy:
+        monkeypatch.setenv(variable, f"http://me:pass%2Bword%2F123@127.0.0.1:{proxy}")
+        yield heads
+
+
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[Server]:
+    """A server with a certificate of an unknown authority."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost", "model.test")
+    certificate.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "server.pem"))
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    with serving(Server(), certificate=tmp_path / "server.pem") as server:
+        yield server
+
+
+def ask(url: str) -> list[str]:
+    """Send two requests without retries, and return their answers."""
+    with closing(Client(Endpoint("toy", url, "local-key-0123456789"))) as client:
+        client.clock.stop()
+        requests = (SAID, [*SAID, *SAID])
+        answers = [client.complete(request, rng=Random(1)) for request in requests]
+    return [answer.message["content"] for answer in answers]
+
+
+def test_an_authority_in_the_environment_is_trusted(
+    secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"https://localhost:{secure.port}/v1"
+    client = Client(Endpoint("toy", url))
+    monkeypatch.setattr(client.clock, "wait", lambda seconds: False)
+    with pytest.raises(InfrastructureError, match=r"SSLCertVerificationError: .*SSL_CERT_FILE"):
+        client.complete(SAID, rng=Random(1))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    assert ask(url) == ["hello", "hello"]
+    assert len(secure.bodies) == 2
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "all_proxy"])
+def test_encrypted_requests_use_a_tunnel(
+    variable: str, secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with proxy_to(secure.port, variable, monkeypatch) as heads:
+        assert ask("https://model.test/v1") == ["hello", "hello"]
+    (head,) = heads  # both requests have one connection
+    assert head.startswith("CONNECT model.test:443 HTTP/1.")
+    assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in head
+    assert "local-key" not in head
+    assert "proxy-authorization" not in secure.headers[0]
+    assert secure.headers[0]["host"] == "model.test"
+
+
+def test_a_proxy_receives_the_whole_url_of_a_plain_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with (
+        serving(Server()) as server,
+        proxy_to(server.port, "http_proxy", monkeypatch) as heads,
+    ):
+        assert ask("http://model.test:8000/v1?a=b") == ["hello", "hello"]
+    first = "POST http://model.test:8000/v1/chat/completions?a=b HTTP/1.1\r\n"
+    assert heads[0].startswith(f"{first}Host: model.test:8000\r\n")
+    assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in heads[0]
+
+
+def test_the_error_of_a_proxy_names_it_without_its_password(
+    secure: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with proxy_to(secure.port, "HTTPS_PROXY", monkeypatch, status=407):
+        problem = post("https://model.test/v1", seconds=60)
+        place = os.environ["HTTPS_PROXY"].rpartition("@")[2]
+    assert all(word in problem for word in ("407", "model.test:443", place))
+    assert PASSWORD not in problem
+
+
+def test_a_password_in_the_answer_of_a_proxy_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    echo = {"error": {"message": f"{BASIC} means {PASSWORD} or pass%2Bword%2F123"}}
+    with (
+        serving(Server(faults=[(400, {}, echo)])) as server,
+        proxy_to(server.port, "HTTP_PROXY", monkeypatch),
+        pytest.raises(InfrastructureError) as raised,
+    ):
+        ask("http://model.test/v1")
+    assert str(raised.value).count("[key]") == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "no_proxy", "is_proxied"),
+    [
+        ("http://model.test/v1", "", True),
+        ("http://model.test/v1", "other.test", True),
+        ("http://model.test/v1", "other.test,.test", False),
+        ("http://model.test:8000/v1", "model.test:8000", False),
+        ("http://model.test:8001/v1", "model.test:8000", True),
+        ("http://model.test/v1", "*", False),
+        ("http://localhost:8000/v1", "", False),
+        ("http://127.0.0.2:8000/v1", "", False),
+        ("http://[::1]:8000/v1", "", False),
+        ("http://10.0.0.1:8000/v1", "", True),
+        ("https://model.test/v1", "", False),
+    ],
+)
+def test_the_environment_determines_which_requests_use_a_proxy(
+    url: str, no_proxy: str, is_proxied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "proxy.test:3128")
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+    proxy = proxy_before(url)
+    assert (proxy and proxy[:2]) == (("proxy.test", 3128) if is_proxied else None)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://a:secret-pw@b:1", "http://a:b@c:secret", "http://"])
+def test_an_unknown_proxy_is_refused_without_its_password(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(UsageError, match="http://HOST:PORT") as raised:
+        Client(Endpoint("toy", "http://model.test/v1"))
+    assert "secret" not in str(raised.value)
