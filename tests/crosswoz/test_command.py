@@ -7,19 +7,14 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
 from mwzeval.crosswoz import command
-from mwzeval.crosswoz.corpus.folds import load_gold
-from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.errors import UsageError
-from mwzeval.scores import sheets
-from mwzeval.scores.sheets import Look
 from tests.crosswoz.logs import read_log
-from tests.places import ROOT
+from tests.places import ROOT, read_json
 
 
 def run(*arguments: str | Path) -> int:
@@ -58,13 +53,9 @@ def test_whatever_a_module_of_ones_own_raises_is_told(
         simulate(*option, f"{name}:Mine")
 
 
-def test_an_nlu_of_ones_own_that_cannot_be_made_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "own_nlu.py").write_text("class Mine:\n    def __init__(self):\n        exit(0)\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UsageError, match=r'"own_nlu:Mine".*SystemExit'):
-        simulate("--level", "text", "--nlu", "own_nlu:Mine")
+def test_an_nlu_of_ones_own_that_cannot_be_made_is_told() -> None:
+    with pytest.raises(UsageError, match=r'"builtins:exit".*SystemExit'):
+        simulate("--level", "text", "--nlu", "builtins:exit")
 
 
 def live(*arguments: str) -> int:
@@ -107,25 +98,7 @@ def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     head = capsys.readouterr().out.splitlines()[0]
     assert head.split() == ["goal", "type", "dialogues", "finished", "%", "user", "turns"]
     assert simulate("--json") == 0
-    plain = json.loads(capsys.readouterr().out)
-    assert plain["macro_finish_rate"] == 1
-    assert plain["outcomes"]["finished"] == 15
-
-
-def test_tables_fit_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fixed = ("crosswoz", "statistics", "--revision", "sample")
-    assert main(fixed) == 0
-    plain = capsys.readouterr().out
-    look = Look(colours=True, width=57)
-    monkeypatch.setattr(sheets, "output_look", lambda: look)
-    assert main(fixed) == 0
-    shown = capsys.readouterr().out
-    lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()
-    assert "\x1b[1m" in shown
-    assert max(map(len, plain.splitlines())) > 57 >= max(map(len, lines))
-    assert set(plain.split()) == {word for line in lines for word in line.split()}
+    assert json.loads(capsys.readouterr().out)["outcomes"]["finished"] == 15
 
 
 def test_templates_that_cannot_be_understood_are_refused(tmp_path: Path) -> None:
@@ -142,7 +115,6 @@ def test_in_words_the_templates_that_come_along_are_understood(tmp_path: Path) -
     meta, dialogues = read_log(log)
     assert (meta["level"], meta["template_mode"], meta["nlu"]) == ("text", "manual", "templates")
     turns = [turn for dialogue in dialogues for turn in dialogue["acts"]]
-    assert all(turn["response"] and turn["user_response"] for turn in turns)
     understood = [sorted(turn["system_acts"]) == sorted(turn["system_acts_nlu"]) for turn in turns]
     assert sum(understood) >= 0.98 * len(understood)
 
@@ -181,13 +153,18 @@ def test_training_needs_dialogues_to_choose_on(tmp_path: Path, chosen: Sequence[
         run("policy", "train", *fixed, *chosen)
 
 
+def baseline(folder: Path, *arguments: str | Path) -> Path:
+    file = folder / f"{len(list(folder.iterdir()))}.json"
+    assert run("baseline", *arguments, "--revision", "sample", "-o", file) == 0
+    return file
+
+
 def test_generated_texts_are_compared_side_by_side(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, other = str(tmp_path / "one.json"), str(tmp_path / "other.json")
-    for seed, file in (("1", one), ("2", other)):
-        fixed = ("--revision", "sample", "--fold", "val", "--seed", seed, "-o", file)
-        assert run("baseline", "template", *fixed) == 0
+    one, other = (
+        str(baseline(tmp_path, "template", "--fold", "val", "--seed", seed)) for seed in "12"
+    )
     compare = ("compare", "--benchmark", "crosswoz", one, other, "--samples", "9")
     assert main(compare) == 0
     said = capsys.readouterr().out
@@ -198,32 +175,20 @@ def test_generated_texts_are_compared_side_by_side(
     assert main(["explain", "--benchmark", "crosswoz", one]) == 2
 
 
-def test_the_bleu_of_templates_and_of_gold_come_from_the_command_line(tmp_path: Path) -> None:
-    gold = load_gold("sample")
-    fixed = ("--revision", "sample", "-o")
-
-    def written(*arguments: str | Path) -> dict[str, Any]:
-        file = tmp_path / "predictions.json"
-        assert run("baseline", *arguments, *fixed, file) == 0
-        plain: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return plain
-
-    by_gold = written("gold-nlg")
-    for name, dialogue in gold.fold.dialogues.items():
-        said = [(turn["user_response"], turn["response"]) for turn in by_gold[name]]
-        assert said == [(e.user.utterance, e.system.utterance) for e in dialogue.exchanges]
-    first, again = written("template", "--seed", "1"), written("template", "--seed", "1")
-    assert first == again != written("template", "--seed", "2")
+def test_a_seed_and_files_of_ones_own_decide_what_templates_say(tmp_path: Path) -> None:
+    first, again, other = (
+        read_json(baseline(tmp_path, "template", "--seed", seed)) for seed in "112"
+    )
+    assert first == again != other
     assert first["_meta"]["seed"] == 1
     templates = tmp_path / "templates"
     templates.mkdir()
     for side in ("user", "system"):
         place = templates / f"manual_{side}_template_nlg.json"
         place.write_text('{"General+thank+none": ["谢谢"]}', encoding="utf-8")
-    plain = written("template", "--templates", templates, "--template-mode", "manual")
-    texts = {turn["user_response"] for name in gold.fold.dialogues for turn in plain[name]}
-    assert texts == {"", "谢谢。"}
-    scores = {s.name: s for s in evaluate(first, gold).scored_table.scores() if s.scope == "system"}
-    assert 0 < scores["nlg.bleu4"].value < 1
+    mine = ("--templates", templates)
+    plain = read_json(baseline(tmp_path, "template", *mine, "--template-mode", "manual"))
+    del plain["_meta"]
+    assert {turn["user_response"] for of in plain.values() for turn in of} == {"", "谢谢。"}
     with pytest.raises(UsageError, match="template"):
-        written("gold-nlg", "--templates", templates)
+        baseline(tmp_path, "gold-nlg", *mine)

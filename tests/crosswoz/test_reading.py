@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mwzeval.cli import main
 from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
 from tests.crosswoz.small_world import small_gold
-from tests.places import ROOT, read_json
 
 GOLD = small_gold()
 FIELDS = {
@@ -106,26 +102,23 @@ def test_a_part_is_scored_when_allowed_and_its_coverage_is_shown() -> None:
     file = predictions("nlu")
     del file["1"]
     report = evaluate(file, GOLD, Options(allow_partial=True)).report()
-    assert report.meta["coverage"]["dialogues"] == {"scored": 1, "of": 2}
-    assert report.meta["coverage"]["exchanges"] == {"scored": 1, "of": 5}
+    assert report.meta["coverage"] == {
+        "dialogues": {"scored": 1, "of": 2},
+        "exchanges": {"scored": 1, "of": 5},
+    }
     assert "n:1" in str(report.scores[0].signature)
 
 
-def test_a_repeated_act_counts_once_and_is_told() -> None:
+def test_a_repeated_act_counts_once_and_acts_may_be_texts() -> None:
     file = predictions("nlu")
     file["1"][0]["user_acts"] *= 3
+    for name in ("1", "2"):
+        for exchange in file[name]:
+            exchange["user_acts"] = ["+".join(act) for act in exchange["user_acts"]]
     evaluated = evaluate(file, GOLD)
     (problem,) = evaluated.warnings
     assert (problem.kind, problem.count) == ("repeated-act", 4)
     assert evaluated.report().metrics["nlu"]["f1"]["total"] == 100
-
-
-def test_acts_may_be_texts() -> None:
-    file = predictions("nlu")
-    for name in ("1", "2"):
-        for exchange in file[name]:
-            exchange["user_acts"] = ["+".join(act) for act in exchange["user_acts"]]
-    assert evaluate(file, GOLD).report().metrics["nlu"]["f1"]["total"] == 100
 
 
 def test_other_widths_cases_and_blanks_are_normalised_and_counted() -> None:
@@ -146,14 +139,13 @@ def test_other_widths_cases_and_blanks_are_normalised_and_counted() -> None:
 
 def test_predictions_of_another_fold_are_recognised() -> None:
     gold = Gold(GOLD.fold, lambda: {"train": frozenset({"77", "78"})})
-    (problem,) = [
-        p for p in validate({"77": [], "78": []}, gold, Options(("nlu",))) if p.kind != "shape"
-    ]
-    assert problem.kind == "other-fold"
-    assert "train" in problem.message
-    some = {"1": predictions("nlu")["1"], "77": []}
-    found = validate(some, gold, Options(("nlu",), allow_partial=True))
-    assert "train" in next(p.message for p in found if p.kind == "unknown-dialogue")
+    options = Options(("nlu",), allow_partial=True)
+    for file, kind in (
+        ({"77": [], "78": []}, "other-fold"),
+        ({"1": predictions("nlu")["1"], "77": []}, "unknown-dialogue"),
+    ):
+        (problem,) = (each for each in validate(file, gold, options) if each.kind == kind)
+        assert "train" in problem.message
 
 
 def test_a_corpus_file_is_no_predictions_file() -> None:
@@ -163,14 +155,12 @@ def test_a_corpus_file_is_no_predictions_file() -> None:
 
 def test_a_file_in_gbk_is_recognised(tmp_path: Path) -> None:
     path = tmp_path / "gbk.json"
-    path.write_bytes(json.dumps(predictions("nlu"), ensure_ascii=False).encode("gbk"))
-    (problem,) = validate(path, GOLD)
-    assert problem.kind == "not-utf8"
-    assert "GBK" in problem.message
-    path.write_bytes(b'{"1": "\xff\xfe\xff"}')
-    (problem,) = validate(path, GOLD)
-    assert problem.kind == "not-utf8"
-    assert "GBK" not in problem.message
+    text = json.dumps(predictions("nlu"), ensure_ascii=False)
+    for content, is_gbk in ((text.encode("gbk"), True), (b'{"1": "\xff\xfe\xff"}', False)):
+        path.write_bytes(content)
+        (problem,) = validate(path, GOLD)
+        assert problem.kind == "not-utf8"
+        assert ("GBK" in problem.message) is is_gbk
 
 
 @pytest.mark.parametrize(
@@ -192,6 +182,16 @@ def test_broken_files_are_told_from_others(tmp_path: Path, text: str, kind: str)
     assert kind in [problem.kind for problem in validate(path, GOLD, Options(("nlu",)))]
 
 
+def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
+    file = predictions("dst")
+    dialogues = [{"dialogue_id": name, "turns": file[name]} for name in ("1", "2")]
+    lines = [json.dumps(line) for line in ({"_meta": file["_meta"]}, *dialogues)]
+    expected = evaluate(file, GOLD).report().scores
+    for name, text in (("a.json", json.dumps(file)), ("b.jsonl", "\n".join(lines))):
+        (tmp_path / name).write_text(text, "utf-8")
+        assert evaluate(tmp_path / name, GOLD).report().scores == expected
+
+
 def test_options_say_what_they_do_not_know() -> None:
     with pytest.raises(UsageError, match='"policy"'):
         Options(("polic",))
@@ -199,91 +199,36 @@ def test_options_say_what_they_do_not_know() -> None:
         Options(conditioning="history")
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=8,
-)
-EXCHANGE = st.dictionaries(
-    st.sampled_from(["user_acts", "state", "selected", "user_state", "response", "turn", "x"]), JSON
-)
-
-
-@given(
-    st.dictionaries(st.sampled_from(["1", "2", "_meta", "3"]), st.lists(EXCHANGE) | JSON),
-    st.sampled_from(sorted(FIELDS)),
-)
-def test_no_input_is_too_odd(raw: Plain, track: str) -> None:
-    found = validate(raw, GOLD, Options((track,), "gold_acts", allow_partial=True))
-    assert all(isinstance(problem, Problem) and problem.message for problem in found)
+def warnings(file: Plain) -> list[Problem]:
+    return list(evaluate(file, GOLD).warnings)
 
 
 @pytest.mark.parametrize(
     ("track", "key", "empty"), [("dst", "state", {}), ("policy", "system_acts", [])]
 )
-def test_what_is_empty_everywhere_is_told(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    track: str,
-    key: str,
-    empty: object,
-) -> None:
-    source = ROOT / "predictions" / f"crosswoz-sample-{track}.json"
-    predictions = read_json(source)
-    for name, exchanges in predictions.items():
-        if name != "_meta":
-            for exchange in exchanges:
-                exchange[key] = empty
-    file = tmp_path / "empty.json"
-    file.write_text(json.dumps(predictions), encoding="utf-8")
-    arguments = ["evaluate", "--benchmark", "crosswoz", "-o", str(tmp_path / "out.json")]
-    assert main([*arguments, str(file)]) == 0
-    first = next(name for name in predictions if name != "_meta")
-    place = f'dialogue "{first}", turn 0, key "{key}"'
-    assert place in capsys.readouterr().err
-    assert main([*arguments, "--strict", str(file)]) == 2
-    capsys.readouterr()
-    assert main([*arguments, str(source)]) == 0
-    assert place not in capsys.readouterr().err
-
-
-DST = ROOT / "predictions" / "crosswoz-sample-dst.json"
-NLG = ROOT / "predictions" / "crosswoz-sample-nlg.json"
-
-
-def problems_of(raw: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    (folder / "x.json").write_text(json.dumps(raw), encoding="utf-8")
-    main(["validate", "--benchmark", "crosswoz", str(folder / "x.json")])
-    listed: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["problems"]
-    return listed
+def test_what_is_empty_everywhere_is_told(track: str, key: str, empty: object) -> None:
+    file = predictions(track)
+    for name in ("1", "2"):
+        file[name] = [{**exchange, key: empty} for exchange in file[name]]
+    (problem,) = warnings(file)
+    assert (problem.dialogue, problem.turn, problem.key) == ("1", 0, key)
+    file["2"][0][key] = predictions(track)["2"][0][key]
+    assert warnings(file) == []
 
 
 @pytest.mark.parametrize("value", ["none", "无", "未提及", " None "])
-def test_values_for_unfilled_slots_are_told(
-    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    raw = read_json(DST)
-    states = [of["state"] for name in raw if name != "_meta" for of in raw[name] if of.get("state")]
-    filled = [slots for state in states for slots in state.values() if slots]
-    for slots in filled:
-        slots[next(iter(slots))] = value
-    (told,) = (p for p in problems_of(raw, tmp_path, capsys) if p["kind"] == "unfilled-value")
-    assert told["count"] == len(filled)
-    assert told["key"].startswith("state.")
+def test_values_for_unfilled_slots_are_told(value: str) -> None:
+    file = predictions("dst")
+    file["1"][1]["state"]["景点"]["门票"] = file["2"][0]["state"]["酒店"]["酒店类型"] = value
+    (problem,) = warnings(file)
+    assert (problem.kind, problem.count) == ("unfilled-value", 2)
+    assert (problem.dialogue, problem.turn, problem.key) == ("1", 1, "state.景点.门票")
 
 
-def test_states_without_such_values_are_not_told_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kinds = {problem["kind"] for problem in problems_of(read_json(DST), tmp_path, capsys)}
-    assert "unfilled-value" not in kinds
-
-
-def test_a_text_that_is_too_long_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    raw = read_json(NLG)
-    name = next(name for name in raw if name != "_meta")
-    raw[name][0]["response"] = "好的" * 6_000
-    (told,) = problems_of(raw, tmp_path, capsys)
-    assert (told["kind"], told["dialogue"]) == ("too-long", name)
+def test_a_text_that_is_too_long_is_refused() -> None:
+    file = predictions("e2e")
+    file["1"][0]["response"] = "好的" * 5_000
+    assert validate(file, GOLD) == []
+    file["1"][0]["response"] += "。"
+    (problem,) = validate(file, GOLD)
+    assert (problem.kind, problem.dialogue) == ("too-long", "1")

@@ -124,6 +124,7 @@ NAME = "Recommend+餐馆+名称"
 A, B = Act("Recommend", "餐馆", "名称", "全聚德"), Act("Recommend", "餐馆", "名称", "便宜坊")
 LONG = Act("Recommend", "餐馆", "名称", "全聚德烤鸭店")
 RATING = Act("Inform", "餐馆", "评分", "5分")
+FIVE = Act("Inform", "酒店", "评分", "5分")
 WIFI = Act("Inform", "酒店", "酒店设施-wifi", "是")
 NO_PHONE = Act("Inform", "酒店", "电话", "无")
 
@@ -155,6 +156,7 @@ def test_features_are_keys_that_are_numbered_from_the_second_on(
         ("全聚德，全聚德", (A,), (f"[{NAME}]", "，", f"[{NAME}]")),
         ("全聚德，全聚德", (A, A), (f"[{NAME}]", "，", f"[{NAME}2]")),
         ("全聚德", (A, A), None),
+        ("5分，5分", (RATING, FIVE), ("[Inform+餐馆+评分]", "，", "[Inform+酒店+评分]")),
         ("有wifi", (WIFI,), ("有", "[Inform+酒店+酒店设施+是]")),
         ("没有电话", (NO_PHONE,), ("没有", "电话")),
         ("推荐", (A,), None),

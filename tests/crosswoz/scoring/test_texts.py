@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.acts import Act, Acts, has_mention, lowered, turn_key
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.folds import load_gold
@@ -30,12 +29,13 @@ from mwzeval.crosswoz.scoring.text_scores import (
     venue_names,
 )
 from mwzeval.crosswoz.systems.templates import Mode, Templates, load_templates, turns_of
-from mwzeval.statistics.bootstrap import Sums
 from tests.crosswoz.real_data import FirstChoice, figures, fold
 from tests.crosswoz.small_world import small_gold
 from tests.places import shared
 
 SIDES: dict[Side, str] = {USER: "usr", SYSTEM: "sys"}
+of_each_side = pytest.mark.parametrize("side", SIDES)
+PUBLIC: Mode = "auto_manual_public"
 
 
 @cache
@@ -52,40 +52,33 @@ def golden(side: Side) -> Any:
     return figures()["template_nlg"][SIDES[side]]
 
 
-def sums_of(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> Sums:
+def scored(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> tuple[float, float]:
+    """Return BLEU-4 and the value missing rate of texts for the test fold."""
     texts = {n: [say(turn) for turn in turns_of(d, side)] for n, d in fold().dialogues.items()}
-    rows = scorer(side).rows(texts).values()
-    return {name: np.array([sum(row[name] for row in rows)]) for name in scorer(side).columns}
+    of = scorer(side)
+    rows = of.rows(texts).values()
+    sums = {name: np.array([sum(row[name] for row in rows)]) for name in of.columns}
+    return float(of.bleu4(sums)[0]), float(of.missing_rate(sums)[0])
 
 
-def sums_of_templates(side: Side, rng: Rng, mode: Mode) -> Sums:
+def scored_templates(side: Side, rng: Rng, mode: Mode) -> tuple[float, float]:
     archive = shared("data", "crosswoz", "extra", "nlg_templates.zip")
     templates = load_templates(archive)[side]
-    return sums_of(side, lambda turn: templates.sentence(turn.acts, rng, mode) or "")
-
-
-def bleu_of_templates(side: Side, seed: int, mode: Mode) -> float:
-    return float(scorer(side).bleu4(sums_of_templates(side, Rng(seed), mode))[0])
+    return scored(side, lambda turn: templates.sentence(turn.acts, rng, mode) or "")
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("side", SIDES)
+@of_each_side
 def test_gold_as_hypothesis_is_that_of_the_golden_run(side: Side) -> None:
-    sums = sums_of(side, lambda turn: turn.utterance)
     gold = golden(side)
-    expected = gold["bleu4_gold_as_hypothesis"]
+    bleu, rate = scored(side, lambda turn: turn.utterance)
     # The golden groups of mixed services depend on the order of acts: 36 references of 458,246.
-    assert scorer(side).bleu4(sums)[0] == pytest.approx(expected, abs=2e-7)
-    rate = scorer(side).missing_rate(sums)[0]
+    assert bleu == pytest.approx(gold["bleu4_gold_as_hypothesis"], abs=2e-7)
     assert rate == pytest.approx(100 * gold["value_missing_rate_gold_text"], abs=1e-9)
-    average = gold["avg_references_per_hypothesis"]
     turns = (turn for dialogue in fold().dialogues.values() for turn in turns_of(dialogue, side))
     sizes = Counter(turn_key(lowered(turn.acts)) for turn in turns).values()
+    average = gold["avg_references_per_hypothesis"]
     assert sum(size * size for size in sizes) / sum(sizes) == pytest.approx(average, abs=0.01)
-
-
-FIRST_TEMPLATE = "bleu4_first_template(deterministic)"
-PUBLIC: Mode = "auto_manual_public"
 
 
 @pytest.mark.integration
@@ -97,10 +90,9 @@ PUBLIC: Mode = "auto_manual_public"
 )
 def test_first_templates_score_as_in_the_golden_run(side: Side, tolerance: float) -> None:
     gold = golden(side)
-    sums = sums_of_templates(side, FirstChoice(0), PUBLIC)
-    assert scorer(side).bleu4(sums)[0] == pytest.approx(gold[FIRST_TEMPLATE], abs=tolerance)
-    rate = 100 * gold["value_missing_rate_first_template"]
-    assert scorer(side).missing_rate(sums)[0] == pytest.approx(rate, abs=1e-9)
+    bleu, rate = scored_templates(side, FirstChoice(0), PUBLIC)
+    assert bleu == pytest.approx(gold["bleu4_first_template(deterministic)"], abs=tolerance)
+    assert rate == pytest.approx(100 * gold["value_missing_rate_first_template"], abs=1e-9)
 
 
 @pytest.mark.integration
@@ -114,11 +106,11 @@ def test_first_templates_score_as_in_the_golden_run(side: Side, tolerance: float
     ],
 )
 def test_templates_score_as_in_the_golden_runs(side: Side, mode: Mode, expected: float) -> None:
-    bleu = mean(bleu_of_templates(side, seed, mode) for seed in range(8))
+    bleu = mean(scored_templates(side, Rng(seed), mode)[0] for seed in range(8))
     assert bleu == pytest.approx(expected, abs=0.003)
 
 
-@pytest.mark.parametrize("side", SIDES)
+@of_each_side
 def test_rows_of_dialogues_alone_are_those_of_all_together(side: Side) -> None:
     some = dict(list(sample().items())[:6])
     scored = NlgScorer(some, side)
@@ -153,34 +145,17 @@ def test_words_block_by_block_are_those_of_the_whole(text: str) -> None:
     assert words_of(text) == tuple(word for word in pieces_of(text) if word.strip())
 
 
-def test_words_of_the_corpus_block_by_block_are_those_of_the_whole() -> None:
-    for dialogue in sample().values():
-        for exchange in dialogue.exchanges:
-            text = exchange.system.utterance
-            assert words_of(text) == tuple(word for word in pieces_of(text) if word.strip())
-
-
-FIELDS = ["response", "user_response"]
-
-
-def test_a_side_without_texts_has_no_scores() -> None:
+def test_a_side_without_texts_has_no_scores_and_silence_says_no_value() -> None:
     gold = small_gold()
-    report = evaluate(gold_file(gold.fold, "nlg", FIELDS[:1]), gold).report()
-    scopes = {score.scope for score in report.scores}
-    assert scopes == {"system", "system, S", "system, CM"}
+    file = gold_file(gold.fold, "nlg", ["response"])
+    report = evaluate(file, gold).report()
+    assert {score.scope for score in report.scores} == {"system", "system, S", "system, CM"}
     assert report.metrics["nlg"]["missing_values"]["system"] < 50
     assert "gold.nlg.bleu4" in {score.name for score in report.scores}
-
-
-def test_silence_says_no_value() -> None:
-    gold = small_gold()
-    file = gold_file(gold.fold, "nlg", FIELDS[:1])
-    for name in gold.fold.dialogues:
-        for exchange in file[name]:
-            exchange["response"] = ""
-    metrics = evaluate(file, gold, Options(("nlg",))).report().metrics
-    assert metrics["nlg"]["missing_values"]["system"] == 100
-    assert metrics["nlg"]["bleu4"]["system"] == 0
+    for exchange in (*file["1"], *file["2"]):
+        exchange["response"] = ""
+    metrics = evaluate(file, gold).report().metrics["nlg"]
+    assert (metrics["missing_values"]["system"], metrics["bleu4"]["system"]) == (100, 0)
 
 
 PRICE = Act("Inform", "酒店", "价格", "300元")
@@ -227,15 +202,12 @@ def test_redundant_values(text: str, acts: Acts, count: int) -> None:
 
 
 def test_venues_are_those_that_acts_of_both_sides_tell() -> None:
-    dialogue = next(iter(load_gold("sample").fold.dialogues.values()))
-    told = {
-        act for side in (USER, SYSTEM) for turn in turns_of(dialogue, side) for act in turn.acts
-    }
-    slots = ("名称", "周边景点", "周边餐馆", "周边酒店")
-    names = {act.value.lower() for act in told if act.slot in slots} - {"", "无"}
-    found = venue_names([dialogue])
-    assert set(found) == names
-    assert [len(name) for name in found] == sorted(map(len, found), reverse=True)
+    dialogue = small_gold().fold.dialogues["1"]
+    exchange = dialogue.exchanges[0]
+    near = (Act("Inform", "景点", "周边餐馆", "BHG店"), Act("Inform", "景点", "周边景点", "无"))
+    odd = replace(exchange, user=replace(exchange.user, acts=near))
+    more = replace(dialogue, exchanges=(odd, *dialogue.exchanges))
+    assert venue_names([more]) == ("bhg店", "小园", "甲店")
 
 
 @given(st.lists(st.sampled_from([*NAMES, PRICE, WIFI]), unique=True), st.text("，好的", max_size=4))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import json
 import os
-import signal
-import subprocess
-import sys
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,17 +22,13 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, GOAL_TYPES, NOTHING
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.log import check_log, log_lines
 from mwzeval.crosswoz.protocols import Rng, Side
 from mwzeval.crosswoz.simulation import Setting, Summary, planned_goals, simulate
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import MwzevalError, UsageError
-from mwzeval.scores.findings import Findings
 from tests.crosswoz.logs import read_log
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
-from tests.places import ROOT
-from tests.waiting import wait_until
 
 
 class Constant:
@@ -104,26 +99,34 @@ def test_a_bad_system_is_reported_and_not_fatal(answer: Any, end: str, problem: 
         assert dialogue.turns == 1
 
 
-def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too() -> None:
-    def broken(_: Database) -> RuleSystem:
+class Broken(RuleSystem):
+    def __init__(self, database: Database) -> None:
         raise OSError("no such model")
 
-    dialogue = Setting(DATABASE, broken).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert (dialogue.end, dialogue.problem) == ("agent_error", "OSError: no such model")
 
-    class Mute(RuleSimulator):
-        def begin(self) -> Acts:
-            raise ValueError("I do not know what to say")
+class Mute(RuleSimulator):
+    def begin(self) -> Acts:
+        raise ValueError("I do not know what to say")
 
-    dialogue = Setting(DATABASE, RuleSystem, make_user=Mute).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert dialogue.end == "user_error"
-    assert dialogue.acts == ()
 
-    def nobody(goal: Goal, rng: Rng) -> RuleSimulator:
+class Nobody(RuleSimulator):
+    def __init__(self, goal: Goal, rng: Rng) -> None:
         raise KeyError("goal")
 
-    dialogue = Setting(DATABASE, RuleSystem, make_user=nobody).simulate(NEAR_AND_BY_METRO, 0, 0)
-    assert dialogue.end == "user_error"
+
+@pytest.mark.parametrize(
+    ("system", "user", "end", "problem"),
+    [
+        (Broken, RuleSimulator, "agent_error", "OSError: no such model"),
+        (RuleSystem, Mute, "user_error", "ValueError: I do not know what to say"),
+        (RuleSystem, Nobody, "user_error", "KeyError: 'goal'"),
+    ],
+)
+def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too(
+    system: Any, user: Any, end: str, problem: str
+) -> None:
+    dialogue = Setting(DATABASE, system, make_user=user).simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert (dialogue.end, dialogue.problem, dialogue.acts) == (end, problem, ())
     assert goal_from_json(dialogue.more["final_goal"]) == NEAR_AND_BY_METRO
 
 
@@ -144,16 +147,11 @@ def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
     assert dialogue.acts[0]["selected"] == {"餐馆": ("小馆",)}
     assert set(dialogue.acts[-1]["state"]) > {"餐馆"}
 
-    class Odd(Constant):
-        state = "happy"
-
-    odd = held(Odd(()))
-    assert (odd.problem or "").startswith("TypeError")
-
 
 @pytest.mark.parametrize(
     ("name", "mind"),
     [
+        ("state", "happy"),
         ("state", {"餐馆": {"名称": 5}}),
         ("state", {3: {"名称": "小馆"}}),
         ("state", {"餐馆": {"名称": "\ud800"}}),
@@ -250,31 +248,27 @@ def run(output: Path | None = None, **more: Any) -> Summary:
 
 def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_path: Path) -> None:
     summary = run(tmp_path / "log.jsonl")
-    assert {code: rate.dialogues for code, rate in summary.by_type.items()} == dict.fromkeys(
-        GOAL_TYPES, PER_TYPE
-    )
     _, dialogues = read_log(tmp_path / "log.jsonl")
     kinds = [dialogue["goal_type"] for dialogue in dialogues]
-    rng = (Rng(f"5/goal/{number}") for number in range(10_000))
-    natural = [goal_type(GoalGenerator(DATABASE).goal(draw)) for draw in rng]
+    numbers = {code: rate.dialogues for code, rate in summary.by_type.items()}
+    assert numbers == Counter(kinds) == dict.fromkeys(GOAL_TYPES, PER_TYPE)
     seen: Counter[str] = Counter()
-    first_passed_over = next(
-        number
-        for number, kind in enumerate(natural)
-        if seen.update([kind]) or seen[kind] > PER_TYPE
-    )
-    assert kinds[:first_passed_over] == natural[:first_passed_over]
+    natural: list[str] = []
+    while not natural or seen[natural[-1]] < PER_TYPE + 1:
+        rng = Rng(f"5/goal/{len(natural)}")
+        natural.append(goal_type(GoalGenerator(DATABASE).goal(rng)))
+        seen[natural[-1]] += 1
+    first_passed_over = len(natural) - 1
+    assert kinds[:first_passed_over] == natural[:-1]
     assert summary.natural.dialogues == first_passed_over
 
 
 @pytest.mark.integration
-def test_processes_change_nothing(tmp_path: Path) -> None:
-    alone, together = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+def test_processes_change_nothing_and_seeds_do(tmp_path: Path) -> None:
+    alone, together, other = (tmp_path / f"{number}.jsonl" for number in range(3))
     assert run(alone) == run(together, processes=3) == run(None)
-    assert alone.read_bytes() == together.read_bytes()
-    other = tmp_path / "3.jsonl"
     run(other, seed=6)
-    assert alone.read_bytes() != other.read_bytes()
+    assert alone.read_bytes() == together.read_bytes() != other.read_bytes()
 
 
 def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
@@ -288,64 +282,30 @@ def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
     assert all(plain["turns"] == len(plain["acts"]) for plain in logged)
 
 
-@pytest.mark.parametrize("cut", [1, 60, 0.5, 0.999])
-def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path, cut: float) -> None:
-    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
-    expected = run(whole)
-    content = whole.read_bytes()
-    part.write_bytes(content[: int(cut if cut >= 1 else cut * len(content))])
-    assert run(part, resume=True) == expected
-    assert part.read_bytes() == content
-    assert run(part, resume=True) == expected
-
-
-KILLED = """
-import sys
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulation import Setting, Summary, planned_goals, simulate
-from mwzeval.crosswoz.simulation import (simulate)
-from tests.crosswoz.world import DATABASE
-if __name__ == "__main__":
-    simulate(Setting(DATABASE, RuleSystem), per_type=400, seed=5, processes=2, output=sys.argv[1])
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="kills a group of processes")
-@pytest.mark.integration
-def test_a_run_goes_on_after_it_was_killed(tmp_path: Path) -> None:
+def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, log],
-        cwd=ROOT,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    wait_until("the log has begun", lambda: log.exists() and log.stat().st_size > 50_000)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    left = log.read_bytes().count(b"\n") - 1
-    assert 0 < left < 2000
-    resumed = run(log, per_type=400, resume=True)
-    assert resumed == run(None, per_type=400)
-    assert log.read_bytes().count(b"\n") == 2001
+    expected = run(log)
+    content = log.read_bytes()
+    for size in (60, len(content) // 2, len(content)):
+        log.write_bytes(content[:size])
+        assert run(log, resume=True) == expected
+        assert log.read_bytes() == content
 
 
 def test_another_log_is_left_alone(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     run(log)
     content = log.read_bytes()
-    with pytest.raises(UsageError, match=log.name):
-        run(log)
-    others: dict[str, dict[str, Any]] = {"seed": {"seed": 6}, "per_type": {"per_type": 11}}
-    for name, other in (others | {"mine": {"about": {"system": "mine"}}}).items():
+    calls: list[tuple[str, dict[str, Any]]] = [
+        (log.name, {"resume": False}),
+        ("seed", {"seed": 6}),
+        ("per_type", {"per_type": 11}),
+        ("mine", {"about": {"system": "mine"}}),
+    ]
+    for name, other in calls:
         with pytest.raises(UsageError, match=name):
-            run(log, resume=True, **other)
+            run(log, **{"resume": True, **other})
     assert log.read_bytes() == content
-    notes = tmp_path / "notes.jsonl"
-    notes.write_text("my notes")
-    with pytest.raises(UsageError, match=notes.name):
-        run(notes, resume=True)
-    assert notes.read_text() == "my notes"
     for wrong in ({"resume": True}, {"per_type": 0}, {"processes": 0}):
         with pytest.raises(UsageError):
             run(None, **wrong)
@@ -377,20 +337,15 @@ def test_what_goes_wrong_is_counted() -> None:
     assert summary.macro == pytest.approx(sum(rates) / 5)
 
 
-class Dying:
-    """A system whose process dies."""
-
-    def __init__(self, database: Database) -> None:
-        pass
-
-    def answer(self, user_acts: Acts) -> Acts:
-        os._exit(1)
+class Dies(RuleSystem):
+    def answer(self, user_acts: Iterable[Act]) -> Acts:
+        os._exit(3)
 
 
 @pytest.mark.integration
 def test_a_process_that_dies_is_an_error() -> None:
-    with pytest.raises(MwzevalError, match="exit code 1"):
-        simulate(Setting(DATABASE, Dying), per_type=1, processes=2, progress=False)
+    with pytest.raises(MwzevalError, match="exit code 3"):
+        simulate(Setting(DATABASE, Dies), per_type=1, processes=2, progress=False)
 
 
 def test_goal_types_that_never_come_are_not_waited_for() -> None:
@@ -398,15 +353,6 @@ def test_goal_types_that_never_come_are_not_waited_for() -> None:
     assert [next(numbers)[0] for _ in range(3)] == [0, 1, 2]
     with pytest.raises(MwzevalError, match=r"S, M, M\+T, CM$"):
         next(numbers)
-
-
-def test_the_log_can_be_scored(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    run(log)
-    findings = Findings(str(log))
-    read = check_log(log_lines(log), findings)
-    assert not findings.errors
-    assert len(read.dialogues) == 5 * PER_TYPE
 
 
 def test_the_natural_mix_are_the_first_thousand() -> None:
@@ -418,3 +364,61 @@ def test_the_natural_mix_are_the_first_thousand() -> None:
     before = Summary.of(lines[:700] + lines[701:]).natural  # a goal was passed over then
     assert (before.dialogues, before.finished) == (700, 700)
     assert summary.by_type["S"].dialogues == 1200
+
+
+FOR_EVER = 1000
+
+
+class Sleeps(RuleSystem):
+    def answer(self, user_acts: Iterable[Act]) -> Acts:
+        ctypes.PyDLL(None).sleep(FOR_EVER)  # holds the lock of the interpreter
+        return super().answer(user_acts)
+
+
+class NeverMade(RuleSystem):
+    def __init__(self, database: Database) -> None:
+        time.sleep(FOR_EVER)
+
+
+class SleepyUser(RuleSimulator):
+    def answer(self, system_acts: Iterable[Act]) -> Acts:
+        time.sleep(FOR_EVER)
+        return super().answer(system_acts)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("system", "user", "end", "exchanges", "problem"),
+    [
+        (Sleeps, RuleSimulator, "agent_error", 0, "0.5 seconds"),
+        (NeverMade, RuleSimulator, "agent_error", 0, "0.5 seconds"),
+        (Dies, RuleSimulator, "agent_error", 0, "exit code 3"),
+        (RuleSystem, SleepyUser, "user_error", 1, "0.5 seconds"),
+    ],
+)
+def test_a_call_that_never_returns_ends_its_dialogue(
+    tmp_path: Path, system: Any, user: Any, end: str, exchanges: int, problem: str
+) -> None:
+    log, setting = tmp_path / "log.jsonl", Setting(DATABASE, system, make_user=user)
+    simulate(setting, per_type=1, output=log, progress=False, time_limit=0.5)
+    dialogue = read_log(log)[1][0]
+    assert dialogue["end"] == end
+    assert len(dialogue.get("acts", ())) == exchanges
+    assert problem in dialogue["problem"]
+    assert dialogue["final_goal"]
+
+
+@pytest.mark.integration
+def test_dialogues_of_systems_that_answer_are_the_same_watched_or_not(tmp_path: Path) -> None:
+    plain, watched = tmp_path / "plain.jsonl", tmp_path / "watched.jsonl"
+    expected = run(plain, per_type=2)
+    assert run(watched, per_type=2, processes=2, time_limit=60) == expected
+    header, dialogues = read_log(watched)
+    assert header["limits"]["turn_seconds"] == 60
+    assert dialogues == read_log(plain)[1]
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+def test_a_time_limit_is_above_nothing(seconds: float) -> None:
+    with pytest.raises(UsageError, match=r"\b0\b"):
+        simulate(Setting(DATABASE, RuleSystem), per_type=1, time_limit=seconds)
