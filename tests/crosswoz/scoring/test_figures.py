@@ -91,6 +91,14 @@ def test_the_lenient_variants_and_the_copy_of_the_state_are_the_golden_ones(name
         assert found[score, "total"] == pytest.approx(100 * share, abs=1e-10)
 
 
+def test_the_variant_with_sources_of_the_same_turn_is_the_golden_one() -> None:
+    golden = figures()["rule_dst_select_fix_variants(test, not in paper)"]["name+clear+noname"]
+    found = values(evaluate(rule_tracker_file(gold().fold, source_in_turn=True), gold()))
+    for theirs, ours in (("overall", "total"), ("select_turns", "Select turns")):
+        expected = pytest.approx(100 * golden[theirs], abs=1e-10)
+        assert found["dst.joint_single_turn", ours] == expected
+
+
 def test_the_ceiling_of_policies_is_the_golden_one() -> None:
     clean = figures()["sl_policy_trained_on_val"]["clean_db"]["terminated_correct"]
     golden = clean["oracle_gold_delex_lexicalised"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mwzeval.crosswoz.corpus.acts import Act, Acts, parse_acts
+from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Entity
 from mwzeval.crosswoz.systems.sl_policy import (
     PolicyTurn,
@@ -20,9 +18,9 @@ from mwzeval.crosswoz.systems.sl_policy import (
     multi_hot,
     policy_turns,
 )
-from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from tests.crosswoz.real_data import database, fold, vectors
+from tests.crosswoz.small_world import small_gold
 from tests.places import shared
 
 
@@ -115,31 +113,17 @@ def test_tags_among_dishes_are_not_dishes() -> None:
 
 
 def test_values_of_a_slot_are_numbered_in_their_order() -> None:
-    acts = [Act("Inform", "餐馆", "推荐菜", v) for v in "甲乙"] + [
-        Act("Request", "餐馆", "电话", "")
-    ]
-    assert delexicalized(acts) == [
-        "Inform+餐馆+推荐菜+1",
-        "Inform+餐馆+推荐菜+2",
-        "Request+餐馆+电话+",
-    ]
+    acts = parse_acts(["Inform+餐馆+推荐菜+甲", "Inform+餐馆+推荐菜+乙", "Request+餐馆+电话+"])
+    numbered = ["Inform+餐馆+推荐菜+1", "Inform+餐馆+推荐菜+2", "Request+餐馆+电话+"]
+    assert delexicalized(acts) == numbered
 
 
-@pytest.mark.integration
 def test_a_mined_vocabulary_knows_all_acts_and_is_sorted() -> None:
-    dialogues = list(fold("val").dialogues.values())
+    dialogues = small_gold().fold.dialogues.values()
     mined = Vocabulary.mined(dialogues)
     assert list(mined.system) == sorted(set(mined.system))
-    for dialogue in dialogues[:20]:
-        for exchange in dialogue.exchanges:
-            assert len(mined.actions(exchange.system.acts)) == len(set(exchange.system.acts))
-
-
-def test_a_file_that_is_no_vocabulary_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "usr_da_voc.json").write_text(json.dumps(["General+bye+none+none"]))
-    (tmp_path / "sys_da_voc.json").write_text(json.dumps({"a": 1}))
-    with pytest.raises(DataError, match=r"sys_da_voc\.json"):
-        load_vocabulary(DataRoot(tmp_path, "--data"))
+    for exchange in (exchange for dialogue in dialogues for exchange in dialogue.exchanges):
+        assert len(mined.actions(exchange.system.acts)) == len(set(exchange.system.acts))
 
 
 def test_ones_stand_where_they_are_named() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -20,6 +22,7 @@ from mwzeval.crosswoz.corpus.acts import (
     turn_key,
 )
 from mwzeval.crosswoz.corpus.names import (
+    DOMAINS,
     LIST_SLOTS,
     NAME,
     SERVICES,
@@ -39,6 +42,7 @@ from mwzeval.crosswoz.systems.templates import (
     fill,
     load_templates,
     mine_templates,
+    turns_of,
     write_templates,
 )
 from mwzeval.errors import DataError
@@ -63,65 +67,47 @@ def test_sentences_are_those_of_the_golden_vectors() -> None:
         side, acts = SIDES[record["role"]], parse_acts(record["acts"])
         templates = public()[side]
         assert turn_key(acts) == parse_key(record["auto_key"]), record
+        assert spelled_key(acts) == spelled_key(acts[::-1]) == record["auto_key"]
         assert (turn_key(acts) in templates.auto) == record["in_auto_templates"], record
         assert templates.sentence(acts, FIRST) == record["first_template_output"], record
         assert (templates.sentence(acts, FIRST, "auto") is None) != record["in_auto_templates"]
 
 
-@pytest.mark.integration
-def test_keys_are_spelled_as_the_public_files_spell_them() -> None:
-    for record in vectors("template_nlg"):
-        acts = parse_acts(record["acts"])
-        assert spelled_key(acts) == spelled_key(acts[::-1]) == record["auto_key"]
-
-
-def user_acts() -> list[Act]:
-    acts = [general(kind) for kind in USER_GENERAL]
+def turns_of_simulators() -> Iterator[tuple[Side, Acts]]:
+    """Yield the turns whose acts simulated users and the system of rules can say."""
+    user = [general(kind) for kind in USER_GENERAL]
+    system = [general(kind) for kind in SYSTEM_GENERAL]
+    for value in ("是", "否"):
+        user.append(Act("Inform", "酒店", "酒店设施-泳池", value))
+        system.append(Act("Inform", "酒店", "酒店设施-泳池", value))
+    user.append(Act("Request", "酒店", "酒店设施-泳池", ""))
+    constrained = {domain: (*CONSTRAINED[domain], NAME) for domain in VENUE_DOMAINS}
+    constrained |= dict.fromkeys(TRAFFIC_DOMAINS, ("出发地", "目的地"))
+    requested = {domain: (*REQUESTED[domain], NAME) for domain in VENUE_DOMAINS}
+    requested |= {domain: REQUESTABLE[domain] for domain in TRAFFIC_DOMAINS}
+    for domain in DOMAINS:
+        user += [Act("Inform", domain, s, "甲") for s in constrained[domain] if s != SERVICES]
+        slots = [slot for slot in requested[domain] if slot != SERVICES]
+        user += [Act("Request", domain, slot, "") for slot in slots]
+        told = [(slot, value) for slot in slots for value in ("甲", "无")]
+        system += [Act("Inform", domain, *of) for of in told if of != (NAME, "无")]
     for domain in VENUE_DOMAINS:
-        acts += [Act("Inform", domain, slot, "甲") for slot in (*CONSTRAINED[domain], NAME)]
-        acts += [Act("Request", domain, slot, "") for slot in (*REQUESTED[domain], NAME)]
-    acts = [act for act in acts if act.slot != SERVICES]
-    acts += [Act("Inform", "酒店", "酒店设施-泳池", value) for value in ("是", "否")]
-    acts += [Act("Request", "酒店", "酒店设施-泳池", ""), Act("Inform", "景点", "门票", "免费")]
-    for domain, slots in ((domain, REQUESTABLE[domain]) for domain in TRAFFIC_DOMAINS):
-        acts += [Act("Request", domain, slot, "") for slot in slots]
-        acts += [Act("Inform", domain, slot, "甲") for slot in ("出发地", "目的地")]
-    near = [(a, b) for a in VENUE_DOMAINS for b in VENUE_DOMAINS if (a, b) != ("酒店", "酒店")]
-    return acts + [Act("Select", a, "源领域", b) for a, b in near]
-
-
-def system_turns() -> list[Acts]:
-    single = [general(kind) for kind in SYSTEM_GENERAL]
-    turns: list[Acts] = []
-    for domain in VENUE_DOMAINS:
-        single += [Act("NoOffer", domain, "none", "none"), Act("Inform", domain, NAME, "甲")]
-        single += [
-            Act("Inform", domain, slot, value)
-            for slot in REQUESTED[domain]
-            if slot != SERVICES
-            for value in ("甲", "无")
-        ]
+        system.append(Act("NoOffer", domain, "none", "none"))
+        near = [other for other in VENUE_DOMAINS if {domain, other} != {"酒店"}]
+        user += [Act("Select", domain, "源领域", other) for other in near]
+        lists = [("Inform", slot) for slot in REQUESTED[domain] if slot in LIST_SLOTS]
         for count in (1, 2, 3, 4, 5, 9):
-            names = [f"店{number}" for number in range(count)]
-            turns.append(tuple(Act("Recommend", domain, NAME, name) for name in names))
-            turns += [
-                tuple(Act("Inform", domain, slot, name) for name in names)
-                for slot in REQUESTED[domain]
-                if slot in LIST_SLOTS
-            ]
-    for domain, slots in ((domain, REQUESTABLE[domain]) for domain in TRAFFIC_DOMAINS):
-        single += [Act("Inform", domain, slot, value) for slot in slots for value in ("甲", "无")]
-    single += [Act("Inform", "酒店", "酒店设施-泳池", value) for value in ("是", "否")]
-    single.append(Act("Inform", "景点", "门票", "免费"))
-    return turns + [(act,) for act in single]
+            for intent, slot in (("Recommend", NAME), *lists):
+                yield SYSTEM, tuple(Act(intent, domain, slot, f"店{n}") for n in range(count))
+    free = Act("Inform", "景点", "门票", "免费")
+    yield from ((USER, (act,)) for act in (*user, free))
+    yield from ((SYSTEM, (act,)) for act in (*system, free))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_our_own_sentences_say_whatever_simulators_and_policies_do(seed: int) -> None:
     nlg, rng = TemplateNlg(load_templates()), Rng(seed)
-    turns: list[tuple[Side, Acts]] = [(USER, (act,)) for act in user_acts()]
-    turns += [(SYSTEM, acts) for acts in system_turns()]
-    for side, acts in turns:
+    for side, acts in turns_of_simulators():
         text = nlg.say(acts, side, rng)
         assert text, acts
         assert not PLACEHOLDER.search(text), text
@@ -144,27 +130,18 @@ def test_what_there_are_no_words_for_is_none(mode: Mode) -> None:
 
 @pytest.mark.integration
 def test_a_mined_sentence_says_again_what_it_was_mined_from(tmp_path: Path) -> None:
-    dialogues = list(fold("val").dialogues.values())[:40]
+    dialogues = list(fold("val").dialogues.values())
     write_templates(tmp_path, "auto", mine_templates(dialogues))
     mined = load_templates(tmp_path)
-    again = turns = 0
-    for dialogue in dialogues:
-        for exchange in dialogue.exchanges:
-            for side, turn in ((USER, exchange.user), (SYSTEM, exchange.system)):
-                turns += 1
-                acts = lowered(turn.acts)
-                sentences = mined[side].auto.get(turn_key(acts), ())
-                again += turn.utterance.lower() in {fill(s, acts).lower() for s in sentences}
-    # Some 4 % of values are not in their utterance, and such utterances are left out.
-    assert 0.85 < again / turns < 1
-
-
-@pytest.mark.integration
-def test_mined_templates_are_mostly_those_of_the_authors() -> None:
-    mined = mine_templates(fold("val").dialogues.values())
     for side in (USER, SYSTEM):
-        known = sum(parse_key(key) in public()[side].auto for key in mined[side])
-        assert known / len(mined[side]) > 0.75, side
+        again = []
+        for turn in (turn for dialogue in dialogues[:40] for turn in turns_of(dialogue, side)):
+            acts = lowered(turn.acts)
+            sentences = mined[side].auto.get(turn_key(acts), ())
+            again.append(turn.utterance.lower() in {fill(s, acts).lower() for s in sentences})
+        # Some 4 % of values are not in their utterance, and such utterances are left out.
+        assert 0.85 < mean(again) < 1
+        assert mean(key in public()[side].auto for key in mined[side].auto) > 0.75
 
 
 @pytest.mark.parametrize(
@@ -222,39 +199,31 @@ READER = TemplateReader(USER_TEMPLATES, SYSTEM_TEMPLATES, DATABASE)
 
 
 @pytest.mark.parametrize(
-    ("utterance", "acts"),
+    ("side", "utterance", "acts"),
     [
-        ("你好，我想吃豆花。", ["General+greet+none+none", "Inform+餐馆+推荐菜+豆花"]),
-        ("我想吃豆花，还有烤鱼。", ["Inform+餐馆+推荐菜+豆花", "Inform+餐馆+推荐菜+烤鱼"]),
-        ("我住blue客栈。", ["Inform+酒店+名称+Blue客栈"]),
+        (USER, "你好，我想吃豆花。", "General+greet+none+none Inform+餐馆+推荐菜+豆花"),
+        (USER, "我想吃豆花，还有烤鱼。", "Inform+餐馆+推荐菜+豆花 Inform+餐馆+推荐菜+烤鱼"),
+        (USER, "我住blue客栈。", "Inform+酒店+名称+Blue客栈"),
         (
+            USER,
             "要有暖气，有没有大堂wifi？",
-            ["Inform+酒店+酒店设施-暖气+是", "Request+酒店+酒店设施-大堂wifi+"],
+            "Inform+酒店+酒店设施-暖气+是 Request+酒店+酒店设施-大堂wifi+",
         ),
-        ("酒店电话呢，评分是多少。", ["Request+酒店+电话+", "Request+酒店+评分+"]),
-        ("评分是多少，我想吃豆花。", ["Request+餐馆+评分+", "Inform+餐馆+推荐菜+豆花"]),
-        ("今天天气不错，在餐馆周边找一家酒店。", ["Select+酒店+源领域+餐馆"]),
-        ("", []),
-        ("，，。", []),
+        (USER, "酒店电话呢，评分是多少。", "Request+酒店+电话+ Request+酒店+评分+"),
+        (USER, "评分是多少，我想吃豆花。", "Request+餐馆+评分+ Inform+餐馆+推荐菜+豆花"),
+        (USER, "今天天气不错，在餐馆周边找一家酒店。", "Select+酒店+源领域+餐馆"),
+        (USER, "", ""),
+        (USER, "，，。", ""),
+        (SYSTEM, "门票是免费的。", "Inform+景点+门票+免费"),
+        (SYSTEM, "门票是30元。", "Inform+景点+门票+30元"),
+        (SYSTEM, "古塔、映月园都可以。", "Recommend+景点+名称+古塔 Recommend+景点+名称+映月园"),
+        (SYSTEM, "没有合适的景点，古塔不错。", "NoOffer+景点+none+none Inform+景点+名称+古塔"),
+        (SYSTEM, "酒店没有周边酒店。", "Inform+酒店+周边酒店+无"),
+        (SYSTEM, "随便说说。", ""),
     ],
 )
-def test_users_are_understood(utterance: str, acts: list[str]) -> None:
-    assert [str(act) for act in READER.understand(utterance, (), "user")] == acts
-
-
-@pytest.mark.parametrize(
-    ("utterance", "acts"),
-    [
-        ("门票是免费的。", ["Inform+景点+门票+免费"]),
-        ("门票是30元。", ["Inform+景点+门票+30元"]),
-        ("古塔、映月园都可以。", ["Recommend+景点+名称+古塔", "Recommend+景点+名称+映月园"]),
-        ("没有合适的景点，古塔不错。", ["NoOffer+景点+none+none", "Inform+景点+名称+古塔"]),
-        ("酒店没有周边酒店。", ["Inform+酒店+周边酒店+无"]),
-        ("随便说说。", []),
-    ],
-)
-def test_systems_are_understood(utterance: str, acts: list[str]) -> None:
-    assert [str(act) for act in READER.understand(utterance, (), "system")] == acts
+def test_utterances_are_understood(side: Side, utterance: str, acts: str) -> None:
+    assert " ".join(map(str, READER.understand(utterance, (), side))) == acts
 
 
 @pytest.mark.parametrize(
