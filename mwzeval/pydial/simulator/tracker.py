@@ -186,11 +186,9 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
     row, act = _in_context(t, d, rank, this, confirmed)
     items = d.hypothesis_item[row]
     number = 1 if row == c.HYPOTHESES else d.hypothesis_items[rank]
-    denies = asks = informs = name = about_this = False
+    asks = informs = name = about_this = False
     first = 0
     if act == c.DENY:
-        for at in range(number):
-            denies = denies or bool(t.is_informable[slot_of(items[at])])
         first = 1 if _corrects(t, items, number) else number
     elif act == c.CONFIRM:
         asks = _ask(t, items, number, score, False)
@@ -223,7 +221,7 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
         slot = slot_of(confirmed)
         if t.is_informable[slot] and not _told(t, items, first, number, slot):
             _add(t, slot, value_of(confirmed), score)
-    t.evidence_methods[_method(d, act, informs, name, asks and not denies)] += score
+    t.evidence_methods[_method(d, act, informs, name, asks)] += score
     d.discourse[_discourse_act(act)] += score
 
 

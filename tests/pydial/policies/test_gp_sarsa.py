@@ -29,22 +29,13 @@ def dense_posterior(
     played: list[Dialogue], belief: Vector, action: int, discount: float, noise: float
 ) -> tuple[float, float]:
     """Return mean and variance of Q from R = H Q + H N with N white, by dense algebra."""
-    pairs = [
-        (b, a) for beliefs, actions, _ in played for b, a in zip(beliefs, actions, strict=True)
-    ]
-    rewards = np.array([r for *_, of_dialogue in played for r in of_dialogue])
-    steps = np.eye(len(pairs))
-    at = 0
-    for beliefs, *_ in played:
-        for step in range(at, at + len(beliefs) - 1):
-            steps[step, step + 1] = -discount
-        at += len(beliefs)
-
-    def kernel(one: tuple[Vector, int], other: tuple[Vector, int]) -> float:
-        return float(one[0] @ other[0]) * (one[1] == other[1])
-
-    gram = np.array([[kernel(one, other) for other in pairs] for one in pairs])
-    new = np.array([kernel(one, (belief, action)) for one in pairs])
+    beliefs = np.concatenate([beliefs for beliefs, *_ in played])
+    actions, rewards = (np.concatenate([d[column] for d in played]) for column in (1, 2))
+    ends = np.cumsum([len(beliefs) for beliefs, *_ in played])
+    steps = np.eye(len(beliefs)) - discount * np.eye(len(beliefs), k=1)
+    steps[ends[:-1] - 1, ends[:-1]] = 0.0
+    gram = (beliefs @ beliefs.T) * (actions[:, None] == actions)
+    new = (beliefs @ belief) * (actions == action)
     inner = steps @ gram @ steps.T + noise**2 * steps @ steps.T
     gain = new @ steps.T @ np.linalg.inv(inner)
     return float(gain @ rewards), float(belief @ belief - gain @ steps @ new)
@@ -89,25 +80,6 @@ def test_what_was_never_tried_has_the_prior() -> None:
     process = SparseTemporalDifference(2, 2)
     process.learn([np.array([1.0, 0.0])], [0], [5.0])
     assert process.predict(np.array([3.0, 4.0]), 1) == (0.0, 25.0)
-
-
-def test_weights_are_enough_to_predict() -> None:
-    learned = GPSarsa(SIZE, ACTIONS)
-    learn(learned, dialogues(10, seed=4))
-    acting = GPSarsa(SIZE, ACTIONS)
-    acting.load(learned.weights())
-    belief = np.ones(SIZE)
-    for action in range(ACTIONS):
-        assert acting.process.predict(belief, action) == learned.process.predict(belief, action)
-
-
-def learn(policy: GPSarsa, played: list[Dialogue]) -> None:
-    mask = np.ones(ACTIONS, dtype=np.bool_)
-    for beliefs, actions, rewards in played:
-        policy.begin()
-        for belief, action, reward in zip(beliefs, actions, rewards, strict=True):
-            policy.record(belief, mask, action, reward)
-        policy.end()
 
 
 def test_the_return_is_credited_at_the_end() -> None:

@@ -83,11 +83,9 @@ class Tracker:
     def method(self) -> str:
         return METHODS[method_of(self.t, self.d)]
 
-    def accepted(self) -> tuple[tuple[str, str], ...]:
-        """Return the accepted slots with their values, the likeliest first."""
-        d, belief = self.d, self.belief
-        slots = [self.view.codes.slots[slot] for slot in d.accepted_slot[: d.count]]
-        return tuple((slot, belief[slot].best.value) for slot in slots)
+    def accepted(self) -> list[str]:
+        """Return the accepted slots, the likeliest first."""
+        return [self.view.codes.slots[slot] for slot in self.d.accepted_slot[: self.d.count]]
 
     def mask(self) -> list[bool]:
         allowed = [False] * len(self.names)
@@ -136,22 +134,22 @@ class TextUser:
         self.say_again(NULL)
         self.last_heard(NULL)
 
-    def twin(self) -> TextUser:
+    def twin(self, rng: Any) -> TextUser:
         """Return another user in the same state."""
         other, d = copy(self), copy(self.d)
         for name in DialogueRecord.__slots__:
             if isinstance(numbers := getattr(d, name), list):
                 setattr(d, name, [row[:] if isinstance(row, list) else row for row in numbers])
         other.d, other.view = d, copy(self.view)
-        other.view.d = d
+        other.view.d, d.rng = d, rng
         return other
 
-    def agenda(self) -> list[str]:
+    def agenda(self) -> list[Act]:
         """Return the acts of the agenda, the first on top."""
         d, acts, begin = self.d, [], 0
         for at in range(d.agenda):
             end = d.agenda_end[at]
-            acts.append(str(self.view.act(d.agenda_act[at], d.agenda_item[begin:end], end - begin)))
+            acts.append(self.view.act(d.agenda_act[at], d.agenda_item[begin:end], end - begin))
             begin = end
         return acts[::-1]
 
@@ -182,19 +180,19 @@ class TextUser:
         return self.view.user_act
 
     @property
-    def last_said(self) -> str:
+    def last_said(self) -> Act:
         d = self.d
-        return str(self.view.act(d.again_act, d.again_item, d.again_items))
+        return self.view.act(d.again_act, d.again_item, d.again_items)
 
     @property
-    def used(self) -> dict[str, list[str]]:
+    def used(self) -> dict[str, set[str]]:
         found, d = {}, self.d
         for slot, first in enumerate(self.t.first):
             if d.used_slot[slot]:
                 most = len(self.view.codes.value_codes(slot)) + 1 + c.FOREIGN_VALUES
                 codes = [code for code in range(1, most) if d.used[first + code]]
                 name = self.view.codes.slots[slot]
-                found[name] = sorted(str(self.view.value(slot, code)) for code in codes)
+                found[name] = {str(self.view.value(slot, code)) for code in codes}
         return found
 
 

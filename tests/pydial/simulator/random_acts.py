@@ -112,7 +112,10 @@ class RandomActs:
             return Act(name, tuple(two[: random.randint(0, 2)]))
         if name in ("affirm", "negate", "reqalts") and random.random() < 0.6:
             return Act(name)
-        if name != "confirm" and random.random() < 0.2:
+        # What no preference about a confirmed name, or with a yes, means is not specified.
+        confirmed = system.items[0].slot if system.name == "confirm" else ""
+        unclear = name == "confirm" or confirmed == "name" or (name == "affirm" and confirmed)
+        if not unclear and random.random() < 0.2:
             first = Item("", random.choice((DONTCARE, DONTCARE, self.entity_type)))
             return Act(name, (first, *self.constraint_inform().items[:1]))
         if system.items and random.random() < 0.4:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
@@ -12,11 +11,12 @@ import pytest
 
 from mwzeval.pydial.acts import Act, parse_act
 from mwzeval.pydial.simulator.channel import _mishear
-from mwzeval.pydial.simulator.error_model import USER_ACTS, neighbours
+from mwzeval.pydial.simulator.error_model import USER_ACTS, Confusion, neighbours
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS, task_named
-from tests.pydial.real_domains import domain, statistics, task_name
+from tests.pydial.real_domains import domain, statistics, task_name, traces
+from tests.pydial.simulator.original_confusion import original_confusion
 from tests.pydial.simulator.parts import nbest, simulation_of
 from tests.pydial.small_domain import CAFES
 
@@ -25,47 +25,25 @@ LISTS_PER_SEED, SEEDS = 500, 8
 STANDARD_ERRORS = 3
 
 
-@dataclass(frozen=True)
-class Shares:
-    """What a golden record counts, and how many lists it counted in."""
-
-    samples: int
-    shares: dict[str, float]
-    means: dict[str, tuple[float, float]]
-    """Mean and its standard error."""
-
-
-def lists(task: str, act: Act) -> list[list[tuple[Act, float]]]:
-    code = task.split("-")[1]
-    found = []
+@cache
+def figures(task: str, text: str) -> dict[str, list[float]]:
+    """Return what the original counts in lists: by its name, the number of each of our lists."""
+    act, lists = parse_act(text), []
     # Which words sound alike is drawn once a run, so that several runs are needed.
     for seed in range(SEEDS):
         named = task_named(task_name(task))
+        code = task.split("-")[1]
         simulation = Simulation(domain(code), named, legacy=True, confusion_seed=seed)
         rng = Rng(100 + seed)
-        found += [nbest(simulation, act, rng) for _ in range(LISTS_PER_SEED)]
-    return found
-
-
-@cache
-def ours(task: str, text: str) -> Shares:
-    act = parse_act(text)
-    found = lists(task, act)
-    positions = Counter(
-        next((str(place) for place, (hypothesis, _) in enumerate(nbest) if hypothesis == act), "-1")
-        for nbest in found
-    )
-    best = [max(nbest, key=lambda pair: pair[1]) for nbest in found]
-    present = [score for nbest in found for hypothesis, score in nbest if hypothesis == act]
-    shares = {f"position {place}": count / len(found) for place, count in positions.items()}
-    shares["top_is_true"] = fmean(hypothesis == act for hypothesis, _ in best)
-    shares["true_in_list"] = 1 - shares.get("position -1", 0.0)
-    tops = [score for _, score in best]
-    means = {
-        "mean_conf_true_when_present": (fmean(present), stdev(present) / sqrt(len(present))),
-        "mean_top_conf": (fmean(tops), stdev(tops) / sqrt(len(tops))),
+        lists += [dict(nbest(simulation, act, rng)) for _ in range(LISTS_PER_SEED)]
+    positions = [list(scores).index(act) if act in scores else -1 for scores in lists]
+    return {
+        **{str(place): [at == place for at in positions] for place in range(-1, 6)},
+        "top_is_true": [max(scores, key=scores.__getitem__) == act for scores in lists],
+        "true_in_list": [act in scores for scores in lists],
+        "mean_conf_true_when_present": [scores[act] for scores in lists if act in scores],
+        "mean_top_conf": [max(scores.values()) for scores in lists],
     }
-    return Shares(len(found), shares, means)
 
 
 @pytest.mark.parametrize("task", NOISY)
@@ -73,17 +51,16 @@ def ours(task: str, text: str) -> Shares:
 def test_hypotheses_are_those_of_the_original_within_three_standard_errors(task: str) -> None:
     far: dict[tuple[str, str], float] = {}
     for text, theirs in statistics()[task]["confusion"].items():
-        our = ours(task, text)
-        shares = {
-            f"position {k}": v / theirs["samples"] for k, v in theirs["position_of_true"].items()
-        }
+        ours, n = figures(task, text), theirs["samples"]
+        shares = {place: count / n for place, count in theirs["position_of_true"].items()}
         shares |= {key: theirs[key] for key in ("top_is_true", "true_in_list")}
         for key, share in shares.items():
-            both = (share + our.shares.get(key, 0.0)) / 2
-            error = sqrt(both * (1 - both) * (1 / theirs["samples"] + 1 / our.samples))
-            far[text, key] = (our.shares.get(key, 0.0) - share) / error
-        for key, (mean, error) in our.means.items():
-            far[text, key] = (mean - theirs[key]) / (error * sqrt(2))
+            both = (share + fmean(ours[key])) / 2
+            error = sqrt(both * (1 - both) * (1 / n + 1 / len(ours[key])))
+            far[text, key] = (fmean(ours[key]) - share) / error
+        for key in ("mean_conf_true_when_present", "mean_top_conf"):
+            error = stdev(ours[key]) * sqrt(2 / len(ours[key]))
+            far[text, key] = (fmean(ours[key]) - theirs[key]) / error
     assert {key: z for key, z in far.items() if abs(z) > STANDARD_ERRORS} == {}
 
 
@@ -96,17 +73,42 @@ def test_without_errors_the_true_act_is_certain(task: str) -> None:
         assert nbest(simulation, parse_act(text), Rng(1)) == [(parse_act(text), 1.0)]
 
 
+def confused(confusion: Confusion, said: Act, heard: Act) -> tuple[str, bool] | None:
+    """Return what was misheard and whether that sounds alike; None where it cannot be told."""
+    if heard.name != said.name:
+        near = heard.name in confusion.acts[said.name].words
+        return None if heard.name == "null" else ("act", near)
+    wrong = [pair for pair in zip(said.items, heard.items, strict=True) if pair[0] != pair[1]]
+    if not wrong or wrong[0][0].slot not in confusion.slots:
+        return None
+    (slot, value, _), other = wrong[0]
+    if slot != other.slot:
+        return "slot", all(b.slot in confusion.slots[a.slot].words for a, b in wrong)
+    alike = confusion.values_taken_for.get(slot, {}).get(str(value))
+    return None if alike is None or len(wrong) > 1 else ("value", other.value in alike.words)
+
+
+@pytest.mark.integration
+def test_what_was_misheard_by_the_original_sounds_alike() -> None:
+    found: Counter[tuple[str, bool] | None] = Counter()
+    for trace in traces():
+        confusion = original_confusion(trace["task"].split("-")[1], trace["seed"])
+        for turn in trace["turns"][1:]:
+            said = parse_act(turn["user_true"])
+            found.update(confused(confusion, said, parse_act(text)) for text, _ in turn["nbest"])
+    del found[None]
+    assert found == {("act", True): 180, ("slot", True): 42, ("value", True): 47}
+
+
 def test_neighbours_are_the_nearest_words_and_nearer_ones_are_likelier() -> None:
     words = ["north", "forth", "worth", "south", "centre", "west", "east", "dontcare"]
     table = neighbours(words, Rng(1))["north"]
     assert set(table.words[:2]) == {"forth", "worth"}
     assert len(table.words) == 6
-    assert sum(table.probabilities) == pytest.approx(1)
-    # Distances 1, 1, 2, 4, 5, 5: inverses scaled to sum 1, plus 0.15, scaled again.
-    inverses = [1, 1, 1 / 2]
-    assert table.probabilities[0] == table.probabilities[1] > table.probabilities[2]
-    weight = [p * 1.9 - 0.15 for p in table.probabilities]
-    assert [w / weight[0] for w in weight[:3]] == pytest.approx(inverses)
+    # Distances 1, 1, 2, 4, 4, 5: inverses scaled to sum 1, plus 0.15, scaled again.
+    inverses = [1, 1, 1 / 2, 1 / 4, 1 / 4, 1 / 5]
+    weights = [inverse / sum(inverses) + 0.15 for inverse in inverses]
+    assert table.probabilities == pytest.approx([w / sum(weights) for w in weights])
 
 
 def test_ties_between_words_are_drawn_once_for_all() -> None:
@@ -115,30 +117,30 @@ def test_ties_between_words_are_drawn_once_for_all() -> None:
     assert first == again != other
 
 
-def misheard(text: str, rng: Rng, *, legacy: bool = False) -> Act:
+def misheard(text: str, number: int, *, legacy: bool = False) -> list[Act]:
+    """Return acts of which each is heard of an act instead of it."""
     simulation = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-6"])
     view, d = simulation.view, simulation.d
-    d.rng = rng
+    d.rng = Rng(2)
     view.put_user(parse_act(text))
-    _mishear(simulation.t, d, 0)
-    return view.act(d.hypothesis_act[0], d.hypothesis_item[0], d.hypothesis_items[0])
+    found = []
+    for _ in range(number):
+        _mishear(simulation.t, d, 0)
+        found.append(view.act(d.hypothesis_act[0], d.hypothesis_item[0], d.hypothesis_items[0]))
+    return found
 
 
 def test_nothing_is_taken_for_the_name_but_the_name_is_taken_for_something() -> None:
-    rng = Rng(2)
-    heard = [misheard("request(phone)", rng, legacy=True) for _ in range(3000)]
+    heard = misheard("request(phone)", 3000, legacy=True)
     slots = {act.items[0].slot for act in heard if act.name == "request"}
     assert slots == set(CAFES.ontology.requestable) - {"name", "phone"}
-    heard = [misheard('inform(name="anna")', rng, legacy=True) for _ in range(300)]
+    heard = misheard('inform(name="anna")', 300, legacy=True)
     assert {act.items[0].slot for act in heard if act.name == "inform"} > {"name"}
 
 
 def test_goodbye_is_never_heard_of_another_act() -> None:
-    rng = Rng(2)
     for name in set(USER_ACTS) - {"null"}:
-        heard = {misheard(f"{name}()", rng).name for _ in range(300)}
-        assert "bye" not in heard, name
-        assert heard <= set(USER_ACTS), name
+        assert {act.name for act in misheard(f"{name}()", 300)} <= {*USER_ACTS} - {"bye"}, name
 
 
 @pytest.mark.parametrize(
@@ -153,9 +155,8 @@ def test_goodbye_is_never_heard_of_another_act() -> None:
     ],
 )
 def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
-    rng, n = Rng(3), 4000
-    name = parse_act(act).name
-    kept = sum(misheard(act, rng, legacy=legacy).name == name for _ in range(n)) / n
+    name, n = parse_act(act).name, 4000
+    kept = sum(heard.name == name for heard in misheard(act, n, legacy=legacy)) / n
     # A goodbye that is drawn does not count, and is among the neighbours of some acts.
     assert share - 0.03 < kept < share + 0.1
 
@@ -164,9 +165,7 @@ def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
 def test_wrong_lists_look_confident_in_legacy_only() -> None:
     act, means = parse_act('inform(area="north")'), {}
     for legacy in (True, False):
-        simulation = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-3"])
-        rng = Rng(5)
+        simulation, rng = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-3"]), Rng(5)
         found = [nbest(simulation, act, rng) for _ in range(20_000)]
-        absent = [nbest[0][1] for nbest in found if act not in dict(nbest)]
-        means[legacy] = fmean(absent)
+        means[legacy] = fmean(nbest[0][1] for nbest in found if act not in dict(nbest))
     assert means[True] > means[False] + 0.05

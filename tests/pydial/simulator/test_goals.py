@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import cache
+from collections import Counter, defaultdict
 from itertools import permutations, product
-from math import sqrt
+from math import prod, sqrt
 
 import pytest
 
@@ -26,26 +25,18 @@ DRAWN = 12_000
 STANDARD_ERRORS = 3
 
 
-def counts_of_original(code: str) -> dict[str, Counter[str]]:
-    found = statistics()[f"env1-{code}"]["goals"]
-    return {key: Counter(value) for key, value in found.items() if key != "n"}
-
-
-@cache
 def counts_of_ours(code: str) -> dict[str, Counter[str]]:
-    simulation = simulation_of(domain(code), legacy=True)
-    rng = Rng(11)
-    counts: dict[str, Counter[str]] = {key: Counter() for key in counts_of_original(code)}
+    simulation, table, rng = simulation_of(domain(code), legacy=True), domain(code).table, Rng(11)
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for _ in range(DRAWN):
-        goal, table = simulation.draw_user(rng), domain(code).table
-        pairs = tuple((item.slot, str(item.value)) for item in goal.constraints)
+        goal = simulation.draw_user(rng)
+        wanted = {item.slot: str(item.value) for item in goal.constraints}
         rows = table.everything
-        for slot, value in pairs:
+        for slot, value in wanted.items():
             rows &= table.everything if value == DONTCARE else table.having(slot, value)
-        unconcerned = sum(value == DONTCARE for _, value in pairs)
-        counts["constraint_slot_counts"].update(slot for slot, _ in pairs)
+        counts["constraint_slot_counts"].update(list(wanted))
         counts["request_slot_counts"].update(list(goal.requests))
-        counts["num_dontcare_constraints"][str(unconcerned)] += 1
+        counts["num_dontcare_constraints"][str([*wanted.values()].count(DONTCARE))] += 1
         counts["matching_entities"][str(rows.bit_count())] += 1
         counts["num_requests_incl_name"][str(len(goal.requests))] += 1
         counts["patience"][str(simulation.d.patience)] += 1
@@ -55,36 +46,30 @@ def counts_of_ours(code: str) -> dict[str, Counter[str]]:
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.integration
 def test_goals_are_those_of_the_original_within_three_standard_errors(code: str) -> None:
-    theirs, ours = counts_of_original(code), counts_of_ours(code)
-    n = statistics()[f"env1-{code}"]["goals"]["n"]
+    theirs = dict(statistics()[f"env1-{code}"]["goals"])
+    n, ours = theirs.pop("n"), counts_of_ours(code)
+    assert theirs.keys() == ours.keys()
     far = {}
     for what, counted in theirs.items():
         for key in {*counted, *ours[what]}:
-            share = (counted[key] + ours[what][key]) / (n + DRAWN)
-            error = sqrt(share * (1 - share) * (1 / n + 1 / DRAWN))
-            difference = ours[what][key] / DRAWN - counted[key] / n
-            if abs(difference) > STANDARD_ERRORS * error:
-                far[what, key] = difference / error if error else difference
+            our, their = ours[what][key], counted.get(key, 0)
+            share = (our + their) / (DRAWN + n)
+            difference = our / DRAWN - their / n
+            if abs(difference) > STANDARD_ERRORS * sqrt(share * (1 - share) * (1 / n + 1 / DRAWN)):
+                far[what, key] = difference
     assert not far
 
 
 def test_goals_are_as_probable_as_a_full_count_says() -> None:
-    ontology, table = CAFES.ontology, CAFES.table
+    ontology, rows = CAFES.ontology, CAFES.table.rows
     weights: Counter[frozenset[Item]] = Counter()
     for slots in permutations(ontology.constraint_slots, 3):
         spaces = [ontology.values_and_dontcare[slot] for slot in slots]
-        probability = 1.0
-        for space in spaces:
-            probability /= len(space)
         for values in product(*spaces):
-            matching = [
-                row
-                for row in table.rows
-                if all(v in (DONTCARE, row[s]) for s, v in zip(slots, values, strict=True))
-            ]
-            if len(matching) in (2, 3):
-                weights[frozenset(map(Item, slots, values))] += probability  # type: ignore[assignment]
-    total = sum(weights.values())
+            pairs = list(zip(slots, values, strict=True))
+            matching = sum(all(v in (DONTCARE, row[s]) for s, v in pairs) for row in rows)
+            if matching in (2, 3):
+                weights[frozenset(map(Item, slots, values))] += 1 / prod(map(len, spaces))  # type: ignore[assignment]
     simulation, n = simulation_of(CAFES), 20_000
     simulation.d.rng = Rng(2)
     drawn: Counter[frozenset[Item]] = Counter()
@@ -92,10 +77,8 @@ def test_goals_are_as_probable_as_a_full_count_says() -> None:
         assert draw_goal(simulation.t, simulation.d)
         drawn[frozenset(simulation.view.goal.constraints)] += 1
     assert set(drawn) <= set(weights)
-    chi_square = sum(
-        (drawn[goal] - n * weight / total) ** 2 / (n * weight / total)
-        for goal, weight in weights.items()
-    )
+    expected = {goal: n * weight / weights.total() for goal, weight in weights.items()}
+    chi_square = sum((drawn[goal] - number) ** 2 / number for goal, number in expected.items())
     degrees = len(weights) - 1
     assert abs(chi_square - degrees) < 4 * sqrt(2 * degrees)
 

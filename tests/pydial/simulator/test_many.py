@@ -39,17 +39,19 @@ def test_chance_is_that_of_python(seed: int) -> None:
         seeder=np.array(_seeder_state(generator), dtype=np.uint64),
         normal=0.0,
     )
+    arguments: dict[str, tuple[Any, ...]] = {
+        "random": (),
+        "gauss": (1.0, 0.5),
+        "choose": (7,),
+        "below": (7,),
+        "which": (0.2, 0.3),
+        "weighted": ([0.1, 0.4, 1.7], 3),
+    }
     with np.errstate(over="ignore"):
         for _ in range(2):
             twister.seed_twister(d, twister.next_seed(d))
             plain: Any = SimpleNamespace(rng=rng_from(generator))
-            for draw in ("random", "gauss", "choose", "below", "which", "weighted") * 120:
-                given_to: tuple[Any, ...] = {
-                    "random": (),
-                    "gauss": (1.0, 0.5),
-                    "which": (0.2, 0.3),
-                    "weighted": ([0.1, 0.4, 1.7], 3),
-                }.get(draw, (7,))
+            for draw, given_to in [*arguments.items()] * 120:
                 mine, theirs = (getattr(module, draw) for module in (twister, native))
                 assert mine(d, *given_to) == theirs(plain, *given_to)
 
@@ -59,13 +61,11 @@ def test_confidences_are_rounded_as_by_python(number: float) -> None:
     assert rounded(number) == round(number, 4)
 
 
-def test_numbers_next_to_the_middle_are_rounded_as_by_python() -> None:
-    numbers = [middle / 32 % 1 for middle in range(150, 9900, 39)]
-    for middle in range(150, 9900, 39):
-        exact = (middle + 0.5) / 10_000
-        numbers += [math.nextafter(exact, 0), exact, math.nextafter(exact, 1)]
-    failures = [number for number in numbers if rounded(number) != round(number, 4)]
-    assert not failures
+@pytest.mark.parametrize("middle", range(150, 9900, 39))
+def test_numbers_next_to_the_middle_are_rounded_as_by_python(middle: int) -> None:
+    exact = (middle + 0.5) / 10_000
+    for number in (exact, math.nextafter(exact, 0), math.nextafter(exact, 1)):
+        assert rounded(number) == round(number, 4)
 
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=7))

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.acts import Act, Item, parse_act
+from mwzeval.pydial.acts import NULL, Act, Item, parse_act
 from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import play, rng_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.simulator.error_model import USER_ACTS
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Result, Simulation
 from mwzeval.pydial.tasks import TASKS
@@ -22,28 +23,28 @@ from tests.pydial.simulator.parts import Tracker
 
 DEMO = load_domain("Demo-SFR")
 NOISY, PERFECT = TASKS["Demo-SFR-6"], TASKS["Demo-SFR-1"]
-ACTS = ["hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye", "null", "x"]
+ACTS = (
+    *("hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye", "null"),
+    *("badact", "affirm", "sing"),
+)
 ENTITY = DEMO.table.rows[0]
-
-
-def system_items() -> st.SearchStrategy[Item]:
-    ontology = DEMO.ontology
-    said = [Item(slot, value) for slot, value in ENTITY.items()]
-    said += [Item(slot) for slot in (*ontology.requestable, "type", "nonsense")]
-    said += [Item("name", "none"), Item("name", ENTITY["name"], True), Item("type", "library")]
-    said += [
+ITEMS = [
+    *(Item(slot, value) for slot, value in ENTITY.items()),
+    *(Item(slot) for slot in (*DEMO.ontology.requestable, "type", "nonsense", "")),
+    *(Item("name", "none"), Item("name", ENTITY["name"], True), Item("type", "library")),
+    *(
         Item(slot, value, negated)
-        for slot in ontology.constraint_slots
-        for value in (*ontology.informable[slot][:2], "dontcare", "none")
+        for slot in DEMO.ontology.constraint_slots
+        for value in (*DEMO.ontology.informable[slot][:2], "dontcare", "none")
         for negated in (False, True)
-    ]
-    return st.sampled_from(said)
+    ),
+]
+SYSTEM_ACTS = st.builds(
+    Act, st.sampled_from(ACTS), st.lists(st.sampled_from(ITEMS), max_size=4).map(tuple)
+)
 
 
-SYSTEM_ACTS = st.builds(Act, st.sampled_from(ACTS), st.lists(system_items(), max_size=4).map(tuple))
-
-
-@examples(60)
+@examples(120)
 @given(st.booleans(), st.integers(0, 2**32), st.lists(SYSTEM_ACTS, min_size=26, max_size=26))
 def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts: list[Act]) -> None:
     simulation = Simulation(DEMO, NOISY, legacy=legacy)
@@ -52,11 +53,22 @@ def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts:
     for number, act in enumerate(acts, start=1):
         result = simulation.answer(act)
         total += result.reward
-        assert simulation.d.patience <= simulation.d.max_patience
-        assert "name" in simulation.goal.requests
-        assert all(item.value is not None for item in simulation.goal.constraints)
+        d, goal, said = simulation.d, simulation.goal, simulation.view.user_act
+        assert d.patience <= d.max_patience
+        assert all(code < len(USER_ACTS) for code in d.agenda_act[: d.agenda])
+        assert "name" in goal.requests
+        assert all(item.value is not None for item in goal.constraints)
+        wanted = [item.slot for item in goal.constraints if not item.negated]
+        assert len({*wanted}) == len(wanted)
+        assert said.name in USER_ACTS
+        assert parse_act(str(said)) == said
+        assert not any(item.negated for item in said.items)
         if result.ended:
             break
+        heard = simulation.view.hypotheses
+        assert sum(score for _, score in heard) == pytest.approx(1)
+        assert len({str(act) for act, _ in heard}) == len(heard) <= 6
+        assert NULL in dict(heard)
         assert simulation.exchange == number + 1
     assert result.ended
     assert simulation.exchange == number <= 25
@@ -104,12 +116,13 @@ def test_a_dialogue_depends_on_nothing_but_its_seed() -> None:
 
 
 def test_what_sounds_alike_is_drawn_from_a_seed_of_its_own() -> None:
-    played = {
-        seed: [outcome(Simulation(DEMO, NOISY, confusion_seed=seed), d) for d in range(12)]
-        for seed in (0, 1)
-    }
-    assert played[0] == [outcome(Simulation(DEMO, NOISY), d) for d in range(12)]
-    assert played[0] != played[1]
+    simulations = (
+        Simulation(DEMO, NOISY),
+        Simulation(DEMO, NOISY, confusion_seed=0),
+        Simulation(DEMO, NOISY, confusion_seed=1),
+    )
+    default, zero, other = ([outcome(s, index) for index in range(12)] for s in simulations)
+    assert default == zero != other
 
 
 def test_the_system_says_goodbye_when_the_user_does() -> None:
@@ -174,8 +187,6 @@ def test_an_alternative_is_still_awaited_in_the_next_dialogue_if_wished(keep: bo
 
 @pytest.mark.parametrize("slot", ["type", "phone", "nonsense"])
 def test_a_yes_to_what_nothing_is_believed_about_is_heard_for_the_rest(slot: str) -> None:
-    tracker = Tracker(DEMO)
-    tracker.begin()
-    yes = parse_act('affirm(allowedforkids="1")')
-    belief = tracker.update(Act("confirm", (Item(slot, "x"),)), ((yes, 1.0),))
-    assert belief.slots["allowedforkids"].accepted == "1"
+    confirm, yes = Act("confirm", (Item(slot, "x"),)), parse_act('affirm(allowedforkids="1")')
+    belief = Tracker(DEMO).update(confirm, [(yes, 1.0)])
+    assert belief["allowedforkids"].accepted == "1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,10 @@ from mwzeval.pydial.simulator.view import kernel_size
 from tests.places import read_json, shared
 from tests.pydial.real_domains import CODES, domain
 from tests.pydial.simulator.parts import Tracker, simulation_of
+from tests.pydial.simulator.random_acts import domain_named
 from tests.pydial.small_domain import CAFES
 
 ONTOLOGY = CAFES.ontology
-
-
 NAMES = vector_names(Codes(CAFES))
 
 
@@ -37,13 +38,11 @@ def neural_vector(tracker: Tracker) -> list[float]:
     return vector
 
 
-def ordered(code: str, slots: tuple[str, ...], *, before: str = "") -> tuple[str, ...]:
-    """Return slots in the order of legacy; with a name `before` as in an offer."""
-    simulation = simulation_of(domain(code) if code != "Cafes" else CAFES, legacy=True)
-    numbers = [simulation.codes.slot[slot] for slot in ((before, *slots) if before else slots)]
-    sort = sort_as_dictionary if before else order
+def ordered(code: str, slots: list[str], sort: Any = order, *, legacy: bool = True) -> list[str]:
+    simulation = simulation_of(domain_named(code), legacy=legacy)
+    numbers = [simulation.codes.slot[slot] for slot in slots]
     sort(simulation.t, numbers, len(numbers))
-    return tuple(simulation.codes.slots[number] for number in numbers)
+    return [simulation.codes.slots[number] for number in numbers]
 
 
 @pytest.mark.integration
@@ -108,7 +107,7 @@ def test_ties_are_broken_as_by_python_2() -> None:
     assert sum(map(len, orders.values())) == 2117
     for code in CODES:
         for slots, listed in orders[domain(code).name].items():
-            assert ordered(code, tuple(slots.split("|"))) == tuple(listed.split("|"))
+            assert ordered(code, slots.split("|")) == listed.split("|")
 
 
 @pytest.mark.parametrize(
@@ -128,13 +127,9 @@ def test_ties_are_broken_as_by_python_2() -> None:
         ),
     ],
 )
-def test_offers_list_their_slots_as_in_the_traces(code: str, slots: str, offered: str) -> None:
-    listed = ordered(code, tuple(slots.split()))
-    assert ordered(code, listed, before="name") == tuple(offered.split())
-
-
-def test_the_clean_order_is_that_of_the_alphabet() -> None:
-    simulation = simulation_of(CAFES)
-    numbers = [simulation.codes.slot[slot] for slot in ("food", "area")]
-    order(simulation.t, numbers, 2)
-    assert [simulation.codes.slots[number] for number in numbers] == ["area", "food"]
+def test_slots_have_the_order_of_the_traces_in_legacy_or_else_of_the_alphabet(
+    code: str, slots: str, offered: str
+) -> None:
+    listed = ordered(code, slots.split())
+    assert ordered(code, ["name", *listed], sort_as_dictionary) == offered.split()
+    assert ordered(code, listed, legacy=False) == slots.split()
