@@ -33,8 +33,8 @@ METRICS = {DELEXICALIZED: ("bleu", "success", "richness", "dst"), LEXICALIZED: (
 """The metrics of gold responses by kind of responses; `dst_rules` is omitted, because gold states
 score 100 %."""
 
-# Longest names first, so that TRAINID is not read as TRAIN and ID. Other text is in lower case.
-_CANONICAL_NAME = re.compile("|".join(sorted(CANONICAL, key=len, reverse=True)))
+# No canonical name is the beginning of another, and other text is in lower case.
+_CANONICAL_NAME = re.compile("|".join(CANONICAL))
 
 
 def gold_predictions(

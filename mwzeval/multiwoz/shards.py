@@ -75,8 +75,6 @@ def score_shard(evaluator: Evaluator, sources: Sources, shard: str) -> MergedSha
         for batch in _batches(shard, findings):
             with findings.collecting():
                 scored.update(batch, file=shard)
-            if len(findings.errors) >= PROBLEMS_OF_A_SHARD:
-                break
     return MergedShards(bad={shard: findings.errors}) if findings.errors else MergedShards(scored)
 
 

@@ -172,10 +172,11 @@ def normal_value(slot: str, value: str, rules: str) -> str:
         case "name" | "destination" | "departure":
             for old, new in ((" & ", " and "), ("&", " and "), (" '", "'")):
                 value = (value.strip().lower() if old == " & " else value).replace(old, new)
+            names = NAMES
             if rules == "2023":
                 value = value.replace("bed and breakfast", "b and b")
-                return aliases(NAMES + NAMES_2023.lstrip()).get(value, value)
-            return aliases(NAMES).get(value, value)
+                names += NAMES_2023.lstrip()
+            return aliases(names).get(value, value)
         case "type":
             return aliases(TYPES).get(value, value)
         case "food":
@@ -190,24 +191,22 @@ def normal_value(slot: str, value: str, rules: str) -> str:
 def normal_time(time: str) -> str:
     if time in aliases(TIMES):
         return aliases(TIMES)[time]
-    if time.startswith("one o'clock p.m"):
-        return "13:00"
-    if time.startswith("ten o'clock a.m"):
-        return "10:00"
+    for beginning, clock in (("one o'clock p.m", "13:00"), ("ten o'clock a.m", "10:00")):
+        if time.startswith(beginning):
+            return clock
     if time.startswith("by"):
         time = time[3:]
-    if time.startswith("after"):
-        time = time[5:].strip()
-    if time.startswith("afer"):
-        time = time[4:].strip()
-    if time.endswith("am"):
-        time = time[:-2].strip()
-    if time.endswith("a.m."):
-        time = time[:-4].strip()
+    for beginning in ("after", "afer"):
+        if time.startswith(beginning):
+            time = time.removeprefix(beginning).strip()
+    for ending in ("am", "a.m."):
+        if time.endswith(ending):
+            time = time.removesuffix(ending).strip()
     if time.endswith(("pm", "p.m.")):
         time = time[: -2 if time.endswith("pm") else -4].strip()
-        if re.fullmatch(r" *[0-9]+ *:[^:]*", time, re.DOTALL):
-            time = f"{int(time.split(':')[0]) + 12}:{time.split(':')[1]}"
+        hour, colon, minute = time.partition(":")
+        if re.fullmatch(r" *[0-9]+ *", hour) and colon and ":" not in minute:
+            time = f"{int(hour) + 12}:{minute}"
         elif re.fullmatch(r"[0-9]+", time):
             time = f"{int(time) + 12}:00"
     if time == "":
@@ -219,7 +218,7 @@ def normal_time(time: str) -> str:
     if re.fullmatch(r"[0-9]+", time):
         return time.rjust(2, "0") + ":00"
     if ":" in time:
-        time = "".join(character for character in time if character != " ")
+        time = time.replace(" ", "")
         if len(time) == 4 and time[1] == ":":
             time = "0" + time
     return time
@@ -272,28 +271,21 @@ def active_domains(states: list[State]) -> list[list[str]]:
     changed_before: list[str] = []
     active: list[list[str]] = []
     for state in states:
-        changed = []
-        for domain in state:
-            for slot, value in state[domain].items():
-                if before.get(domain, {}).get(slot) != value and domain not in changed:
-                    changed.append(domain)
+        changed = [
+            domain
+            for domain, slots in state.items()
+            if any(before.get(domain, {}).get(slot) != value for slot, value in slots.items())
+        ]
         if not changed:
-            if current is None:
-                active.append([])
-                continue
-            if len(changed_before) > 1:
-                left = list(changed_before)
-                for domain in changed_before:
-                    if domain not in state or domain == current:
-                        left.remove(domain)
-                if left:
-                    current = left[0]
+            left = [d for d in changed_before if d in state and d != current]
+            if current is not None and len(changed_before) > 1 and left:
+                current = left[0]
         elif current not in changed:
             most = max(len(state[domain]) for domain in changed)
             current = next(domain for domain in changed if len(state[domain]) == most)
-        before, changed_before = state, changed
-        assert current is not None
-        active.append([current])
+        if current is not None:
+            before, changed_before = state, changed
+        active.append([] if current is None else [current])
     return active
 
 
@@ -311,9 +303,7 @@ FUZZY = {
     "restaurant": ["name", "food"],
     "train": ["departure", "destination"],
 }
-SKIPPED = [
-    *("dontcare", "not mentioned", "don't care", "dont care", "do n't care", "do not care"),
-]
+SKIPPED = ["dontcare", "not mentioned", "don't care", "dont care", "do n't care", "do not care"]
 
 
 def minutes(time: str) -> int:
@@ -417,8 +407,8 @@ def state_tracking(turns: list[tuple[State, State]]) -> dict[str, float]:
         right = [key for key in ours if key in theirs and ratio(ours[key], theirs[key]) > 95]
         joint += set(ours) == set(theirs) and len(right) == len(ours)
         tp += len(right)
-        fp += len([key for key in ours if key not in right])
-        fn += len([key for key in theirs if key not in right])
+        fp += len(ours) - len(right)
+        fn += len(theirs) - len(right)
     precision, recall = tp / (tp + fp + epsilon), tp / (tp + fn + epsilon)
     return {
         "joint_accuracy": 100 * joint / (len(turns) + epsilon),

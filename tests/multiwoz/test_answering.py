@@ -1,4 +1,4 @@
-"""`mwzeval predict`: an agent answers the corpus' own users; its predictions are scored as any."""
+"""`mwzeval predict`: an agent answers the users of the corpus; its predictions can be scored."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
+from tests.command_lines import Run
 from tests.places import read_json
 
 AGENTS = '''
@@ -20,25 +21,27 @@ from functools import cache
 from pathlib import Path
 from mwzeval.conversation.protocols import InfrastructureError
 
+CALL = {"name": "find_hotel", "arguments": json.dumps({"area": "south"})}
+
 @cache
 def answers():
     return json.loads(Path("answers.json").read_text())
 
-class Knowing:
-    """Says what a file has for its dialogue."""
+class Prepared:
+    """Gives the answers of a file."""
     def __init__(self, dialogue):
         self.answers = iter(answers()[dialogue])
     def __call__(self, messages):
         return next(self.answers)["response"]
 
-def telling(messages, tools):
-    """Calls a function, and then says what it has seen, shortened."""
+def repeating(messages, tools):
+    """Calls a function, and then lists the beginnings of all messages."""
     if messages[-1]["role"] == "user":
-        call = {"name": "find_hotel", "arguments": json.dumps({"area": "south"})}
-        return {"tool_calls": [{"id": 1, "function": call}]}
+        return {"tool_calls": [{"id": 1, "function": CALL}]}
     return json.dumps([[m["role"], (m["content"] or "called")[:30]] for m in messages])
 
-class Erring:
+class Failing:
+    """Fails at the second turn, or at once, in a way that depends on the dialogue."""
     def __init__(self, dialogue):
         self.dialogue, self.turns = dialogue, 0
         if dialogue == "smp0024":
@@ -46,22 +49,14 @@ class Erring:
     def __call__(self, messages, tools=None):
         if messages[-1]["role"] == "user":
             self.turns += 1
-            call = {"name": "find_hotel", "arguments": json.dumps({"area": "south"})}
-            return {"tool_calls": [{"id": 1, "function": call}]}
+            return {"tool_calls": [{"id": 1, "function": CALL}]}
         if self.turns == 2 and self.dialogue == "smp0021":
             raise ValueError("the second")
         if self.turns == 2 and self.dialogue == "smp0022":
             os._exit(3)
-        return f"{self.turns} of {len(messages)}"
-
-class Slow:
-    def __init__(self, dialogue):
-        self.dialogue, self.turns = dialogue, 0
-    def __call__(self, messages):
-        self.turns += 1
-        while self.turns == 2 and self.dialogue == "smp0022":
+        while self.turns == 2 and self.dialogue == "smp0025":
             time.sleep(1)
-        return "yes"
+        return f"{self.turns} of {len(messages)}"
 
 class Unreachable:
     def __init__(self, dialogue):
@@ -71,12 +66,11 @@ class Unreachable:
             raise InfrastructureError("the server cannot be reached")
         return "yes"
 
-class Keeping:
+class Booking:
     def __init__(self):
         self.bookings = []
     def respond(self, utterance):
-        if not self.bookings:
-            self.bookings = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
+        self.bookings = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
         return "It is done."
 '''
 
@@ -103,30 +97,25 @@ def predict(agent: str, words: str = "", output: str = "out.json", code: int = 0
 
 @pytest.mark.integration
 @pytest.mark.parametrize("in_words", [True, False])
-def test_an_agent_that_says_what_the_corpus_says_has_the_scores_of_the_corpus(
-    in_words: bool, fold: GoldFold
-) -> None:
+def test_the_answers_of_the_corpus_get_its_scores(in_words: bool, fold: GoldFold) -> None:
     gold = gold_predictions(fold, in_words=in_words)
     Path("answers.json").write_text(json.dumps(gold), encoding="utf-8")
-    predictions = predict("mine.py:Knowing", "--no-states --jobs 2")
+    predictions = predict("mine.py:Prepared", "--no-states --jobs 2")
     assert predictions == {
         name: [{"response": turn["response"]} for turn in turns] for name, turns in gold.items()
     }
     evaluator = Evaluator(True, True, True, grounded=in_words, corpus="sample")
-    mine, theirs = evaluator.evaluate(predictions), evaluator.evaluate(gold)
+    mine, theirs = evaluator.evaluate(predictions).metrics, evaluator.evaluate(gold).metrics
     if in_words:
-        del theirs.metrics["grounded"]["booking"]  # the agent has no states and calls
-        assert mine.metrics["grounded"].pop("booking") is None
-    assert mine.metrics == theirs.metrics
-    assert mine.metrics["success"]["success"]["total"] > 80
-    if not in_words:
-        assert round(mine.metrics["bleu"]["sample"], 6) == 100
+        del theirs["grounded"]["booking"]  # the agent has no states and calls
+        assert mine["grounded"].pop("booking") is None
+    assert mine == theirs
 
 
 @pytest.mark.integration
-def test_an_agent_sees_the_corpus_or_itself(fold: GoldFold) -> None:
+def test_the_history_has_the_turns_of_the_corpus_or_of_the_agent(fold: GoldFold) -> None:
     gold, own = (
-        predict("mine.py:telling", f"--dialogues 5 --context {context}", f"{context}.json")
+        predict("mine.py:repeating", f"--dialogues 5 --context {context}", f"{context}.json")
         for context in ("gold", "own")
     )
     assert list(gold) == list(own) == list(fold.dialogues)[:5]
@@ -143,97 +132,89 @@ def test_an_agent_sees_the_corpus_or_itself(fold: GoldFold) -> None:
             before += [["user", said[:30]], ["assistant", answered[:30]]]
             mine += [*now, ["assistant", of_own["response"][:30]]]
             assert of_gold["state"] == of_own["state"] == {"hotel": {"area": "south"}}
-        assert gold[name][0] == own[name][0]
-        assert gold[name][1] != own[name][1]
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("context", ["gold", "own"])
-def test_a_turn_in_which_an_agent_fails_has_no_answer(
-    context: str, fold: GoldFold, capsys: pytest.CaptureFixture[str]
-) -> None:
-    predictions = predict("mine.py:Erring", f"--dialogues 4 --context {context} --jobs 2")
-    err = capsys.readouterr().err
-    responses = {name: [turn["response"] for turn in turns] for name, turns in predictions.items()}
-    lengths = {name: len(fold.dialogues[name].states) for name in responses}
-    assert {name: len(turns) for name, turns in predictions.items()} == lengths
-    raised, died, well, unmade = responses.values()
+def test_responses_are_empty_where_an_agent_fails(context: str, fold: GoldFold, run: Run) -> None:
+    words = f"--dialogues 5 --context {context} --jobs 2 --turn-seconds 2 -q"
+    code, _, err = run(*call("mine.py:Failing", words))
+    assert code == 0
+    predictions = read_json(Path("out.json"))
     step = {"gold": 2, "own": 4}[context]
-    assert well == [f"{n} of {3 + step * (n - 1)}" for n in range(1, len(well) + 1)]
-    # In its own history an agent that failed has said nothing.
-    seen = 7 if context == "gold" else 9
-    assert raised == [well[0], "", f"3 of {seen}"]
-    assert died == [well[0], *[""] * (len(died) - 1)]
-    assert unmade == [""] * len(unmade)
+    expected = {}
+    for name in list(fold.dialogues)[:5]:
+        turns = range(len(fold.dialogues[name].states))
+        expected[name] = [f"{turn + 1} of {3 + step * turn}" for turn in turns]
+    # In its own history, an agent that raised an exception has no answer.
+    expected["smp0021"][1:] = ["", f"3 of {7 if context == 'gold' else 9}"]
+    for name, answered in (("smp0022", 1), ("smp0024", 0), ("smp0025", 1)):
+        expected[name][answered:] = [""] * len(expected[name][answered:])
+    responses = {name: [turn["response"] for turn in turns] for name, turns in predictions.items()}
+    assert responses == expected
     assert predictions["smp0022"][-1]["state"] == {"hotel": {"area": "south"}}
     assert predictions["smp0024"][0]["state"] == {}
-    empty = sum(turn == "" for turns in responses.values() for turn in turns)
-    assert f"{empty} of {sum(lengths.values())}" in err
-    for problem in ("ValueError", "exit code 3", "KeyError"):
-        assert problem in err
-    assert main(["evaluate", "out.json", "--corpus", "sample", "-q"]) == 0
+    empty = [turn == "" for turns in responses.values() for turn in turns]
+    problems = (f"{sum(empty)} of {len(empty)}", "ValueError", "exit code 3", "KeyError")
+    assert [problem for problem in problems if problem not in err] == []
+    assert "2 seconds" in Path("out.run.jsonl").read_text(encoding="utf-8")
+    assert run("evaluate", "out.json", "--corpus", "sample", "-q").code == 0
 
 
 @pytest.mark.integration
-def test_what_is_nobodys_fault_is_held_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_infrastructure_errors_are_retried(capsys: pytest.CaptureFixture[str]) -> None:
     there = predict("mine.py:Unreachable", "--dialogues 4", code=1)
     assert "1 of 4" in capsys.readouterr().err
     assert list(there) == ["smp0021", "smp0023", "smp0024"]
     Path("up").touch()
-    whole = predict("mine.py:Unreachable", "--dialogues 4")
-    assert "smp0022" in whole
+    assert "smp0022" in predict("mine.py:Unreachable", "--dialogues 4")
     predict("mine.py:Unreachable", "--dialogues 4", "other.json")
     for ending in (".json", ".run.jsonl"):
         assert Path(f"out{ending}").read_bytes() == Path(f"other{ending}").read_bytes()
 
 
 @pytest.mark.integration
-def test_where_nothing_answers_nothing_is_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_no_file_is_written_if_no_dialogue_succeeds(
+    monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     from tests.conversation.endpoint import server
 
     server.shorten_waits(monkeypatch)
     Path("out.json").write_text("before", encoding="utf-8")
-    gone = "http://127.0.0.1:9/v1"
-    assert main(call("openai:x", f"--agent-base-url {gone} --concurrency 2")) == 1
-    assert "62 of 62" in capsys.readouterr().err
+    code, _, err = run(*call("openai:x", "--agent-base-url http://127.0.0.1:9/v1 --concurrency 2"))
+    assert (code, "62 of 62" in err) == (1, True)
     assert Path("out.json").read_text(encoding="utf-8") == "before"
 
 
-def test_which_dialogues_and_how_they_are_written(
-    fold: GoldFold, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dialogues_are_chosen_and_the_next_command_is_printed(fold: GoldFold, run: Run) -> None:
     names = list(fold.dialogues)
-    assert main([*call("silent", "--dialogues 3")]) == 0
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.splitlines()[-1].endswith("mwzeval evaluate out.json")
+    ran = run(*call("silent", "--dialogues 3"))
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.splitlines()[-1].endswith("mwzeval evaluate out.json")
     assert list(read_json(Path("out.json"))) == names[:3]
-    assert main([*call("rule", "--dialogues 3", "said.json")]) == 0
-    assert "said.json --responses lexicalized" in capsys.readouterr().err
+    err = run(*call("rule", "--dialogues 3", "said.json")).err
+    assert "said.json --responses lexicalized" in err
     ids = f"{names[7].upper()}.json,{names[2]}"
-    assert main([*call("silent", f"--dialogues {ids}", "some.jsonl"), "-q"]) == 0
+    assert run(*call("silent", f"--dialogues {ids}", "some.jsonl"), "-q") == (0, "", "")
     lines = [json.loads(line) for line in Path("some.jsonl").read_text("utf-8").splitlines()]
     assert [line["dialogue"] for line in lines] == [names[7], names[2]]
-    assert main(["evaluate", "some.jsonl", "-s", "-q"]) == 0
-    assert main(call("silent", "--fold val", "val.json")) == 0
-    assert "val.json --fold dev" in capsys.readouterr().err
+    assert run("evaluate", "some.jsonl", "-s", "-q").code == 0
+    assert "val.json --fold dev" in run(*call("silent", "--fold val", "val.json")).err
     assert len(read_json(Path("val.json"))) == 10
 
 
 @pytest.mark.integration
-def test_an_agent_with_its_own_tools_says_what_it_has_booked() -> None:
-    predictions = predict("mine.py:Keeping", "--dialogues 2 --no-states")
+def test_bookings_of_an_agent_with_its_own_tools_are_in_the_last_turn() -> None:
+    predictions = predict("mine.py:Booking", "--dialogues 2 --no-states")
+    booked = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
     for turns in predictions.values():
         *before, last = turns
-        booked = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
         assert last == {"response": "It is done.", "bookings": booked}
         assert all(turn == {"response": "It is done.", "bookings": []} for turn in before)
 
 
 @pytest.mark.parametrize(
-    ("agent", "words", "output", "told"),
+    ("agent", "words", "output", "named"),
     [
         ("human", "", "out.json", "play"),
         ("rules", "", "out.json", '"rule"'),
@@ -249,31 +230,19 @@ def test_an_agent_with_its_own_tools_says_what_it_has_booked() -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    agent: str, words: str, output: str, told: str, capsys: pytest.CaptureFixture[str]
+def test_invalid_options_are_refused(
+    agent: str, words: str, output: str, named: str, run: Run
 ) -> None:
-    assert main(call(agent, words, output)) == 2
-    assert told in capsys.readouterr().err
+    code, _, err = run(*call(agent, words, output))
+    assert (code, named in err) == (2, True)
     assert not Path(output).exists()
 
 
-def test_another_context_is_another_run_and_none_is_live(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_run_file_is_for_one_context_and_is_not_scored(run: Run) -> None:
     predict("silent", "--dialogues 2")
-    assert main(call("silent", "--dialogues 2 --context own")) == 2
-    assert "user.context" in capsys.readouterr().err
-    assert main(["evaluate", "out.run.jsonl"]) == 2
-    assert "predictions" in capsys.readouterr().err
-
-
-@pytest.mark.integration
-def test_an_agent_that_hangs_has_answered_what_it_did_before(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    predictions = predict("mine.py:Slow", "--dialogues 3 --turn-seconds 0.5")
-    responses = [[turn["response"] for turn in turns] for turns in predictions.values()]
-    assert responses[0] == ["yes"] * len(responses[0])
-    assert responses[1] == ["yes", *[""] * (len(responses[1]) - 1)]
-    assert responses[2] == ["yes"] * len(responses[2])
-    assert "0.5 seconds" in capsys.readouterr().err
+    for words, named in (
+        (call("silent", "--dialogues 2 --context own"), "user.context"),
+        (["evaluate", "out.run.jsonl"], "predictions"),
+    ):
+        code, _, err = run(*words)
+        assert (code, named in err) == (2, True)

@@ -1,11 +1,11 @@
-"""The database answers every query as a scan of its rows does."""
+"""Answers of the database equal a scan of its rows."""
 
 from __future__ import annotations
 
 from functools import cache
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
@@ -14,8 +14,7 @@ from tests.examples import examples
 from tests.multiwoz import specification, worlds
 
 Query = tuple[str, dict[str, str]]
-rules_ = st.sampled_from(RULES)
-
+SAMPLE = worlds.sample_tables()
 TOWN: worlds.Tables = {
     "restaurant": [
         {"id": 1, "name": "curry garden", "food": "indian", "area": "centre", "Signature": "x"},
@@ -34,22 +33,23 @@ TOWN: worlds.Tables = {
         {"trainID": "TR3", "leaveAt": "?", "arriveBy": "late", "departure": "norwich"},
     ],
 }
+"""Tables with unknown values."""
 
 
 @cache
-def sample_database(rules: Rules) -> Database:
-    return Database(worlds.sample_tables(), rules)
+def database(rules: Rules) -> Database:
+    return Database(SAMPLE, rules)
 
 
 @examples(500)
-@given(worlds.queries(worlds.sample_tables()), rules_)
+@given(worlds.queries(SAMPLE), st.sampled_from(RULES))
 def test_answers_on_the_sample_equal_a_scan(query: Query, rules: Rules) -> None:
-    expected = specification.venues(worlds.sample_tables(), *query, rules)
-    assert sample_database(rules).find(*query) == tuple(expected)
+    expected = specification.venues(SAMPLE, *query, rules)
+    assert database(rules).find(*query) == tuple(expected)
 
 
 @examples(300)
-@given(worlds.queries(TOWN), rules_)
+@given(worlds.queries(TOWN), st.sampled_from(RULES))
 def test_answers_on_a_table_with_gaps_equal_a_scan(query: Query, rules: Rules) -> None:
     expected = specification.venues(TOWN, *query, rules)
     assert Database(TOWN, rules).find(*query) == tuple(expected)
@@ -58,66 +58,46 @@ def test_answers_on_a_table_with_gaps_equal_a_scan(query: Query, rules: Rules) -
 @pytest.mark.parametrize(
     ("domain", "constraints", "expected"),
     [
-        ("restaurant", {}, ["1", "2", "3"]),
-        ("restaurant", {"name": "Curry Garden"}, ["1", "3"]),
-        ("restaurant", {"name": "curry"}, ["1", "2", "3"]),
-        ("restaurant", {"food": "chinese"}, ["2", "3"]),
-        ("restaurant", {"area": "north"}, ["2", "3"]),
-        ("restaurant", {"area": "North"}, ["3"]),
-        ("restaurant", {"area": "?"}, ["3"]),
-        ("restaurant", {"area": "dontcare", "name": "do n't care"}, ["1", "2", "3"]),
-        ("restaurant", {"signature": "y"}, ["1", "2", "3"]),
-        ("restaurant", {"phone": "99"}, ["1", "2", "3"]),
-        ("restaurant", {"id": "2"}, ["2"]),
-        ("restaurant", {"name": "curry king", "food": "thai"}, ["2"]),
-        ("attraction", {"name": "the junction"}, []),
-        ("attraction", {"type": "theatre"}, ["9"]),
+        ("restaurant", {}, "1 2 3"),
+        ("restaurant", {"name": "Curry Garden"}, "1 3"),
+        ("restaurant", {"name": "curry"}, "1 2 3"),
+        ("restaurant", {"food": "chinese"}, "2 3"),
+        ("restaurant", {"area": "north"}, "2 3"),
+        ("restaurant", {"area": "North"}, "3"),
+        ("restaurant", {"area": "?"}, "3"),
+        ("restaurant", {"area": "dontcare", "name": "do n't care"}, "1 2 3"),
+        ("restaurant", {"signature": "y"}, "1 2 3"),
+        ("restaurant", {"phone": "99"}, "1 2 3"),
+        ("restaurant", {"id": "2"}, "2"),
+        ("restaurant", {"name": "curry king", "food": "thai"}, "2"),
+        ("attraction", {"name": "the junction"}, ""),
+        ("attraction", {"type": "theatre"}, "9"),
         # Of 10 letters 9 agree, which is 90 percent; of 9 letters 8, which is 89.
-        ("attraction", {"name": "saint johx"}, ["8"]),
-        ("attraction", {"name": "ballroomx"}, []),
-        ("hotel", {"area": "east"}, []),
-        ("train", {"arriveBy": "06:07"}, ["TR2", "TR3"]),
-        ("train", {"arrive": "06:06"}, ["TR3"]),
-        ("train", {"leaveAt": "05:16"}, ["TR2", "TR1", "TR3"]),
-        ("train", {"leave": "5:17 am"}, ["TR1", "TR3"]),
-        ("train", {"leave": "whenever"}, ["TR2", "TR1", "TR3"]),
-        ("train", {"leave": "23:00"}, ["TR3"]),
-        ("train", {"departure": "Cambridg"}, ["TR1"]),
-        ("taxi", {}, []),
-        ("police", {"name": "parkside"}, []),
-        ("Restaurant", {}, []),
-        ("", {}, []),
+        ("attraction", {"name": "saint johx"}, "8"),
+        ("attraction", {"name": "ballroomx"}, ""),
+        ("hotel", {"area": "east"}, ""),
+        ("train", {"arriveBy": "06:07"}, "TR2 TR3"),
+        ("train", {"arrive": "06:06"}, "TR3"),
+        ("train", {"leaveAt": "05:16"}, "TR2 TR1 TR3"),
+        ("train", {"leave": "5:17 am"}, "TR1 TR3"),
+        ("train", {"leave": "whenever"}, "TR2 TR1 TR3"),
+        ("train", {"leave": "23:00"}, "TR3"),
+        ("train", {"departure": "Cambridg"}, "TR1"),
+        ("taxi", {}, ""),
+        ("police", {"name": "parkside"}, ""),
+        ("Restaurant", {}, ""),
+        ("", {}, ""),
     ],
 )
-def test_answers_worth_a_line_of_their_own(
-    domain: str, constraints: dict[str, str], expected: list[str]
-) -> None:
-    assert Database(TOWN, "2021").find(domain, constraints) == tuple(expected)
+def test_answers_case_by_case(domain: str, constraints: dict[str, str], expected: str) -> None:
+    assert " ".join(Database(TOWN, "2021").find(domain, constraints)) == expected
 
 
-@given(worlds.queries(worlds.sample_tables()), rules_)
-def test_asking_again_and_in_another_order_gives_the_same(query: Query, rules: Rules) -> None:
+@given(worlds.queries(SAMPLE), st.sampled_from(RULES))
+def test_the_order_of_constraints_and_queries_does_not_matter(query: Query, rules: Rules) -> None:
     domain, constraints = query
-    fresh = Database(worlds.sample_tables(), rules)
+    fresh = Database(SAMPLE, rules)
     backwards = dict(reversed(constraints.items()))
     first = fresh.find(domain, constraints)
     assert fresh.find(domain, constraints) == fresh.find(domain, backwards) == first
     assert list(reversed(backwards.items())) == list(constraints.items())
-
-
-@given(worlds.queries(worlds.sample_tables()), st.text(), st.text())
-def test_slots_that_are_no_columns_constrain_nothing(query: Query, slot: str, value: str) -> None:
-    domain, constraints = query
-    assume(
-        specification.normal_slot(slot) not in {specification.normal_slot(s) for s in constraints}
-    )
-    tables = worlds.sample_tables()
-    assume(
-        all(
-            specification.normal_slot(c) != specification.normal_slot(slot)
-            for c in tables.get(domain, [{}])[0]
-        )
-    )
-    more = {**constraints, slot: value}
-    database = sample_database("2021")
-    assert database.find(domain, more) == database.find(domain, constraints)

@@ -1,9 +1,8 @@
-"""Parts, however they are cut and merged, get the bytes that the whole input gets."""
+"""Scores of an input in parts are, to the last byte, the scores of the whole input."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,7 @@ from mwzeval.scores.table import Table
 from mwzeval.text import to_json
 from tests.examples import examples
 from tests.parts import Predictions, cut, rollouts
-from tests.places import SAMPLE_SYSTEMS, sample_predictions
-
-Change = Callable[[Predictions, int], None]
-EVERY_RULE = ("exact", "trade")
+from tests.places import SAMPLE_SYSTEMS, sample_predictions, without
 
 
 def whole(evaluator: Evaluator, predictions: Predictions) -> str:
@@ -42,7 +38,7 @@ def computed(incremental: IncrementalEvaluator) -> str:
 
 @examples(18)
 @given(st.sampled_from(SAMPLE_SYSTEMS), st.data())
-def test_any_updates_and_merges_in_order_are_one_evaluation(
+def test_updates_and_merges_in_order_equal_a_single_evaluation(
     evaluator: Evaluator, system: str, data: st.DataObject
 ) -> None:
     predictions = sample_predictions(system)
@@ -50,71 +46,61 @@ def test_any_updates_and_merges_in_order_are_one_evaluation(
     parts = [(updated(evaluator, part), part) for part in cut(predictions, places)]
     while len(parts) > 1:
         left = data.draw(st.integers(0, len(parts) - 2))
-        (one, own), (later, others) = parts[left], parts.pop(left + 1)
-        one.merge(later)
-        parts[left] = one, {**own, **others}
+        (first, own), (later, others) = parts[left], parts.pop(left + 1)
+        first.merge(later)
+        parts[left] = first, {**own, **others}
         for incremental, seen in (parts[left], (later, others)):
-            if seen:  # what comes later stays as it was, and scores may be asked for in between
+            if seen:  # the merged part is unmodified, and scores may be computed in between
                 assert computed(incremental) == whole(evaluator, seen)
     in_updates = updated(evaluator, *cut(predictions, places))
     assert computed(in_updates) == whole(evaluator, predictions)
 
 
-def drop_state(predictions: Predictions, place: int) -> None:
-    list(predictions.values())[place][-1].pop("state", None)
-
-
-def drop_domains(predictions: Predictions, place: int) -> None:
-    list(predictions.values())[place][0].pop("active_domains", None)
-
-
-def drop_both(predictions: Predictions, place: int) -> None:
-    drop_state(predictions, place)
-    drop_domains(predictions, -place)
-
-
-def lexicalize_all_but_one(predictions: Predictions, place: int) -> None:
-    spoken = sample_predictions("lexicalized")
-    for number, (name, turns) in enumerate(predictions.items()):
-        for turn, said in zip(turns, spoken[name], strict=True):
-            if number != place:
-                turn["response"] = said["response"]
-
-
-def misspell(predictions: Predictions, place: int) -> None:
-    turns = list(predictions.values())[place]
-    turns[0]["state"] = {"hotell": {"area": "north"}, "hotel": {"aera": "north"}}
-    turns[0]["response"] = "[hotl_name] and [b] and [a]"
-    turns[-1]["remark"] = "x"
+def changed(change: str, place: int) -> Predictions:
+    """Return predictions in which one dialogue decides about the sources of all dialogues."""
+    predictions = sample_predictions("good")
+    names = list(predictions)
+    turns = predictions[names[place]]
+    match change:
+        case "no state":
+            del turns[-1]["state"]
+        case "no domains":
+            del turns[0]["active_domains"]
+        case "neither":
+            del turns[-1]["state"], predictions[names[-place]][0]["active_domains"]
+        case "other responses":
+            return sample_predictions("lexicalized") | {names[place]: turns}
+        case "misspelt":
+            turns[0]["state"] = {"hotell": {"area": "north"}, "hotel": {"aera": "north"}}
+            turns[0]["response"] = "[hotl_name] and [b] and [a]"
+            turns[-1]["remark"] = "x"
+    return predictions
 
 
 @pytest.mark.parametrize(
-    "change", [drop_state, drop_domains, drop_both, lexicalize_all_but_one, misspell]
+    "change", ["no state", "no domains", "neither", "other responses", "misspelt"]
 )
 @pytest.mark.parametrize(
     "place", [20, *(pytest.param(place, marks=pytest.mark.integration) for place in (0, 61))]
 )
-def test_what_all_turns_decide_together_is_decided_at_the_end(
-    evaluator: Evaluator, change: Change, place: int
-) -> None:
-    predictions = sample_predictions("good")
-    change(predictions, place)
+def test_sources_depend_on_all_turns(evaluator: Evaluator, change: str, place: int) -> None:
+    predictions = changed(change, place)
     expected = whole(evaluator, predictions)
     parts = cut(predictions, [1, 20, 21, 40, 61])
     assert computed(updated(evaluator, *parts)) == expected
-    first, second = updated(evaluator, *parts[:3]), updated(evaluator, *parts[3:])
-    first.merge(second)
+    first = updated(evaluator, *parts[:3])
+    first.merge(updated(evaluator, *parts[3:]))
     assert computed(first) == expected
 
 
-def test_further_rules_of_state_tracking_come_with_their_confusions() -> None:
-    evaluator = Evaluator(dst=True, dst_rules=EVERY_RULE, corpus="sample")
+def test_further_rules_of_state_tracking_include_their_confusions() -> None:
+    evaluator = Evaluator(dst=True, dst_rules=("exact", "trade"), corpus="sample")
     predictions = sample_predictions("weak-tracker")
     found = computed(updated(evaluator, *cut(predictions, [3, 30])))
     assert found == whole(evaluator, predictions)
 
 
-def test_after_a_reset_nothing_is_left(evaluator: Evaluator) -> None:
+def test_a_reset_forgets_all_dialogues(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     incremental = updated(evaluator, predictions)
     incremental.reset()
@@ -124,104 +110,71 @@ def test_after_a_reset_nothing_is_left(evaluator: Evaluator) -> None:
     assert computed(incremental) == whole(evaluator, predictions)
 
 
-def test_a_dialogue_that_comes_again_is_refused_and_changes_nothing(evaluator: Evaluator) -> None:
-    first, second = cut(sample_predictions("good"), [30])
-    name = next(iter(first))
+def test_a_refused_part_changes_nothing(evaluator: Evaluator) -> None:
+    predictions = sample_predictions("good")
+    first, second = cut(predictions, [30])
+    name, turns = next(iter(first.items()))
     incremental = updated(evaluator, first)
-    before = computed(incremental)
-    with pytest.raises(InputError) as caught:
-        incremental.update({**second, name: first[name]})
-    assert {problem.dialogue for problem in caught.value.problems} == {name}
+    invalid: list[dict[str, Any]] = [{name: turns}, {"smp9999": [{}], "x": []}]
+    for bad in invalid:
+        with pytest.raises(InputError) as caught:
+            incremental.update({**second, **bad}, file="second.json")
+        assert {problem.dialogue for problem in caught.value.problems} == {*bad}
+        assert {problem.file for problem in caught.value.problems} == {"second.json"}
     with pytest.raises(InputError):
-        incremental.merge(updated(evaluator, {name: first[name]}))
-    assert computed(incremental) == before
+        incremental.merge(updated(evaluator, {name: turns}))
+    assert computed(incremental) == whole(evaluator, first)
     incremental.update(second)
-    assert computed(incremental) == whole(evaluator, {**first, **second})
-
-
-def test_a_bad_part_is_refused_and_changes_nothing(evaluator: Evaluator) -> None:
-    first, second = cut(sample_predictions("good"), [30])
-    incremental = updated(evaluator, first)
-    bad: dict[str, Any] = {**second, "smp9999": [{}], "x": []}
-    with pytest.raises(InputError) as caught:
-        incremental.update(bad, file="second.json")
-    assert {problem.dialogue for problem in caught.value.problems} == {"smp9999", "x"}
-    assert {problem.file for problem in caught.value.problems} == {"second.json"}
-    incremental.update(second)
-    assert computed(incremental) == whole(evaluator, {**first, **second})
+    assert computed(incremental) == whole(evaluator, predictions)
 
 
 @pytest.mark.parametrize(
-    "declared",
+    ("declared", "keys"),
     [
-        {"states": "predicted", "active_domains": "predicted"},
-        {"states": "predicted"},
-        {"active_domains": "predicted"},
+        ({"states": "predicted", "active_domains": "predicted"}, ()),
+        ({"states": "predicted"}, ()),
+        ({"active_domains": "predicted"}, ()),
+        ({"states": "gold", "active_domains": "estimated"}, ("state", "active_domains")),
     ],
 )
-def test_a_true_declaration_changes_no_score(
-    evaluator: Evaluator, declared: dict[str, str]
+def test_declared_sources_are_used(
+    evaluator: Evaluator, declared: dict[str, str], keys: tuple[str, ...]
 ) -> None:
     predictions = sample_predictions("good")
-    parts = cut(predictions, [7, 30])
-    assert computed(updated(evaluator, *parts, **declared)) == whole(evaluator, predictions)
+    found = updated(evaluator, *cut(predictions, [7, 30]), **declared).compute()
+    assert found.metrics == evaluator.evaluate(without(predictions, *keys)).metrics
 
 
-def test_gold_states_can_be_declared(evaluator: Evaluator) -> None:
-    predictions = sample_predictions("good")
-    parts = cut(predictions, [7, 30])
-    found = (
-        updated(evaluator, *parts, states="gold", active_domains="estimated").compute().to_dict()
-    )
-    for turns in predictions.values():
-        for turn in turns:
-            del turn["state"], turn["active_domains"]
-    expected = evaluator.evaluate(predictions).to_dict()
-    assert [found[name] for name in ("bleu", "success", "richness", "dst")] == [
-        expected[name] for name in ("bleu", "success", "richness", "dst")
-    ]
-
-
-def test_a_false_declaration_is_refused(evaluator: Evaluator) -> None:
-    predictions = sample_predictions("good")
-    drop_state(predictions, 0)
-    with pytest.raises(InputError, match="1 of 452"):
-        updated(evaluator, predictions, states="predicted")
+def test_false_declarations_and_other_options_are_refused(evaluator: Evaluator) -> None:
     first, second = cut(sample_predictions("good"), [30])
-    predicted = updated(evaluator, first, states="predicted")
+    with pytest.raises(InputError, match="1 of 452"):
+        updated(evaluator, changed("no state", 0), states="predicted")
     with pytest.raises(UsageError):
-        predicted.merge(updated(evaluator, second, states="gold"))
+        updated(evaluator, first, states="predicted").merge(
+            updated(evaluator, second, states="gold")
+        )
     with pytest.raises(UsageError, match="predicted"):
         evaluator.incremental(states="predict")
+    for other in (Evaluator(success=True, confidence=0.95), Evaluator()):
+        with pytest.raises(UsageError):
+            other.incremental()
 
 
-def test_what_needs_single_dialogues_is_refused() -> None:
-    with pytest.raises(UsageError):
-        Evaluator(success=True, confidence=0.95).incremental()
-    with pytest.raises(UsageError):
-        Evaluator().incremental()
-
-
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (Evaluator(True, True, True, True, corpus="sample", rules="2023"), "rules"),
-        (Evaluator(True, True, True, True, corpus="sample", fold="dev"), "fold"),
-    ],
-)
-def test_what_was_scored_differently_does_not_add_up(
-    evaluator: Evaluator, other: Evaluator, message: str
+@pytest.mark.parametrize("options", [{"rules": "2023"}, {"fold": "dev"}])
+def test_parts_with_different_options_are_not_merged(
+    evaluator: Evaluator, options: dict[str, Any]
 ) -> None:
+    other = Evaluator(True, True, True, True, corpus="sample", **options)
     first = sample_predictions("good")
     gold = other.scorer("sample").gold.dialogues
     name = next(name for name in gold if name not in first or other.fold == "test")
     turns = [{"response": "[hotel_name]"} for _ in gold[name].states]
-    remaining = {key: turns for key, turns in first.items() if key != name}
-    with pytest.raises(UsageError, match=message):
-        updated(evaluator, remaining).merge(updated(other, {name: turns}))
+    first.pop(name, None)
+    with pytest.raises(UsageError, match=next(iter(options))):
+        updated(evaluator, first).merge(updated(other, {name: turns}))
 
 
-def test_it_pickles_without_gold_data_and_goes_on(evaluator: Evaluator) -> None:
+def test_pickles_have_no_gold_data_and_can_be_updated(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     first, second = cut(predictions, [30])
     sent = pickle.dumps(updated(evaluator, first))
@@ -236,9 +189,6 @@ def test_folded_tables_need_whole_numbers() -> None:
     table = Table(("a", "b"), ("n", "share"), np.array([[1.0, 0.5], [2.0, 1.0]]))
     with pytest.raises(ValueError, match="share"):
         table.folded_into("all")
-    counts = Table(("a", "b"), ("n",), np.array([[1.0], [2.0]]))
-    folded = (counts.folded_into("all") + counts).folded_into("all")
-    assert (folded.count, folded.units, folded.sums()) == (4, ("all",), {"n": 6.0})
 
 
 @pytest.fixture(scope="module")
@@ -246,38 +196,38 @@ def of_rollouts() -> Evaluator:
     return Evaluator(True, True, True, True, corpus="sample", rollouts=True)
 
 
-def test_rollouts_are_dialogues_of_their_own(of_rollouts: Evaluator, evaluator: Evaluator) -> None:
+def test_each_rollout_counts_as_a_dialogue(of_rollouts: Evaluator, evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
-    once = evaluator.evaluate(predictions)
+    expected = evaluator.evaluate(predictions)
     report = of_rollouts.evaluate(rollouts(predictions, 3))
-    assert report.table.sums()["inform.total"] == 3 * once.table.sums()["inform.total"]
-    assert report.metrics["success"] == once.metrics["success"]
+    assert report.table.sums()["inform.total"] == 3 * expected.table.sums()["inform.total"]
+    assert report.metrics["success"] == expected.metrics["success"]
     for metric in ("bleu", "dst"):
-        assert report.metrics[metric] == pytest.approx(once.metrics[metric], rel=1e-9)
-    assert report.meta["coverage"]["rollouts"] == {"scored": 186}
-    assert report.meta["coverage"]["dialogues"] == {"scored": 62, "of": 62}
-    assert report.meta["coverage"]["turns"] == {"scored": 3 * 452, "of": 3 * 452}
+        assert report.metrics[metric] == pytest.approx(expected.metrics[metric], rel=1e-9)
+    coverage: Any = report.meta["coverage"]
+    assert coverage["rollouts"] == {"scored": 186}
+    assert coverage["dialogues"] == {"scored": 62, "of": 62}
+    assert coverage["turns"] == {"scored": 3 * 452, "of": 3 * 452}
     assert report.warnings == ()
     assert all("|n:186|turns:1356|rollouts:yes|" in str(s.signature) for s in report.scores)
 
 
-def test_a_missing_rollout_is_noticed_by_its_turns(of_rollouts: Evaluator) -> None:
+def test_a_missing_turn_of_a_rollout_is_reported(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 2)
     predictions[next(iter(predictions))].pop()
     kinds = [problem.kind for problem in of_rollouts.evaluate(predictions).warnings]
     assert kinds == ["fewer-turns"]
 
 
-@pytest.mark.parametrize("odd", ["smp0021#x", "smp0021#-1", "smp0021#01", "smp0021#1000000", "#1"])
-def test_odd_rollouts_are_unknown_dialogues(of_rollouts: Evaluator, odd: str) -> None:
+def test_rollouts_need_the_option_and_a_number(
+    of_rollouts: Evaluator, evaluator: Evaluator
+) -> None:
     turns = sample_predictions("good")["smp0021"]
     with pytest.raises(InputError) as caught:
-        of_rollouts.evaluate({"smp0021": turns, odd: turns})
-    assert [(p.kind, p.dialogue) for p in caught.value.problems] == [("unknown-dialogue", odd)]
-
-
-def test_rollouts_must_be_asked_for(evaluator: Evaluator) -> None:
-    turns = sample_predictions("good")["smp0021"]
+        of_rollouts.evaluate({"smp0021": turns, "smp0021#x": turns})
+    assert [(p.kind, p.dialogue) for p in caught.value.problems] == [
+        ("unknown-dialogue", "smp0021#x")
+    ]
     with pytest.raises(InputError, match="shards --rollouts"):
         evaluator.evaluate({"smp0021#4": turns})
     with pytest.raises(UsageError):
@@ -285,20 +235,20 @@ def test_rollouts_must_be_asked_for(evaluator: Evaluator) -> None:
 
 
 @pytest.mark.integration
-def test_what_is_kept_does_not_grow_with_the_number_of_dialogues(of_rollouts: Evaluator) -> None:
+def test_memory_does_not_grow_with_the_dialogues(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 24)
     incremental = of_rollouts.incremental()
     sizes = []
     for part in cut(predictions, range(62, len(predictions), 62)):
         incremental.update(part)
-        incremental.compute()  # also what was put aside to be counted
+        incremental.compute()  # which also counts what was postponed
         sizes.append(len(pickle.dumps(incremental)))
     assert sizes[-1] < 1.02 * sizes[1]
     assert computed(incremental) == whole(of_rollouts, predictions)
 
 
 @pytest.mark.integration
-def test_garbage_in_every_part_does_not_fill_the_memory(of_rollouts: Evaluator) -> None:
+def test_the_number_of_warnings_is_limited(of_rollouts: Evaluator) -> None:
     incremental = of_rollouts.incremental(states="predicted")
     turns = sample_predictions("good")["smp0021"]
     for number in range(0, MOST_WARNINGS + 1000, 100):

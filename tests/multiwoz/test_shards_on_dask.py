@@ -22,7 +22,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.shards import evaluate_shards, on_cluster
 from mwzeval.text import to_json
-from tests.parts import Predictions, cut, rollouts, write_shards
+from tests.parts import cut, rollouts, write_shards
 from tests.places import sample_predictions
 from tests.waiting import HANGING
 
@@ -89,23 +89,24 @@ def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path)
         client.run(pretend, __version__)
 
 
-def long_run(folder: Path) -> tuple[list[str], Predictions]:
-    """Shards that keep two workers busy for some seconds."""
-    predictions = rollouts(sample_predictions("good"), 80)
-    return write_shards(folder, cut(predictions, range(124, len(predictions), 124))), predictions
-
-
-def test_the_shards_of_a_killed_worker_are_done_again(
+def test_the_shards_of_a_killed_worker_are_repeated(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
-    paths, predictions = long_run(tmp_path)
+    predictions = rollouts(sample_predictions("good"), 80)  # some seconds for two workers
+    paths = write_shards(tmp_path, cut(predictions, range(124, len(predictions), 124)))
     killed: list[int] = []
     ended = Event()
+
+    def finished_shards(dask_scheduler: Any) -> int:
+        return sum(
+            str(key).startswith("mwzeval-shard") and task.state in ("memory", "released")
+            for key, task in dask_scheduler.tasks.items()
+        )
 
     def kill_a_busy_worker() -> None:
         pids = client.run(os.getpid)
         while not (killed or ended.is_set()):
-            done = client.run_on_scheduler(_finished_shards)
+            done = client.run_on_scheduler(finished_shards)
             busy = {worker for worker, tasks in client.processing().items() if tasks}
             if done >= 5 and busy:
                 killed.append(pids[min(busy)])
@@ -123,26 +124,6 @@ def test_the_shards_of_a_killed_worker_are_done_again(
     assert killed[0] not in client.run(os.getpid).values()
 
 
-def _finished_shards(dask_scheduler: Any) -> int:
-    return sum(
-        str(key).startswith("mwzeval-shard") and task.state in ("memory", "released")
-        for key, task in dask_scheduler.tasks.items()
-    )
-
-
-def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
-    with cluster("local", 1) as alone:
-        alone.run_on_scheduler(_allow_no_death)
-        evaluator = _DeadlyEvaluator(success=True, corpus="sample")
-        paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-        with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl"):
-            on_cluster(alone, evaluator, SOURCES, paths)
-
-
-def _allow_no_death(dask_scheduler: Any) -> None:
-    dask_scheduler.allowed_failures = 0
-
-
 class _DeadlyEvaluator(Evaluator):
     """Ends the process that scores with it, as running out of memory does."""
 
@@ -150,65 +131,72 @@ class _DeadlyEvaluator(Evaluator):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+    def allow_no_death(dask_scheduler: Any) -> None:
+        dask_scheduler.allowed_failures = 0
+
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    with cluster("local", 1) as alone:
+        alone.run_on_scheduler(allow_no_death)
+        evaluator = _DeadlyEvaluator(success=True, corpus="sample")
+        with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl"):
+            on_cluster(alone, evaluator, SOURCES, paths)
+
+
 def test_the_memory_of_a_worker_does_not_grow_with_the_dialogues(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
+    def peak_megabytes() -> float:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
     predictions = rollouts(sample_predictions("good"), 100)
-    (tmp_path / "few").mkdir()
-    (tmp_path / "many").mkdir()
-    few = write_shards(tmp_path / "few", cut(predictions, range(62, 620, 62))[:9])
-    many = write_shards(tmp_path / "many", cut(predictions, [3100]))
-    on(client, of_rollouts, few)
-    before = client.run(_peak_megabytes)
-    on(client, of_rollouts, many)
-    after = client.run(_peak_megabytes)
+    peaks = []
+    for parts in (cut(predictions, range(62, 620, 62))[:9], cut(predictions, [3100])):
+        folder = tmp_path / str(len(parts))
+        folder.mkdir()
+        on(client, of_rollouts, write_shards(folder, parts))
+        peaks.append(client.run(peak_megabytes))
+    before, after = peaks
     # Ten times as many dialogues, and fifty times as many in a shard, of some 6 kB each as text.
     assert max(after[worker] - before[worker] for worker in before) < 24
 
 
-def _peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def shards(*words: str, program: str = "from mwzeval.cli import main") -> Any:
+    """Run `mwzeval shards` in a process of its own."""
+    program = f"{program}\nimport sys\nsys.exit(main(['shards', *sys.argv[1:]]))"
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.run(command, capture_output=True, check=False, text=True)
 
 
-def test_the_command_line_takes_a_cluster_by_its_address(
+def test_the_command_line_uses_a_cluster_by_its_address(
     client: Any, evaluator: Evaluator, tmp_path: Path
 ) -> None:
     predictions = sample_predictions("good")
     write_shards(tmp_path, cut(predictions, [20, 40]))
-    report = tmp_path / "report.json"
-    program = [sys.executable, "-m", "mwzeval", "shards", "-bsrd", "--corpus", "sample"]
-    program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
-    done = subprocess.run(program, capture_output=True, check=False, text=True)
+    report, pattern = tmp_path / "report.json", str(tmp_path / "part-*")
+    address = client.scheduler.address
+    done = shards("-bsrd", "--corpus", "sample", "--dask", address, "-o", str(report), pattern)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
     assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions).to_dict())
 
 
 WITHOUT_DASK = """
 import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("dask", "distributed", "fsspec"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Absent())
+for name in ("dask", "distributed", "fsspec"):
+    sys.modules[name] = None
 from mwzeval.cli import main
-sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize(
-    ("arguments", "library"), [(["--dask", "local"], "Dask"), (["memory://part-*"], "fsspec")]
-)
-def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], library: str) -> None:
+def test_the_missing_extra_is_named(tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-    report = str(tmp_path / "report.json")
-    verb = ["shards", "-bs", "-o", report, *paths]
-    program = [sys.executable, "-c", WITHOUT_DASK, *verb]
-    done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert done.returncode == 0, "shards of this machine need no extra"
-    done = subprocess.run([*program, *arguments], capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert library in done.stderr
-    assert "mwzeval[distributed]" in done.stderr
+    words = ["-bs", "-o", str(tmp_path / "report.json"), *paths]
+    assert shards(*words, program=WITHOUT_DASK).returncode == 0
+    for more, library in ((["--dask", "local"], "Dask"), (["memory://part-*"], "fsspec")):
+        done = shards(*words, *more, program=WITHOUT_DASK)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert library in done.stderr
+        assert "mwzeval[distributed]" in done.stderr
 
 
 @pytest.mark.parametrize("listens", [False, True])
@@ -219,9 +207,7 @@ def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> Non
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
         if listens:  # and never answers
             listener.listen()
-        arguments = ["-bs", "--dask", address, "-o", str(tmp_path / "report.json"), *paths]
-        program = [sys.executable, "-m", "mwzeval", "shards", *arguments]
-        done = subprocess.run(program, capture_output=True, check=False, text=True)
+        done = shards("-bs", "--dask", address, "-o", str(tmp_path / "report.json"), *paths)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert address in done.stderr
 

@@ -1,11 +1,15 @@
-"""The template system: what it says when, that it sees nothing else, and what it scores."""
+"""The template system and `mwzeval baseline`: responses, their inputs, scores and files."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
+import os
 import re
 import string
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.predictions.reading import read_predictions
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import (
     ANSWERS,
@@ -28,20 +33,15 @@ from mwzeval.multiwoz.template_system import (
 )
 from mwzeval.multiwoz.words.vocabulary import has, keyed_rows, patterns_of
 from tests.cases import tabled
+from tests.command_lines import Run
 from tests.places import ROOT, read_json, shared
+from tests.waiting import HANGING
 
 BLANK = re.compile(r"\{([a-z]+)\}")
 NAMED = re.compile(r"\[([a-z]+)_([a-z]+)\]")
-
-
-def sample_fold(fold: Fold = "test") -> GoldFold:
-    return load_fold("sample", fold, corpus_root("sample", None, offline=True))
-
-
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return Catalogue(sample_fold().tables, "2021")
-
+COMMITTED = ROOT / "predictions" / "template-sample.json"
+TEMPLATE = ("baseline", "template", "--corpus", "sample")
+SAMPLE = corpus_root("sample", None, offline=True)
 
 HOTEL = {"area": "south", "type": "hotel", "pricerange": "expensive"}
 JOURNEY = {"departure": "tarnbridge", "destination": "pellingford", "day": "saturday"}
@@ -53,6 +53,16 @@ SLOTS = {
 }
 """What cells name instead of slots and their values."""
 Turn = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def gold() -> GoldFold:
+    return load_fold("sample", "test", SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def catalogue(gold: GoldFold) -> Catalogue:
+    return Catalogue(gold.tables, "2021")
 
 
 @tabled
@@ -84,37 +94,26 @@ def test_topics_are_seen_by_words_and_names() -> None:
     assert not has("user closing", "a cheap hotel")
 
 
-def wordings_of_templates() -> dict[str, tuple[str, ...]]:
-    """Return what the template system may say: its own wordings, and those of all agents."""
-    table = keyed_rows("live", "agents.tsv")
-    shared = {key: texts for key, texts in table.items() if not key.startswith(("rule ", "temp"))}
-    own = {
-        key.removeprefix("template "): texts
-        for key, texts in table.items()
-        if key.startswith("template ")
-    }
-    assert own.keys().isdisjoint(shared)
-    return own | shared
-
-
-def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
+def test_every_wording_exists_and_has_known_placeholders() -> None:
     needed = {"hello", "welcome", "more?", "more? attraction", "booked taxi", "inform police"}
     needed |= {"inform hospital", *(f"ask taxi {s}" for s in ("departure", "destination", "time"))}
     needed |= {f"ask train {s}" for s in ("departure", "destination", "day", "time")}
     for domain in DATABASE_DOMAINS:
-        needed |= {f"{k} {domain}" for k in ("several", "offer", "again", "none")}
-        needed |= {f"offer {domain} unnamed"}
-        needed |= {f"ask {domain} {slot}" for slot in STATE_BOOKING_SLOTS.get(domain, ())}
-        if STATE_BOOKING_SLOTS.get(domain, ()):
-            needed |= {f"{k} {domain}" for k in ("booked", "reference", "book?")}
-            needed |= {f"booked {domain} unnamed"}
-    known = wordings_of_templates()
+        kinds = ["several", "offer", "again", "none"]
+        if booking := STATE_BOOKING_SLOTS.get(domain, ()):
+            kinds += ["booked", "reference", "book?"]
+            needed |= {f"booked {domain} unnamed", *(f"ask {domain} {slot}" for slot in booking)}
+        needed |= {f"offer {domain} unnamed", *(f"{kind} {domain}" for kind in kinds)}
+    known = {
+        key.removeprefix("template "): wordings
+        for key, wordings in keyed_rows("live", "agents.tsv").items()
+        if not key.startswith(("rule ", "temp")) or key.startswith("template ")
+    }
     assert needed == {key for key in known if not key.startswith(("detail ", "name of "))}
     for key in needed:
         domain = next((word for word in key.split() if word in patterns_of("user domain")), "")
-        for wording in known[key]:
-            for slot in BLANK.findall(wording):
-                assert f"{domain}_{slot}" in PLACEHOLDERS, wording
+        blanks = {slot for wording in known[key] for slot in BLANK.findall(wording)}
+        assert {f"{domain}_{slot}" for slot in blanks} <= PLACEHOLDERS.keys(), key
     for domain, slots in ANSWERS.items():
         for slot in slots:
             if f"detail {slot}" in known:
@@ -126,7 +125,7 @@ def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
 
 @pytest.mark.parametrize("fold", FOLDS)
 def test_predictions_pass_validation_without_any_warning(fold: Fold) -> None:
-    predictions = baseline_predictions(sample_fold(fold), states=True)
+    predictions = baseline_predictions(load_fold("sample", fold, SAMPLE), states=True)
     strict = Evaluator(True, True, True, True, corpus="sample", fold=fold)
     assert strict.validate(predictions) == []
     scores = strict.evaluate(predictions).to_dict()
@@ -134,93 +133,66 @@ def test_predictions_pass_validation_without_any_warning(fold: Fold) -> None:
     assert scores["success"]["success"]["total"] >= 90
 
 
-def test_nothing_but_utterances_states_and_the_database_is_looked_at() -> None:
-    gold = sample_fold()
+def test_only_utterances_and_states_so_far_are_used(gold: GoldFold) -> None:
+    whole = baseline_predictions(gold)
     blind = {
-        name: dataclasses.replace(
+        name: replace(
             dialogue,
             goal={"taxi": Goal({}, frozenset())},
             booked=tuple(frozenset({"taxi"}) for _ in dialogue.booked),
             references=tuple("x" for _ in dialogue.references),
             tokenized_references=tuple("x" for _ in dialogue.references),
+            user_utterances=dialogue.user_utterances[:3],
+            states=dialogue.states[:3],
         )
         for name, dialogue in gold.dialogues.items()
     }
-    assert baseline_predictions(dataclasses.replace(gold, dialogues=blind)) == baseline_predictions(
-        gold
-    )
-
-
-def test_nothing_of_later_turns_is_looked_at() -> None:
-    gold = sample_fold()
-    whole = baseline_predictions(gold)
-    cut = {
-        name: dataclasses.replace(
-            dialogue, user_utterances=dialogue.user_utterances[:3], states=dialogue.states[:3]
-        )
-        for name, dialogue in gold.dialogues.items()
-    }
-    beginnings = baseline_predictions(dataclasses.replace(gold, dialogues=cut))
+    beginnings = baseline_predictions(replace(gold, dialogues=blind))
     assert beginnings == {name: turns[:3] for name, turns in whole.items()}
 
 
-def test_filled_in_values_are_those_of_venues_that_satisfy_the_state() -> None:
-    gold, root = sample_fold(), corpus_root("sample", None, offline=True)
-    catalogue = Catalogue(gold.tables, "2021")
+def test_values_are_of_venues_that_satisfy_the_state(gold: GoldFold, catalogue: Catalogue) -> None:
     names = {
         domain: {string.capwords(row["name"]): str(row["id"]) for row in gold.tables[domain]}
         for domain in ("restaurant", "hotel", "attraction")
     }
     plain = baseline_predictions(gold)
-    filled = baseline_predictions(gold, services=known_services(root))
+    filled = baseline_predictions(gold, services=known_services(SAMPLE))
     named = 0
-    for name, turns in filled.items():
-        for turn, with_placeholders, state in zip(
-            turns, plain[name], gold.dialogues[name].states, strict=True
+    for name, dialogue in gold.dialogues.items():
+        for turn, delexicalized, state in zip(
+            filled[name], plain[name], dialogue.states, strict=True
         ):
             assert "[" not in turn["response"]
-            assert turn["active_domains"] == with_placeholders["active_domains"]
+            assert turn["active_domains"] == delexicalized["active_domains"]
             for domain in names:
-                if f"[{domain}_name]" in with_placeholders["response"]:
-                    ids = [i for n, i in names[domain].items() if n in turn["response"]]
+                if f"[{domain}_name]" in delexicalized["response"]:
+                    ids = {i for n, i in names[domain].items() if n in turn["response"]}
                     constraints = {
                         slot: value
                         for slot, value in state.get(domain, {}).items()
                         if not slot.startswith("book")
                     }
-                    assert set(ids) & set(catalogue.find(domain, constraints))
+                    assert ids & set(catalogue.find(domain, constraints))
                     named += 1
     assert named > 50
-
-
-def test_values_can_be_told_from_words_again() -> None:
-    gold, root = sample_fold(), corpus_root("sample", None, offline=True)
-    filled = baseline_predictions(gold, services=known_services(root))
-    delexicalizing = Evaluator(success=True, corpus="sample", responses="lexicalized")
-    plain = Evaluator(success=True, corpus="sample", responses="delexicalized")
-    found = delexicalizing.evaluate(filled).metrics["success"]
-    assert found == plain.evaluate(baseline_predictions(gold)).metrics["success"]
-
-
-def test_the_committed_sample_predictions_are_these() -> None:
-    committed = read_json(ROOT / "predictions" / "template-sample.json")
-    assert committed == baseline_predictions(sample_fold())
-
-
-def committed_for_multiwoz() -> Any:
-    path = ROOT / "predictions" / "template-multiwoz-2.2.json.zst"
-    return json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
+    scores = [
+        Evaluator(success=True, corpus="sample", responses=responses).evaluate(predictions).metrics
+        for responses, predictions in (("delexicalized", plain), ("lexicalized", filled))
+    ]
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.integration
-def test_on_the_real_test_fold_it_scores_what_the_readme_says() -> None:
+def test_scores_of_the_real_test_fold_are_those_of_the_documents() -> None:
     data = shared("data", "multiwoz")
     root = corpus_root("multiwoz-2.2", data, offline=True)
     predictions = baseline_predictions(load_fold("multiwoz-2.2", "test", root))
-    assert predictions == committed_for_multiwoz()
+    packed = (ROOT / "predictions" / "template-multiwoz-2.2.json.zst").read_bytes()
+    assert predictions == json.loads(zstandard.decompress(packed))
     evaluator = Evaluator(True, True, True, corpus="multiwoz-2.2", data=data, offline=True)
     # Of the shared files some are not the published ones; templates predict no states.
-    assert {each.kind for each in evaluator.validate(predictions)} <= {
+    assert {problem.kind for problem in evaluator.validate(predictions)} <= {
         "other-corpus-files",
         "gold-states",
     }
@@ -229,3 +201,44 @@ def test_on_the_real_test_fold_it_scores_what_the_readme_says() -> None:
     assert round(scores["success"]["success"]["total"], 1) == 94.1
     assert scores["bleu"]["mwz22"] == pytest.approx(13.5, abs=0.05)
     assert scores["richness"]["num_unigrams"] < 200
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("seed", ["0", "1", "4711"])
+def test_each_process_writes_the_same_bytes(tmp_path: Path, seed: str) -> None:
+    output = tmp_path / "predictions.json"
+    command = [sys.executable, "-m", "mwzeval", *TEMPLATE, "-o", str(output)]
+    subprocess.run(
+        command, check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, timeout=HANGING
+    )
+    assert output.read_bytes() == COMMITTED.read_bytes()
+
+
+def test_json_lines_and_standard_output_have_the_same_predictions(tmp_path: Path, run: Run) -> None:
+    lines = tmp_path / "predictions.jsonl"
+    code, out, err = run(*TEMPLATE, "-o", str(lines))
+    assert (code, out, str(lines) in err) == (0, "", True)
+    assert dict(read_predictions(lines)) == read_json(COMMITTED)
+    assert run(*TEMPLATE, "-o", "-").out == COMMITTED.read_text(encoding="utf-8")
+
+
+def test_options_choose_fold_states_and_values(run: Run) -> None:
+    ran = run(*TEMPLATE, "--fold", "val", "--states", "--lexicalized", "-o", "-")
+    dev = load_fold("sample", "dev", SAMPLE)
+    services = known_services(SAMPLE)
+    assert json.loads(ran.out) == baseline_predictions(dev, states=True, services=services)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("-o x.json --fold tset", '"test"'),
+        ("-o x.json --rules 2020", "2020"),
+        ("-o x.json.gz", "x.json.gz"),
+        ("-o .", "cannot write .:"),
+    ],
+)
+def test_invalid_options_are_refused(words: str, message: str, elsewhere: Path, run: Run) -> None:
+    code, _, err = run(*TEMPLATE, *words.split())
+    assert (code, message in err) == (2, True)
+    assert list(elsewhere.iterdir()) == []

@@ -1,4 +1,4 @@
-"""In real training loops, with a tiny random model and a tokenizer made here, on the sample."""
+"""Metrics and rewards in training loops, with a small tokenizer on the sample."""
 
 from __future__ import annotations
 
@@ -24,38 +24,35 @@ from mwzeval.multiwoz.training import (
     best_tokens,
     completion_text,
     compute_metrics,
-    decoded_responses,
     flat_scores,
     generated_ids,
     reward_function,
 )
-from tests.places import ROOT, sample_predictions
+from tests.places import ROOT, read_json, sample_predictions
 
 pytestmark = pytest.mark.integration
 
 torch.set_num_threads(1)
 PREDICTIONS = {name: turns[:4] for name, turns in list(sample_predictions("good").items())[:6]}
 EXAMPLES = [(name, turn) for name, turns in PREDICTIONS.items() for turn in range(len(turns))]
-LENGTH = 24
 RESPONSES = [
-    " ".join(re.findall(r"\[\w+\]|\w+|[^\w\s]", PREDICTIONS[name][turn]["response"])[: LENGTH - 1])
+    " ".join(re.findall(r"\[\w+\]|\w+|[^\w\s]", PREDICTIONS[name][turn]["response"])[:23])
     for name, turn in EXAMPLES
 ]
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    """Whole words between blanks; `[hotel_name]` and the like are special tokens."""
+    """Words between blanks are tokens; placeholders are special tokens."""
     words = sorted({word for text in RESPONSES for word in text.split()})
     vocabulary = {word: number for number, word in enumerate(["<pad>", "</s>", "<unk>", *words])}
-    of_words = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    of_words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    plain = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     fast = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=of_words, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+        tokenizer_object=plain, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
     )
     placeholders = [word for word in words if word.startswith("[")]
     fast.add_special_tokens({"additional_special_tokens": placeholders})
-    assert len(fast) == len(vocabulary)
     assert "[hotel_name]" not in fast.decode(fast("a [hotel_name]").input_ids, True)
     return fast
 
@@ -65,11 +62,13 @@ def scorer() -> Evaluator:
     return Evaluator(bleu=True, success=True, richness=True, corpus="sample")
 
 
-def ids_of(tokenizer: Any, text: str) -> list[int]:
-    return [*tokenizer(text).input_ids, tokenizer.eos_token_id]
+@pytest.fixture(scope="module")
+def ids(tokenizer: Any) -> list[list[int]]:
+    """The token ids of each response."""
+    return [[*tokenizer(text).input_ids, tokenizer.eos_token_id] for text in RESPONSES]
 
 
-def padded(rows: list[list[int]], filler: int) -> Any:
+def padded(rows: list[list[int]], filler: int = 0) -> Any:
     width = max(map(len, rows))
     return np.array([[*row, *[filler] * (width - len(row))] for row in rows])
 
@@ -78,53 +77,64 @@ def as_logits(ids: Any, vocabulary: int) -> Any:
     return np.eye(vocabulary)[np.maximum(ids, 0)]
 
 
-def regrouped(texts: list[str]) -> dict[str, list[dict[str, str]]]:
-    dialogues: dict[str, list[dict[str, str]]] = {}
+def scores(scorer: Evaluator, texts: list[str], **more: Any) -> dict[str, float]:
+    """Return the scores of a response for each example."""
+    dialogues: dict[str, list[dict[str, Any]]] = {}
     for (name, _), text in zip(EXAMPLES, texts, strict=True):
-        dialogues.setdefault(name, []).append({"response": text})
-    return dialogues
+        dialogues.setdefault(name, []).append({"response": text, **more})
+    return flat_scores(scorer.evaluate(dialogues))
 
 
 @pytest.mark.parametrize("form", ["ids", "padded ids", "ids in a tuple", "logits", "causal"])
-def test_known_predictions_get_the_scores_of_evaluate(
-    tokenizer: Any, scorer: Evaluator, form: str
+def test_scores_are_those_of_the_decoded_responses(
+    tokenizer: Any, scorer: Evaluator, ids: list[list[int]], form: str
 ) -> None:
-    rows = [ids_of(tokenizer, text) for text in RESPONSES]
-    labels = padded(rows, -100)
-    predictions: Any = padded(rows, tokenizer.pad_token_id)
-    if form == "padded ids":
-        predictions = np.pad(predictions, ((0, 0), (1, 3)), constant_values=-100)
-        predictions[:, 0] = tokenizer.pad_token_id  # how generated ids begin
-    elif form == "ids in a tuple":
-        predictions = (predictions, np.zeros((len(rows), 2, 3)))
-    elif form != "ids":
-        # What is predicted where no label counts must not matter.
-        predictions = np.where(labels < 0, 5, labels)
-        if form == "causal":
-            # One predicts the next: behind a prompt of two tokens whose labels do not count.
-            labels = np.pad(labels, ((0, 0), (2, 0)), constant_values=-100)
-            predictions = np.pad(predictions, ((0, 0), (1, 1)), constant_values=7)
-        predictions = (as_logits(predictions, len(tokenizer)), np.zeros((len(rows), 2, 3)))
+    labels, predictions = padded(ids, -100), padded(ids)
+    others = np.zeros((len(ids), 2, 3))
+    match form:
+        case "padded ids":
+            predictions = np.pad(predictions, ((0, 0), (1, 3)), constant_values=-100)
+            predictions[:, 0] = tokenizer.pad_token_id  # how generated ids begin
+        case "ids in a tuple":
+            predictions = (predictions, others)
+        case "logits" | "causal":
+            # Predictions at positions without a label must not matter.
+            predictions = np.where(labels < 0, 5, labels)
+            if form == "causal":
+                # Each position predicts the next; a prompt of two tokens has no labels.
+                labels = np.pad(labels, ((0, 0), (2, 0)), constant_values=-100)
+                predictions = np.pad(predictions, ((0, 0), (1, 1)), constant_values=7)
+            predictions = (as_logits(predictions, len(tokenizer)), others)
     metrics = compute_metrics(scorer, tokenizer, EXAMPLES, shift_labels=form == "causal")
     found = metrics(transformers.EvalPrediction(predictions=predictions, label_ids=labels))
-    assert found == flat_scores(scorer.evaluate(regrouped(RESPONSES)))
+    assert found == scores(scorer, RESPONSES)
     assert found["bleu"] > 5
-    # Placeholders have come through: a system that says nothing informs less.
-    silent = flat_scores(scorer.evaluate(regrouped([""] * len(EXAMPLES))))
-    assert found["inform"] > silent["inform"]
+    # Placeholders are kept: a system without responses has a lower Inform.
+    assert found["inform"] > scores(scorer, [""] * len(EXAMPLES))["inform"]
     assert all(type(score) is float for score in found.values())
 
 
-def test_examples_may_come_in_any_order(tokenizer: Any, scorer: Evaluator) -> None:
+def test_examples_may_be_in_any_order(
+    tokenizer: Any, scorer: Evaluator, ids: list[list[int]]
+) -> None:
     order = np.random.default_rng(0).permutation(len(EXAMPLES))
-    rows = padded([ids_of(tokenizer, RESPONSES[index]) for index in order], 0)
+    rows = padded([ids[index] for index in order])
     metrics = compute_metrics(scorer, tokenizer, [EXAMPLES[index] for index in order])
     found = metrics(SimpleNamespace(predictions=rows, label_ids=None))
-    in_order = compute_metrics(scorer, tokenizer, EXAMPLES)
-    rows = padded([ids_of(tokenizer, text) for text in RESPONSES], 0)
-    expected = in_order(SimpleNamespace(predictions=rows, label_ids=None))
-    # The words are in another order, and so are the windows of MSTTR.
-    assert {**found, "msttr": 0} == {**expected, "msttr": 0}
+    # Dialogues are in another order, and so are the windows of MSTTR.
+    assert {**found, "msttr": 0} == {**scores(scorer, RESPONSES), "msttr": 0}
+
+
+def test_a_text_may_contain_a_state(
+    tokenizer: Any, scorer: Evaluator, ids: list[list[int]]
+) -> None:
+    more: dict[str, Any] = {"state": {}, "active_domains": []}
+    metrics = compute_metrics(
+        scorer, tokenizer, EXAMPLES, parse=lambda text: {"response": text, **more}
+    )
+    found = metrics(SimpleNamespace(predictions=padded(ids), label_ids=None))
+    assert found == scores(scorer, RESPONSES, **more)
+    assert found["success"] == 0
 
 
 @pytest.mark.parametrize(
@@ -137,20 +147,19 @@ def test_examples_may_come_in_any_order(tokenizer: Any, scorer: Evaluator) -> No
         ([("smp0021", turn) for turn in range(40)], InputError, "smp0021"),
     ],
 )
-def test_examples_that_make_no_dialogues_are_refused_before_training(
-    tokenizer: Any,
-    scorer: Evaluator,
-    examples: list[tuple[str, int]],
-    error: type[Exception],
-    message: str,
+def test_examples_that_are_no_dialogues_are_refused_before_training(
+    scorer: Evaluator, examples: list[tuple[str, int]], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        compute_metrics(scorer, tokenizer, examples)
+        compute_metrics(scorer, None, examples)
 
 
-def test_an_evaluator_without_metrics_is_refused_before_training(tokenizer: Any) -> None:
+def test_metrics_and_another_data_set_are_checked(tokenizer: Any, scorer: Evaluator) -> None:
     with pytest.raises(UsageError):
         compute_metrics(Evaluator(corpus="sample"), tokenizer, EXAMPLES)
+    metrics = compute_metrics(scorer, tokenizer, EXAMPLES)
+    with pytest.raises(UsageError, match=str(len(EXAMPLES))):
+        metrics(SimpleNamespace(predictions=np.zeros((3, 2), dtype=int), label_ids=None))
 
 
 @pytest.mark.parametrize(
@@ -168,13 +177,7 @@ def test_predictions_of_another_shape_are_refused(
         generated_ids(predictions, labels)
 
 
-def test_predictions_of_another_data_set_are_refused(tokenizer: Any, scorer: Evaluator) -> None:
-    metrics = compute_metrics(scorer, tokenizer, EXAMPLES)
-    with pytest.raises(UsageError, match=str(len(EXAMPLES))):
-        metrics(SimpleNamespace(predictions=np.zeros((3, 2), dtype=int), label_ids=None))
-
-
-def test_best_tokens_keep_the_labels_out() -> None:
+def test_best_tokens_ignore_positions_without_a_label() -> None:
     logits = torch.tensor(as_logits(np.array([[3, 1, 2], [2, 2, 0]]), 4))
     labels = torch.tensor([[3, 1, -100], [2, -100, -100]])
     expected = [[3, 1, -100], [2, -100, -100]]
@@ -182,16 +185,12 @@ def test_best_tokens_keep_the_labels_out() -> None:
     assert generated_ids(best_tokens(logits, labels).numpy()) == expected
 
 
-def test_the_example_keeps_the_best_epoch_and_both_ways_agree(tmp_path: Path) -> None:
+def test_the_example_saves_the_best_epoch(tmp_path: Path) -> None:
     program = ROOT / "examples" / "train_with_transformers.py"
     options = ("--output", str(tmp_path), "--epochs", "4", "--dialogues", "8")
-    done = subprocess.run(
-        [sys.executable, str(program), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
-    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(program), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
     epochs, last = printed[:-1], printed[-1]
@@ -199,53 +198,47 @@ def test_the_example_keeps_the_best_epoch_and_both_ways_agree(tmp_path: Path) ->
     for entry in epochs:
         assert entry["callback"] == pytest.approx(entry["compute_metrics"])
     assert last["best"] == max(entry["callback"]["combined"] for entry in epochs)
-    saved = json.loads((tmp_path / "best" / "predictions.json").read_text())
+    saved = read_json(tmp_path / "best" / "predictions.json")
     evaluator = Evaluator(bleu=True, success=True, corpus="sample", fold="dev")
     assert flat_scores(evaluator.evaluate(saved))["combined"] == last["best"]
     assert (tmp_path / "best" / "model.safetensors").exists()
 
 
-def test_nulls_of_previous_turns_are_what_is_not_there(evaluator: Evaluator) -> None:
+def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> None:
+    predictions = sample_predictions("good")
+    names = list(predictions)[:5]
+    previous = [predictions[name][:-1] for name in names]
+    texts = [predictions[name][-1]["response"] for name in names]
+    columns = {"dialogue_id": names, "previous_turns": previous, "unused": [0] * 5}
+    weights = RewardWeights(0.1, 0.2, 0.7)
+    expected = [
+        evaluator.reward(name, [*before, {"response": text}], weights=weights)
+        for name, before, text in zip(names, previous, texts, strict=True)
+    ]
+    reward = reward_function(evaluator, weights=weights)
+    credit = reward_function(evaluator, weights=weights, credit_only=True)
+    chat = [[{"role": "assistant", "content": text}] for text in texts]
+    for completions in (texts, chat):
+        found = reward(prompts=["…"] * 5, completions=completions, **columns)
+        assert found == [each.value for each in expected]
+        found = credit(prompts=["…"] * 5, completions=completions, **columns)
+        assert found == [each.turns[-1].credit for each in expected]
+
+
+def test_nulls_of_previous_turns_are_ignored(evaluator: Evaluator) -> None:
     name, turns = next(iter(sample_predictions("good").items()))
     domains = {domain for turn in turns for domain in turn["state"]}
-    assert len(turns) > 2
-    as_in_a_table = [
+    with_nulls = [
         {**turn, "bookings": None, "state": dict.fromkeys(domains) | turn["state"]}
         for turn in turns[:2]
     ]
     reward = reward_function(evaluator, weights=RewardWeights(1, 1, 1))
-    text = turns[2]["response"]
-    plain, filled = (
-        reward(completions=[text], dialogue_id=[name], previous_turns=[before])
-        for before in (turns[:2], as_in_a_table)
-    )
-    assert plain == filled
-    assert reward(completions=[text], dialogue_id=[name], previous_turns=[None]) == reward(
-        completions=[text], dialogue_id=[name], previous_turns=[[]]
-    )
-
-
-def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> None:
-    predictions = sample_predictions("good")
-    names = list(predictions)[:5]
-    turns = [predictions[name] for name in names]
-    columns = {"dialogue_id": names, "previous_turns": [t[:-1] for t in turns], "unused": [0] * 5}
-    texts = [t[-1]["response"] for t in turns]
-    weights = RewardWeights(0.1, 0.2, 0.7)
-    expected = [
-        evaluator.reward(name, [*t[:-1], {"response": t[-1]["response"]}], weights=weights)
-        for name, t in zip(names, turns, strict=True)
+    values = [
+        reward(completions=[turns[2]["response"]], dialogue_id=[name], previous_turns=[before])
+        for before in (turns[:2], with_nulls, [], None)
     ]
-
-    of_dialogue = reward_function(evaluator, weights=weights)
-    prompts = ["…"] * 5
-    found = of_dialogue(prompts=prompts, completions=texts, **columns)
-    assert found == [each.value for each in expected]
-    chat = [[{"role": "assistant", "content": text}] for text in texts]
-    assert of_dialogue(prompts=prompts, completions=chat, **columns) == found
-    of_turn = reward_function(evaluator, weights=weights, credit_only=True)
-    credits = of_turn(prompts=prompts, completions=texts, **columns)
-    assert credits == [each.turns[-1].credit for each in expected]
+    assert values[0] == values[1]
+    assert values[2] == values[3]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +248,7 @@ def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> Non
         ({"dialogue_id": ["smp0021"]}, "dialogue_id has 1"),
     ],
 )
-def test_columns_that_do_not_fit_are_named(
+def test_columns_of_another_length_are_named(
     evaluator: Evaluator, columns: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -266,16 +259,3 @@ def test_columns_that_do_not_fit_are_named(
 def test_a_completion_without_text_is_refused(completion: Any) -> None:
     with pytest.raises(UsageError):
         completion_text(completion)
-
-
-def test_a_text_may_hold_a_state_too(tokenizer: Any, scorer: Evaluator) -> None:
-    def parse(text: str) -> dict[str, Any]:
-        return {"response": text, "state": {}, "active_domains": []}
-
-    rows = padded([ids_of(tokenizer, text) for text in RESPONSES], 0)
-    metrics = compute_metrics(scorer, tokenizer, EXAMPLES, parse=parse)
-    without_state = metrics(SimpleNamespace(predictions=rows, label_ids=None))
-    texts = decoded_responses(tokenizer, rows)
-    dialogues = {n: [parse(t["response"]) for t in ts] for n, ts in regrouped(texts).items()}
-    assert without_state == flat_scores(scorer.evaluate(dialogues))
-    assert without_state["success"] == 0

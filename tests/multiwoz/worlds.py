@@ -115,28 +115,21 @@ def conversations(draw: st.DrawFn, values: st.SearchStrategy[str] = state_values
     return result
 
 
+PIECES = (
+    ("[unknown]", "[restaurant_nam]", "[", "]", "[]", "[[name]]", "[ name ]", "[a"),
+    ("s", "es", "-s", "-es", "-ly", "-", "--", "'s", "'", '"', "...", ".", ",", "!"),
+    ("&amp;", "&#91;", "&#93;", "&lt;", "&quot;", "&apos;", "&bar;", "&#124;", "&"),
+    ("NAME", "name", "TRAINID", "Phone", "post", "na", "me", "DOTMULTI", "@-@"),
+    (" ", " ", "  ", "\t", "\n", "\r", "\x00", "\x01", "\x1f", "\x7f", "\u200b"),
+    ("\u00a0", "\u2028", "\u3000", "\ufeff", "\u00ad", "\u0301", "İ", "K", "ſ", "ﬁ"),
+    ("日本", "\U0001f35c", "ａ", "Ａ", "5", "5.50", "10:15", "1,000", "%", "£", "|"),
+)
 placeholders = st.sampled_from(sorted(specification.PLACEHOLDERS)).map(lambda name: f"[{name}]")
 response_pieces = st.one_of(
     placeholders,
     placeholders,
     placeholders.map(str.upper),
-    st.sampled_from(
-        ["[unknown]", "[restaurant_nam]", "[", "]", "[]", "[[name]]", "[ name ]", "[a"]
-    ),
-    st.sampled_from(
-        ["s", "es", "-s", "-es", "-ly", "-", "--", "'s", "'", '"', "...", ".", ",", "!"]
-    ),
-    st.sampled_from(
-        ["&amp;", "&#91;", "&#93;", "&lt;", "&quot;", "&apos;", "&bar;", "&#124;", "&"]
-    ),
-    st.sampled_from(["NAME", "name", "TRAINID", "Phone", "post", "na", "me", "DOTMULTI", "@-@"]),
-    st.sampled_from([" ", " ", "  ", "\t", "\n", "\r", "\x00", "\x01", "\x1f", "\x7f", "\u200b"]),
-    st.sampled_from(
-        ["\u00a0", "\u2028", "\u3000", "\ufeff", "\u00ad", "\u0301", "İ", "K", "ſ", "ﬁ"]
-    ),
-    st.sampled_from(
-        ["日本", "\U0001f35c", "ａ", "Ａ", "5", "5.50", "10:15", "1,000", "%", "£", "|"]
-    ),
+    *map(st.sampled_from, PIECES),
     st.characters(),
 )
 responses = st.lists(response_pieces, max_size=14).map("".join)

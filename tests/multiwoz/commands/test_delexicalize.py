@@ -1,4 +1,4 @@
-"""`mwzeval delexicalize`, and how `--responses` is decided."""
+"""`mwzeval delexicalize`, and how the kind of responses is determined."""
 
 from __future__ import annotations
 
@@ -8,126 +8,95 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
-from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import read_predictions
-from tests.places import ROOT, read_json, sample_predictions
+from tests.command_lines import Run
+from tests.places import read_json, sample_file, sample_predictions, write_json
 
-IN_WORDS = str(ROOT / "predictions" / "sample-lexicalized.json")
+LEXICALIZED = sample_file("lexicalized")
+INPUT, OUTPUT = Path("in.json"), Path("out.json")
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
-def evaluated(predictions: Any, responses: str = "auto") -> dict[str, Any]:
+def evaluated(predictions: Any, responses: str = "auto") -> tuple[dict[str, Any], list[str]]:
+    """Return the metrics of predictions and the kinds of warnings."""
     evaluator = Evaluator(True, True, corpus="sample", responses=responses)
-    return evaluator.evaluate(predictions).to_dict()
+    report = evaluator.evaluate(predictions)
+    return dict(report.metrics), [warning.kind for warning in report.warnings]
 
 
-def kinds(report: dict[str, Any]) -> list[str]:
-    return [warning["kind"] for warning in report["meta"]["warnings"]]
-
-
-def test_predictions_get_placeholders_and_keep_the_rest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_values_become_placeholders_and_all_else_is_unchanged(run: Run) -> None:
     before = sample_predictions("lexicalized")
     for turns in before.values():
         turns[0]["note"] = {"kept": True}
-    (tmp_path / "in.json").write_text(json.dumps(before))
-    output, mentions = tmp_path / "out.json", tmp_path / "mentions.jsonl"
-    arguments = ["delexicalize", str(tmp_path / "in.json"), "-o", str(output)]
-    assert main([*arguments, "--mentions", str(mentions)]) == 0
-    shown = capsys.readouterr()
-    assert "name" in shown.out
-    after = read_json(output)
+    write_json(INPUT, before)
+    mentions = Path("mentions.jsonl")
+    code, out, _ = run("delexicalize", str(INPUT), "-o", str(OUTPUT), "--mentions", str(mentions))
+    assert code == 0
+    after = read_json(OUTPUT)
     assert list(after) == list(before)
     records = [json.loads(line) for line in mentions.read_text().splitlines()]
     for name, turns in before.items():
         for number, (old, new) in enumerate(zip(turns, after[name], strict=True)):
             assert {**new, "response": old["response"]} == old
-            said = [m for m in records if (m["dialogue"], m["turn"]) == (name, number)]
-            assert new["response"].count("[") == len(said)
-            for mention in said:
+            here = [m for m in records if (m["dialogue"], m["turn"]) == (name, number)]
+            assert new["response"].count("[") == len(here)
+            for mention in here:
                 assert old["response"][mention["start"] : mention["end"]] == mention["text"]
     assert sum(m["slot"] == "name" for m in records) > 100
-    assert str(len(records)) in shown.out
+    assert str(len(records)) in out
 
 
-def test_what_was_delexicalised_scores_as_it_does_in_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["delexicalize", IN_WORDS, "-o", str(tmp_path / "out.json")]) == 0
-    first, second = evaluated(sample_predictions("lexicalized")), None
-    second = evaluated(read_json(tmp_path / "out.json"))
-    assert first["success"] == second["success"]
-    assert first["bleu"] == second["bleu"]
-    assert first["success"]["inform"]["total"] > 90
-    assert first["success"]["success"]["total"] > 85
-    assert (kinds(first), kinds(second)) == (["lexicalized"], [])
+def test_delexicalized_responses_get_the_same_scores(run: Run) -> None:
+    outputs = ("out.json", "out.jsonl")
+    for output in outputs:
+        assert run("delexicalize", LEXICALIZED, "-o", output).code == 0
+    printed = run("delexicalize", LEXICALIZED, "-o", "-")
+    assert "unsure" in printed.err
+    written = read_json(OUTPUT)
+    assert written == read_predictions(outputs[1]) == json.loads(printed.out)
+    metrics, kinds = evaluated(sample_predictions("lexicalized"))
+    assert kinds == ["lexicalized"]
+    assert evaluated(written) == (metrics, [])
+    assert metrics["success"]["inform"]["total"] > 90
+    assert metrics["success"]["success"]["total"] > 85
 
 
-def test_an_output_that_is_called_json_lines_has_a_dialogue_per_line(tmp_path: Path) -> None:
-    for name in ("out.json", "out.jsonl"):
-        assert main(["delexicalize", IN_WORDS, "-o", str(tmp_path / name)]) == 0
-    assert read_predictions(tmp_path / "out.jsonl") == read_json(tmp_path / "out.json")
+def test_invalid_predictions_are_refused(run: Run) -> None:
+    write_json(INPUT, {"smp0021": [{"response": 5}], "smp9999": [{}]})
+    code, _, err = run("delexicalize", str(INPUT), "-o", str(OUTPUT))
+    assert (code, "smp0021" in err, "smp9999" in err) == (2, True, True)
+    assert not OUTPUT.exists()
 
 
-def test_output_may_be_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["delexicalize", IN_WORDS, "-o", "-"]) == 0
-    shown = capsys.readouterr()
-    assert json.loads(shown.out)["smp0021"][0]["response"].count("[")
-    assert "unsure" in shown.err
-
-
-def test_bad_input_is_told_and_nothing_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "in.json").write_text('{"smp0021": [{"response": 5}], "smp9999": [{}]}')
-    output = tmp_path / "out.json"
-    assert main(["delexicalize", str(tmp_path / "in.json"), "-o", str(output)]) == 2
-    shown = capsys.readouterr().err
-    for part in ("smp0021", "smp9999"):
-        assert part in shown
-    assert not output.exists()
-
-
-def test_other_formats_are_checked_as_they_stand_and_written_as_our_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_formats_are_checked_and_converted(run: Run) -> None:
     before = sample_predictions("lexicalized")
     messages = {
         name: [
-            message
+            {"role": role, "content": content}
             for turn in turns
-            for message in (
-                {"role": "user", "content": "and now?"},
-                {"role": "assistant", "content": turn["response"]},
-            )
+            for role, content in (("user", "and now?"), ("assistant", turn["response"]))
         ]
         for name, turns in before.items()
     }
-    (tmp_path / "in.json").write_text(json.dumps(messages))
-    arguments = ["delexicalize", str(tmp_path / "in.json"), "-o", str(tmp_path / "out.json")]
-    assert main([*arguments, "--strict"]) == 2
-    assert capsys.readouterr().err.startswith("error: ")
-    assert not (tmp_path / "out.json").exists()
-    assert main(arguments) == 0
-    assert "warning: " in capsys.readouterr().err
-    after = read_json(tmp_path / "out.json")
-    assert {name: len(turns) for name, turns in after.items()} == {
-        name: len(turns) for name, turns in before.items()
-    }
+    write_json(INPUT, messages)
+    words = ["delexicalize", str(INPUT), "-o", str(OUTPUT)]
+    code, _, err = run(*words, "--strict")
+    assert (code, err[:7]) == (2, "error: ")
+    assert not OUTPUT.exists()
+    code, _, err = run(*words)
+    assert (code, "warning: " in err) == (0, True)
+    after = read_json(OUTPUT)
+    lengths = {name: len(turns) for name, turns in before.items()}
+    assert {name: len(turns) for name, turns in after.items()} == lengths
     assert set(after["smp0021"][0]) == {"response", "state", "bookings"}
 
 
-def test_saying_what_responses_are_settles_it() -> None:
-    in_words, with_placeholders = sample_predictions("lexicalized"), sample_predictions("good")
-    said = evaluated(in_words, LEXICALIZED)
-    assert kinds(said) == []
-    assert said["success"] == evaluated(in_words)["success"]
-    as_they_are = evaluated(in_words, "delexicalized")
-    assert kinds(as_they_are) == ["lexicalized"]
-    assert as_they_are["success"]["success"]["total"] < 20
-    assert (
-        evaluated(with_placeholders, "delexicalized")["bleu"]
-        == evaluated(with_placeholders)["bleu"]
-    )
+def test_the_kind_of_responses_can_be_declared() -> None:
+    lexicalized, good = sample_predictions("lexicalized"), sample_predictions("good")
+    assert evaluated(lexicalized, "lexicalized") == (evaluated(lexicalized)[0], [])
+    metrics, kinds = evaluated(lexicalized, "delexicalized")
+    assert kinds == ["lexicalized"]
+    assert metrics["success"]["success"]["total"] < 20
+    assert evaluated(good, "delexicalized") == evaluated(good)
