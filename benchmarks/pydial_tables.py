@@ -20,7 +20,7 @@ from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.curves import plot_curves
 from mwzeval.pydial.episode_files import RunSettings
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results import FIGURES, PolicyTests, Results, all_seeds, read_results
+from mwzeval.pydial.results import FIGURES, Results, SeedScores, all_seeds, read_results
 from mwzeval.pydial.tables import (
     MEAN,
     MISSING,
@@ -88,19 +88,18 @@ def _extended(file: Path, runs: Sequence[Results]) -> list[Results]:
     earlier = json.loads(file.read_text(encoding="utf-8"))
     if earlier["about"]["scoring_revision"] != SCORING_REVISION:
         raise SystemExit(f"{file} has another scoring revision")
-    tests: dict[str, dict[tuple[str, str, int], PolicyTests]] = {}
+    tests: dict[str, dict[tuple[str, str, int], SeedScores]] = {}
     for line in earlier["results"]:
-        success, reward = (dict(zip(line["seeds"], line[f], strict=True)) for f in FIGURES)
         key = line["task"], line["policy"], line["dialogues"]
-        tests.setdefault(line["run"], {})[key] = PolicyTests(*key, success, reward)
+        scores = {f: dict(zip(line["seeds"], line[f], strict=True)) for f in FIGURES}
+        tests.setdefault(line["run"], {})[key] = scores
     extended = []
     for label, of_run in tests.items():
         settings = RunSettings(500, "legacy" in label, "policy" if "policy" in label else "user")
         run = next((run for run in runs if run.settings == settings), Results({}, settings))
         for key, more in run.tests.items():
             known = of_run.get(key, more)
-            success, reward = {**known.success, **more.success}, {**known.reward, **more.reward}
-            of_run[key] = PolicyTests(*key, success, reward)
+            of_run[key] = {figure: {**known[figure], **more[figure]} for figure in FIGURES}
         extended.append(replace(run, tests=of_run))
     return extended
 
@@ -108,7 +107,7 @@ def _extended(file: Path, runs: Sequence[Results]) -> list[Results]:
 def _lines(label: str, results: Results) -> Iterator[dict[str, object]]:
     """Yield the figures of a task, policy and number of dialogues, as lists over seeds."""
     for (task, policy, dialogues), tests in results.tests.items():
-        seeds, times = sorted(tests.success), results.times.get((task, policy), {})
+        seeds, times = sorted(tests["success"]), results.times.get((task, policy), {})
         taken = [times[seed].training if seed in times else {} for seed in seeds]
         seconds = [round(training.get(dialogues, 0.0), 1) or None for training in taken]
         yield {
@@ -117,8 +116,7 @@ def _lines(label: str, results: Results) -> Iterator[dict[str, object]]:
             "policy": policy,
             "dialogues": dialogues,
             "seeds": seeds,
-            "success": [round(tests.success[seed], 4) for seed in seeds],
-            "reward": [round(tests.reward[seed], 4) for seed in seeds],
+            **{figure: [round(tests[figure][seed], 4) for seed in seeds] for figure in FIGURES},
             "training_seconds": seconds if any(seconds) else None,
         }
 

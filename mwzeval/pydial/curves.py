@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.aggregates import interquartile_mean
 from mwzeval.pydial.episode_files import RunSettings, read_episodes, run_settings
 from mwzeval.pydial.job import TRAINING
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
@@ -23,6 +22,7 @@ from mwzeval.pydial.results import (
     Figure,
     Groups,
     Results,
+    interquartile_mean,
     interval_over_seeds,
     read_results,
 )

@@ -197,40 +197,23 @@ class Record:
         return task_named(self.episode.task)
 
 
-Texts = Mapping[str, str]
-"""The contents of episode files by file name."""
+def read_records(
+    path: str, chosen: Selection, findings: Findings
+) -> tuple[tuple[Record, ...], str]:
+    """Return the episodes in a file or URL, or in the selected tests of a run folder, and a
+    checksum of the content.
 
-
-def read_texts(path: str, chosen: Selection) -> Texts:
-    """Return the content of a file or URL, or of the selected tests in a run folder.
-
-    Raises `InputError` if a file is unreadable, and `UsageError` if a folder has no such tests.
+    The episodes are sorted by seed, task and number. Raises `InputError` if a file is unreadable
+    or is not valid JSON Lines, and `UsageError` if a folder has no such tests. Other problems are
+    added to `findings`.
     """
     files = [path] if is_url(path) else map(str, selected_files(path, chosen))
     contents = {file: read_bytes(file) for file in files}
-    return {
-        file: live_text(raw, file) if is_live(raw) else decoded(raw, file)
-        for file, raw in contents.items()
-    }
-
-
-def _holds_trajectories(text: str) -> bool:
-    return is_live(text[:SENSIBLE_LINE].encode(errors="replace"))
-
-
-def check_records(
-    texts: Texts, path: str, chosen: Selection, findings: Findings
-) -> tuple[tuple[Record, ...], str]:
-    """Return the episodes in the texts, sorted by seed, task and number, and a checksum of the
-    texts.
-
-    `path` is the name of the whole input. Raises `InputError` for invalid JSON Lines. Problems
-    other than invalid JSON Lines are added to `findings`.
-    """
     records: list[Record] = []
     digest = sha256()
     seen: set[str] = set()
-    for name, text in texts.items():
+    for name, raw in contents.items():
+        text = live_text(raw, name) if is_live(raw) else decoded(raw, name)
         digest.update(text.encode())
         file = Path(name)
         place = location_of(file)
@@ -272,7 +255,7 @@ def read_episodes(
 ) -> tuple[Episode, ...]:
     """Return the dialogues in a test file of a run, in their order.
 
-    The checks of `check_records` are included. The dialogues in the file must be numbered from 0
+    The checks of `read_records` are included. The dialogues in the file must be numbered from 0
     without gaps, and their number must agree with `settings`. Problems are added to `findings`; if
     `findings` is None, errors raise `InputError`.
     """
@@ -403,7 +386,7 @@ class _Reader:
 
     def _lines(self, text: str) -> Iterator[tuple[str, Any]]:
         """Yield the location and content of each line. Live dialogues are converted to episodes."""
-        if _holds_trajectories(text):
+        if is_live(text[:SENSIBLE_LINE].encode(errors="replace")):
             for line in _live_episodes(text, self._findings):
                 yield f"{line['task']}/{line['seed']}/{line['dialogue']}", line
             return
@@ -631,10 +614,9 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     if not file.exists() or not file.stat().st_size:
         return ()
     findings = Findings()
-    texts = read_texts(str(path), Selection())
-    records, _ = check_records(texts, str(path), Selection(), findings)
+    records, _ = read_records(str(path), Selection(), findings)
     findings.check()
-    if not all(map(_holds_trajectories, texts.values())):
+    if not is_live(read_bytes(path)):
         raise UsageError(
             f"{shorten(str(path), 300)} contains episodes without dialogue acts, so no episodes "
             "can be added: name another file"

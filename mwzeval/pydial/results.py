@@ -1,8 +1,14 @@
-"""The tests of a run, and statistics over its seeds.
+"""The tests of a run, and statistics over its seeds and tasks.
 
 The scores of a learned policy differ by tens of points between seeds. With fewer than
 `FEWEST_SEEDS` seeds, only means are reported, because the t interval of three seeds is ±2.5
 standard deviations.
+
+Aggregates over tasks are computed from an array of shape (runs, tasks). Their intervals resample
+runs within each task, so they describe the variation between runs on these tasks, not between
+tasks. Source: Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
+Precipice", NeurIPS 2021; the stratified bootstrap and the two aggregates are defined as in its
+library `rliable`.
 """
 
 from __future__ import annotations
@@ -11,9 +17,10 @@ import math
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.episode_files import (
@@ -30,8 +37,9 @@ from mwzeval.pydial.scoring import mean_of
 from mwzeval.pydial.tasks import find_task, in_order, task_named
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Interval
+from mwzeval.statistics.bootstrap import SEED, percentile_interval
 from mwzeval.statistics.intervals import CONFIDENCE
-from mwzeval.statistics.runs import FEWEST_RUNS
+from mwzeval.statistics.runs import FEWEST_RUNS, generator
 from mwzeval.statistics.tests import holm
 
 Figure = Literal["success", "reward"]
@@ -50,19 +58,9 @@ Groups = Sequence[tuple[str, Sequence[str]]]
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyTests:
-    """The test results of a policy in a task by seed: success rate (percent) and mean reward."""
-
-    task: str
-    policy: str
-    dialogues: int
-    success: Mapping[int, float]
-    reward: Mapping[int, float]
-
-    def of(self, figure: Figure) -> Mapping[int, float]:
-        """Return the success rate or the mean reward of each seed."""
-        return self.success if figure == "success" else self.reward
+SeedScores = Mapping[Figure, Mapping[int, float]]
+"""The test results of a policy in a task, by score and seed: success rate (percent) and mean
+reward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ class Results:
     each seed, by task and policy.
     """
 
-    tests: Mapping[tuple[str, str, int], PolicyTests]
+    tests: Mapping[tuple[str, str, int], SeedScores]
     settings: RunSettings = RunSettings()  # noqa: RUF009
     folder: Path = Path()
     times: Mapping[tuple[str, str], Mapping[int, JobTimes]] = field(default_factory=dict)
@@ -97,7 +95,7 @@ class Results:
     @property
     def seeds(self) -> tuple[int, ...]:
         """All seeds that have test results."""
-        return tuple(sorted({seed for test in self.tests.values() for seed in test.success}))
+        return tuple(sorted({seed for test in self.tests.values() for seed in test["success"]}))
 
     def groups(self) -> Groups:
         """Return the groups of the run's tasks (see `groups_of`)."""
@@ -122,7 +120,7 @@ class Results:
         tests = [self.tests[key] for task in tasks if (key := (task, policy, at)) in self.tests]
         if len(tests) < len(tasks) or not tasks:
             return {}
-        columns = [test.of(figure) for test in tests]
+        columns = [test[figure] for test in tests]
         seeds = sorted(set.intersection(*(set(column) for column in columns)))
         return {seed: [column[seed] for column in columns] for seed in seeds}
 
@@ -185,19 +183,16 @@ def read_results(
                 "dialogues for different seeds"
             )
             findings.of_file(str(folder / task / policy)).warning("unequal-seeds", message)
-    tests = {key: tests_of_seeds(key, of_seed) for key, of_seed in episodes.items()}
+    tests = {key: scores_of_seeds(of_seed) for key, of_seed in episodes.items()}
     return Results(tests, settings, folder, times)
 
 
-def tests_of_seeds(
-    key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]
-) -> PolicyTests:
-    """Return a policy's test results from episodes by seed. `key` is (task, policy, dialogues)."""
-    success, reward = (
-        {seed: mean_of(figure, episodes) for seed, episodes in of_seed.items()}
+def scores_of_seeds(of_seed: Mapping[int, Sequence[Episode]]) -> SeedScores:
+    """Return a policy's test results from episodes by seed."""
+    return {
+        figure: {seed: mean_of(figure, episodes) for seed, episodes in of_seed.items()}
         for figure in FIGURES
-    )
-    return PolicyTests(*key, success, reward)
+    }
 
 
 def interval_over_seeds(
@@ -285,3 +280,59 @@ def all_seeds(seeds: Iterable[int]) -> str:
         else:
             ranges.append([seed, seed])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+
+
+STRATIFIED = "stratified-bootstrap"
+RESAMPLES = 2000
+"""The default of `rliable` for profiles. With this number of resamples, the ends of an interval
+vary by about 2 % of its length."""
+
+Scores = NDArray[np.float64]
+"""An array of scores, shape (runs, tasks)."""
+
+
+class Aggregate(NamedTuple):
+    """An aggregate over all tasks, and its interval from resampled runs (None for a single run)."""
+
+    value: float
+    interval: Interval | None
+
+
+def interquartile_mean(scores: Scores) -> Aggregate:
+    """Return the interquartile mean of all n scores, without n // 4 scores at each end."""
+    value = float(_middle_means(scores.reshape(1, -1))[0])
+    if len(scores) < 2:
+        return Aggregate(value, None)
+    drawn = generator(SEED, 0).integers(0, len(scores), size=(RESAMPLES, *scores.shape))
+    samples = np.take_along_axis(scores[np.newaxis], drawn, axis=1)
+    means = _middle_means(samples.reshape(RESAMPLES, -1))
+    return Aggregate(value, percentile_interval(means, CONFIDENCE, STRATIFIED))
+
+
+def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
+    """Return the probability that one run is better than a run of `others`, as the mean over tasks.
+
+    Equal scores count as half an improvement. The two sets of runs are resampled independently,
+    even if they have the same seeds.
+    """
+    mine, theirs = scores[:, np.newaxis], others[np.newaxis]
+    better = (mine > theirs) + 0.5 * (mine == theirs)
+    value = float(better.mean())
+    if min(len(scores), len(others)) < 2:
+        return Aggregate(value, None)
+    weights, other_weights = (_weights(table, part) for part, table in ((1, scores), (2, others)))
+    samples = np.einsum("sit,ijt,sjt->st", weights, better, other_weights, optimize=True)
+    return Aggregate(value, percentile_interval(samples.mean(axis=1), CONFIDENCE, STRATIFIED))
+
+
+def _weights(scores: Scores, part: int) -> NDArray[np.float64]:
+    runs, tasks = scores.shape
+    drawn = generator(SEED, part).multinomial(
+        runs, np.full(runs, 1 / runs), size=(RESAMPLES, tasks)
+    )
+    return np.asarray(drawn.transpose(0, 2, 1) / runs)
+
+
+def _middle_means(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    cut = rows.shape[1] // 4
+    return np.asarray(np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1))

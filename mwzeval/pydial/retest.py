@@ -31,10 +31,9 @@ from mwzeval.pydial.checkpoints import diverging, load_weights, read_checkpoint
 from mwzeval.pydial.episode_files import (
     TESTS,
     Selection,
-    check_records,
     location_of,
     read_episodes,
-    read_texts,
+    read_records,
     run_settings,
     write_episodes,
 )
@@ -42,7 +41,7 @@ from mwzeval.pydial.episodes import Episode
 from mwzeval.pydial.job import Job, runner_of, single_threaded, tests_of
 from mwzeval.pydial.live import LiveOptions, LiveSetting
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results import PolicyTests, tests_of_seeds
+from mwzeval.pydial.results import SeedScores, scores_of_seeds
 from mwzeval.pydial.tasks import USERS, in_order, name_part, task_named, varied
 from mwzeval.pydial.user_parameters import UserModel
 from mwzeval.scores.findings import Findings
@@ -79,7 +78,7 @@ class Retest:
     trained: str
     tested: str
     user: str | None
-    tests: PolicyTests
+    tests: SeedScores
 
 
 def retest(
@@ -137,9 +136,7 @@ def retest(
             found.setdefault((job.policy, job.task, tested, user), {})[job.seed] = episodes
     if findings.errors:
         raise InputError(dict.fromkeys(findings.errors))
-    return tuple(
-        Retest(*key, tests_of_seeds((key[1], key[0], 0), of_seed)) for key, of_seed in found.items()
-    )
+    return tuple(Retest(*key, scores_of_seeds(of_seed)) for key, of_seed in found.items())
 
 
 def _conditions(
@@ -238,7 +235,7 @@ def _live_tests(
     text = Path(file).read_text(encoding="utf-8")
     if failed := text.count(f'"end":"{USER_ERROR}"'):
         notify(f"{failed} of {tests} dialogues ended with an error of the user: {file}")
-    records, _ = check_records(read_texts(file, Selection()), file, Selection(), findings)
+    records, _ = read_records(file, Selection(), findings)
     findings.check()
     return tuple(record.episode for record in records)
 

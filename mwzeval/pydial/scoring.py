@@ -28,7 +28,7 @@ from mwzeval.metrics.measure import (
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.domain import NAME
-from mwzeval.pydial.episode_files import ENVIRONMENTS, Record, Selection, check_records, read_texts
+from mwzeval.pydial.episode_files import ENVIRONMENTS, Record, Selection, read_records
 from mwzeval.pydial.episodes import Episode
 from mwzeval.pydial.tasks import in_order
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
@@ -165,9 +165,8 @@ def evaluate(
     `InputError` with all problems, and `UsageError` if a folder has no such tests.
     """
     chosen = chosen or Selection()
-    texts = read_texts(path, chosen)
     findings = Findings(strict=strict)
-    records, checksum = check_records(texts, path, chosen, findings)
+    records, checksum = read_records(path, chosen, findings)
     findings.check()
     notes = Findings()  # these warnings do not concern the input, so `strict` ignores them
     block = 1 if independent else _block(records, notes)
@@ -224,8 +223,8 @@ def validate(path: str, chosen: Selection | None = None, *, strict: bool = False
 
     Raises `InputError` if a file is unreadable, and `UsageError` if a folder has no such tests.
     """
-    chosen, findings = chosen or Selection(), Findings(strict=strict)
-    check_records(read_texts(path, chosen), path, chosen, findings)
+    findings = Findings(strict=strict)
+    read_records(path, chosen or Selection(), findings)
     return findings.problems
 
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.aggregates import interquartile_mean, probability_of_improvement
 from mwzeval.pydial.leaderboard import FIGURES as LABELS
 from mwzeval.pydial.leaderboard import TABLES, published_results
 from mwzeval.pydial.policies.presets import PRESETS
@@ -33,10 +32,12 @@ from mwzeval.pydial.results import (
     all_seeds,
     corrected,
     groups_of,
+    interquartile_mean,
     interval_over_seeds,
     least_deviation,
     p_value_over_seeds,
     p_value_to_published,
+    probability_of_improvement,
 )
 from mwzeval.pydial.retest import Retest
 from mwzeval.pydial.tasks import Goodbye, in_order, task_named
@@ -515,7 +516,7 @@ def retest_document(retests: Sequence[Retest]) -> Document:
 
 def _retest_records(retests: Sequence[Retest], figure: Figure) -> Iterator[dict[str, Any]]:
     for r in retests:
-        values = list(r.tests.of(figure).values())
+        values = list(r.tests[figure].values())
         low, high = _ends(interval_over_seeds(values, limits=LIMITS[figure]))
         task = task_named(r.tested)
         published = p_value = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from inspect import isclass
 from typing import Any
@@ -19,7 +20,7 @@ from mwzeval.conversation.agents import check_call, failing_as_usage, given, imp
 from mwzeval.conversation.completions import Client
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, Message, answer_messages
 from mwzeval.conversation.messages import user_message as heard_message
-from mwzeval.conversation.models import Complete, ModelOptions, Prompt, is_endpoint, written_turn
+from mwzeval.conversation.models import ModelOptions, Prompt, is_endpoint, written_turn
 from mwzeval.conversation.protocols import AnswerError, ConversationError, InfrastructureError
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import InputError, UsageError, did_you_mean, shorten, unknown
@@ -394,76 +395,38 @@ GOAL = "goal"
 _AN_ACT = re.compile(r"[A-Za-z]+ ?\((?:[^()\"]|\"[^\"]*\")*\)")
 
 
-class ModelUsers:
-    """Users whose acts are written by a language model.
+def model_users(client: Client, prompt: Prompt) -> Make:
+    """Return the function that creates users whose acts are written by a language model.
 
-    Raises `UsageError` if an option is invalid, and `MwzevalError` if the prompt is invalid.
+    All messages of the model are added to the record of the dialogue.
     """
 
-    def __init__(self, name: str, options: ModelOptions) -> None:
-        self._name = name
-        self._options = options
-        self._prompt: Prompt = options.prompt_or(PROMPT, GOAL)
-        self._client: Client | None = None
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """Information about the users for the header of a run."""
-        return self._options.about(self._name, self._prompt)
-
-    def begin(self) -> None:
-        """Create the client for the model that plays the users. Raises `MwzevalError`."""
-        self._client = self._options.client(self._name)
-
-    def stop(self) -> None:
-        """Cancel all requests."""
-        if self._client is not None:
-            self._client.close()
-
-    def user(self, state: UserState, task: Task, planned: Planned, record: Record) -> User:
-        """Return the user of a dialogue; messages of the model are added to the `record`."""
-        assert self._client is not None, "begin() makes it"
+    def make(state: UserState, task: Task, planned: Planned, record: Record) -> User:
         ontology = state.domain.ontology
-        system = self._prompt.filled(
+        system = prompt.filled(
             kind=ontology.entity_type,
             wishes=", ".join(ontology.constraint_slots),
             facts=", ".join(ontology.requestable),
             goal=goal_in_words(state.goal),
         )
-        complete = self._client.of_dialogue(planned, "user")
+        complete = client.of_dialogue(planned, "user")
         request: list[Message] = [{"role": "system", "content": system}]
 
         def ask(goal: Goal, act: Act) -> Act:
-            return asked_model(act, request, complete, record.message, ontology)
+            request.append(heard_message(str(act)))
+            completion = complete(request)
+            message: Message = {"role": USER_ROLE, "content": "", "usage": dict(completion.usage)}
+            with suppress(ConversationError):
+                message["content"] = str(answer_messages(completion.message, 0)[0]["content"])
+            record.message(message)
+            text = written_turn(str(message["content"])).text
+            answer = act_in(text, ontology)
+            request.append({"role": ASSISTANT_ROLE, "content": text or str(answer)})
+            return answer
 
         return AskedUser(state, ask, task.max_exchanges)
 
-
-def asked_model(
-    system: Act,
-    request: list[Message],
-    complete: Complete,
-    written: Callable[[Message], object],
-    ontology: Ontology,
-) -> Act:
-    """Return the answer of a model to a system act; both are appended to the messages in `request`.
-
-    `complete` calls the model and passes the model's messages to `written`. Raises the errors of
-    `complete`.
-    """
-    request.append(heard_message(str(system)))
-    completion = complete(request)
-    message: Message = {"role": USER_ROLE, "content": "", "usage": dict(completion.usage)}
-    try:
-        content = str(answer_messages(completion.message, 0)[0]["content"])
-        message["content"] = content
-    except ConversationError:
-        content = ""
-    written(message)
-    text = written_turn(content).text
-    act = act_in(text, ontology)
-    request.append({"role": ASSISTANT_ROLE, "content": text or str(act)})
-    return act
+    return make
 
 
 def act_in(text: str, ontology: Ontology) -> Act:
@@ -496,14 +459,16 @@ class RunUsers:
 
     `options` are the settings of the model that plays the users. `trusts` is False if the users are
     custom code, and otherwise True. `waits` is True if users wait for the answers of a server.
-    Raises `UsageError` for an unknown name, and `MwzevalError` for an invalid prompt.
+    Raises `UsageError` for an unknown name or an invalid option, and `MwzevalError` for an invalid
+    prompt.
     """
 
     def __init__(self, name: str, options: ModelOptions) -> None:
-        self._name = name
+        self._name, self._options = name, options
         self._make: Make | None = None
-        self._model = ModelUsers(name, options) if is_endpoint(name) else None
-        self.waits = self._model is not None
+        self._client: Client | None = None
+        self.waits = is_endpoint(name)
+        self._prompt = options.prompt_or(PROMPT, GOAL) if self.waits else None
         self.trusts = self.waits or not is_own_code(name)
         if self.trusts and not self.waits and name != AGENDA:
             hint = did_you_mean(name, (AGENDA,))
@@ -511,15 +476,15 @@ class RunUsers:
 
     def about(self, task: Task) -> Mapping[str, Any]:
         """Return information about the users for the header of a run."""
-        if self._model is not None:
-            return self._model.about
+        if self._prompt is not None:
+            return self._options.about(self._name, self._prompt)
         return {"spec": task.user_model if self._name == AGENDA else self._name}
 
     def begin(self) -> None:
         """Import custom users, or create the client for the model. Raises `MwzevalError`."""
-        if self._model is not None:
-            self._model.begin()
-            self._make = self._model.user
+        if self._prompt is not None:
+            self._client = self._options.client(self._name)
+            self._make = model_users(self._client, self._prompt)
         elif not self.trusts:
             self._make = own_users(self._name)
 
@@ -536,8 +501,8 @@ class RunUsers:
 
     def stop(self) -> None:
         """Cancel all requests to the model."""
-        if self._model is not None:
-            self._model.stop()
+        if self._client is not None:
+            self._client.close()
 
     def maker(
         self, task: Task, planned: Planned, record: Record

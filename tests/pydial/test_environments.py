@@ -141,6 +141,7 @@ def test_masks_and_all_else_that_is_told_are_of_numpy_ones_own_and_told_always(d
         assert not any(np.shares_memory(info["action_mask"], other) for other in masks)
         masks.append(info["action_mask"])
         masks[-1][:] = 0
+        np.testing.assert_array_equal(demo.unwrapped.action_masks(), mask)
         _, _, ended, truncated, info = demo.step(0)
         assert {key: value.dtype.kind for key, value in info.items()} == kinds
         assert not truncated

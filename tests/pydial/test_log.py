@@ -102,6 +102,7 @@ def test_a_file_that_fails_is_left_and_written_later(
     first.add(entries[2:])
     assert file.read_bytes() == kept
     assert len(capsys.readouterr().err.splitlines()) == 1
+    file.write_bytes(kept + b"training,2,tr")  # by a process that was killed
     for path in (file, other):
         log = LogFile(path)
         for entry in entries:

@@ -37,8 +37,9 @@ def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
         runner = TaskRunner(load_domain(task.domain), task, "neural", confusion_seed=1)
         policy = HandcraftedPolicy()
         episodes = [runner.test_act_policy(policy, 1, index) for index in range(30)]
-        assert each.tests.reward == {1: np.mean([e.reward for e in episodes])}
-        assert each.tests.success == {1: pytest.approx(100 * sum(e.success for e in episodes) / 30)}
+        assert each.tests["reward"] == {1: np.mean([e.reward for e in episodes])}
+        rate = pytest.approx(100 * sum(e.success for e in episodes) / 30)
+        assert each.tests["success"] == {1: rate}
     # The run's own test is not played again.
     kept = {file.parent.name.removeprefix(f"{TASK}-in-") for file in tmp_path.glob("cross/*/*/*")}
     assert kept == {f"{TASK}{v}" for v in ("@errors=50", "@user=fickle", "@errors=50@user=fickle")}
@@ -55,7 +56,7 @@ def test_more_errors_and_less_patience_cost_success(tmp_path: Path) -> None:
     success = {}
     for each in retest(tmp_path, [job], errors=(0.0, 0.3, 0.6), users=users, tests=300):
         task = task_named(each.tested)
-        success[task.user_model, task.error_rate] = each.tests.success[0]
+        success[task.user_model, task.error_rate] = each.tests["success"][0]
     for user in users:
         assert success[user, 0.0] > success[user, 0.3] + 4 > success[user, 0.6] + 20
     assert success["standard", 0.6] > success["impatient", 0.6] + 10

@@ -18,7 +18,7 @@ from mwzeval.pydial.curves import plot_curves, plot_retests, read_curves
 from mwzeval.pydial.leaderboard import published_results
 from mwzeval.pydial.results import (
     FEWEST_SEEDS,
-    PolicyTests,
+    SeedScores,
     all_seeds,
     corrected,
     interval_over_seeds,
@@ -55,7 +55,7 @@ def output(tmp_path: Path) -> Path:
         for place, successes in (
             (f"CR-1/handcrafted/seed-{seed}/test-000000.jsonl", [1] * 10),
             (f"CR-1/gp-sarsa/seed-{seed}/test-001000.jsonl", [1] * 9 + [seed > 0]),
-            (f"CR-1/gp-sarsa/seed-{seed}/training.jsonl", [0, 1] * (10 + seed)),
+            (f"CR-1/gp-sarsa/seed-{seed}/training.jsonl", [0, 1] * (10 + seed) + [1]),
             (f"CR-1/dqn/seed-{seed}/test-001000.jsonl", [1] * 2 + [0] * (6 + seed)),
             (f"LAP-1/gp-sarsa/seed-{seed}/test-001000.jsonl", [1, 0]),
         ):
@@ -348,8 +348,9 @@ def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -
     same = published_results().cross["DQN"]["CR-1"]["CR-3"]
 
     def tested(policy: str, trained: str, task: str, *rewards: float) -> Retest:
-        success, reward = dict.fromkeys(range(len(rewards)), 90.0), dict(enumerate(rewards))
-        return Retest(policy, trained, task, None, PolicyTests(trained, policy, 0, success, reward))
+        success = dict.fromkeys(range(len(rewards)), 90.0)
+        tests: SeedScores = {"success": success, "reward": dict(enumerate(rewards))}
+        return Retest(policy, trained, task, None, tests)
 
     found = retest_document(
         [
@@ -382,7 +383,7 @@ def test_keys_of_one_panel_are_within_the_picture(output: Path) -> None:
     shutil.rmtree(output / "LAP-1")
     same = dict.fromkeys(range(5), 50.0)
     tested = [
-        Retest("ppo", "CR-1", task, None, PolicyTests("CR-1", "ppo", 0, same, same))
+        Retest("ppo", "CR-1", task, None, {"success": same, "reward": same})
         for task in ("CR-1", "CR-1@errors=30")
     ]
     records = retest_document(tested).records

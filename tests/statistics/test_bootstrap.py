@@ -20,7 +20,7 @@ from sacrebleu.significance import PairedTest
 from scipy import stats
 
 from mwzeval.multiwoz.scoring.bleu import Bleu, tokenize
-from mwzeval.pydial.aggregates import Aggregate, interquartile_mean, probability_of_improvement
+from mwzeval.pydial.results import Aggregate, interquartile_mean, probability_of_improvement
 from mwzeval.scores.table import Table
 from mwzeval.statistics import bootstrap
 from mwzeval.statistics.bootstrap import (
