@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,14 +28,10 @@ from tests.dstc7.cases import Folder
 from tests.dstc7.conversations import conversations, write_dialogues
 
 
-def course(tmp_path: Path, **raw: Any) -> Any:
-    path = Folder(tmp_path).write("course-info.json", {"EECS280-FA16": raw})
-    return read_courses(path)["EECS280-FA16"]
-
-
 def test_what_is_missing_is_empty(tmp_path: Path) -> None:
-    found = course(tmp_path, Course="EECS280", CourseTitle=3, Area=None, Description=" NA ")
-    assert found == Course("EECS280-FA16", "EECS280", "3", "", "")
+    raw = {"Course": "EECS280", "CourseTitle": 3, "Area": None, "Description": " NA "}
+    courses = read_courses(Folder(tmp_path).write("course-info.json", {"EECS280-FA16": raw}))
+    assert courses["EECS280-FA16"] == Course("EECS280-FA16", "EECS280", "3", "", "")
 
 
 def test_a_course_file_is_an_object_of_objects(tmp_path: Path) -> None:
@@ -83,14 +78,18 @@ PAGES = ManPages.of(
     ]
 )
 
-COURSE_FILE = """{
- "EECS281-FA16": {"Course": "EECS281", "CourseTitle": "Data Structures", "Area": "Theory",
-                  "Description": "Trees and heaps."},
- "EECS281-WN17": {"Course": "EECS281", "CourseTitle": "Data Structures", "Area": "Theory",
-                  "Description": "Trees and heaps."},
- "EECS370-FA16": {"CourseTitle": "Computers", "Area": "NA"},
- "MATH370-FA16": {"Course": "MATH370", "CourseTitle": "Numbers"}
-}"""
+TREES = {
+    "Course": "EECS281",
+    "CourseTitle": "Data Structures",
+    "Area": "Theory",
+    "Description": "Trees and heaps.",
+}
+COURSES = {
+    "EECS281-FA16": TREES,
+    "EECS281-WN17": TREES,
+    "EECS370-FA16": {"CourseTitle": "Computers", "Area": "NA"},
+    "MATH370-FA16": {"Course": "MATH370", "CourseTitle": "Numbers"},
+}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +121,7 @@ def test_a_man_page_is_found_by_its_name_as_a_token(text: str, expected: str) ->
     ],
 )
 def test_a_course_is_found_by_code_or_number(text: str, expected: str, tmp_path: Path) -> None:
-    file = tmp_path / "course-info.json"
-    file.write_text(COURSE_FILE, encoding="utf-8")
+    file = Folder(tmp_path).write("course-info.json", COURSES)
     assert Courses.of(read_courses(file).values()).about(text) == expected
 
 

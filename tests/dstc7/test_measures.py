@@ -1,23 +1,35 @@
-"""Ranking scores against brute force, other tools, and figures worked out by hand."""
+"""Scores against brute force, and against the examples that the specification works out by hand."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.dstc7.evaluation import Options, ScoredSubmission
 from mwzeval.dstc7.measures import (
     CUTOFFS,
     Selection,
     covering,
     ranking_columns,
     selection_columns,
+)
+from mwzeval.errors import InputError
+from tests.dstc7.cases import (
+    SEVERAL,
+    UBUNTU,
+    WITH_NONE,
+    Folder,
+    kinds,
+    ranks,
+    scores,
+    submission_of,
+    targets_of,
 )
 
 IDS = [f"c{number:03d}" for number in range(30)]
@@ -29,11 +41,6 @@ def rankings(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     ranking = draw(st.permutations(IDS))[: draw(st.integers(0, 30))]
     relevant = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=6, unique=True))
     return list(ranking), relevant
-
-
-def columns_of(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> dict[str, np.ndarray]:
-    ranked, relevant = zip(*pairs, strict=True)
-    return ranking_columns(ranked, relevant)
 
 
 def by_definition(ranking: Sequence[str], relevant: Sequence[str]) -> dict[str, float]:
@@ -54,39 +61,11 @@ def by_definition(ranking: Sequence[str], relevant: Sequence[str]) -> dict[str, 
 
 @given(st.lists(rankings(), min_size=1, max_size=5))
 def test_rows_are_those_of_the_definitions(pairs: list[tuple[list[str], list[str]]]) -> None:
-    columns = columns_of(pairs)
+    ranked, relevant = zip(*pairs, strict=True)
+    columns = ranking_columns(ranked, relevant)
     for index, pair in enumerate(pairs):
         row = {name: column[index] for name, column in columns.items()}
         assert row == pytest.approx(by_definition(*pair), abs=1e-12)
-
-
-def test_scores_agree_with_those_of_trec_tools() -> None:
-    ir_measures: Any = pytest.importorskip("ir_measures", reason="the dev extra has it")
-    dice = random.Random(5)
-    pairs = []
-    for _ in range(60):
-        ranking = dice.sample(IDS, dice.randint(1, 30))
-        relevant = dice.sample(IDS, dice.randint(1, 5))
-        if set(ranking) & set(relevant):  # these tools drop queries without a hit
-            pairs.append((ranking, relevant))
-    qrels = {f"q{n}": dict.fromkeys(relevant, 1) for n, (_, relevant) in enumerate(pairs)}
-    # They sort by score themselves, in 32 bits: minus the rank is exact.
-    run = {
-        f"q{n}": {item: -float(place) for place, item in enumerate(ranking)}
-        for n, (ranking, _) in enumerate(pairs)
-    }
-    names = {
-        "RR": "reciprocal_rank",
-        "AP": "average_precision",
-        **{f"Success@{k}": f"hit@{k}" for k in CUTOFFS},
-        **{f"R@{k}": f"set_recall@{k}" for k in CUTOFFS},
-    }
-    measures = [ir_measures.parse_measure(name) for name in names]
-    theirs = ir_measures.calc_aggregate(measures, qrels, run)
-    columns = columns_of(pairs)
-    for measure in measures:
-        ours = columns[names[str(measure)]].mean()
-        assert ours == pytest.approx(theirs[measure], abs=1e-6), measure
 
 
 @pytest.mark.parametrize(
@@ -135,3 +114,98 @@ def test_selections_have_scores_of_their_own_which_are_0_for_nothing() -> None:
         assert columns[name].tolist() == pytest.approx([value, 0, 0])
     assert columns["examples"].tolist() == [1, 1, 1]
     assert {len(column) for column in selection_columns([]).values()} == {0}
+
+
+TRACKS = {"ubuntu 1": UBUNTU, "ubuntu 4": WITH_NONE, "advising 3": SEVERAL, "fscore": WITH_NONE}
+
+
+def by_number(text: str) -> dict[str, Any]:
+    """Read `1 A B; 2 C` as what belongs to each example or score."""
+    return dict(part.split(" ", 1) for part in text.split("; "))
+
+
+def with_confidences(ranking: str) -> list[tuple[str, float]]:
+    pairs = (entry.split("=") for entry in ranking.split())
+    return [(identity, float(confidence)) for identity, confidence in pairs]
+
+
+LINES = (Path(__file__).parent / "worked_examples.tsv").read_text("utf-8").splitlines()[1:]
+EXAMPLES = {name: rest for name, *rest in (line.split("\t") for line in LINES)}
+
+
+def worked_example(name: str, folder: Path) -> tuple[ScoredSubmission, dict[str, str]]:
+    """Return a worked example, and its expected scores by their names."""
+    track, rankings, answers, expected = EXAMPLES[name]
+    ranked, options = by_number(rankings), Options()
+    if track == "fscore":
+        ranked = {example: with_confidences(text) for example, text in ranked.items()}
+        options = Options(metric="fscore")
+    given = submission_of(ranked), targets_of(by_number(answers)), TRACKS[track], options
+    return Folder(folder).evaluated(*given), by_number(expected)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_worked_examples(name: str, tmp_path: Path) -> None:
+    evaluated, expected = worked_example(name, tmp_path)
+    values = {key: float(Fraction(value)) for key, value in expected.items()}
+    found = scores(evaluated)
+    assert {key: found[key] for key in values} == pytest.approx(values, abs=1e-12)
+
+
+def test_w5_has_none_scores_and_a_view_of_the_answerable_examples(tmp_path: Path) -> None:
+    evaluated, _ = worked_example("W5", tmp_path)
+    found, answerable = scores(evaluated), scores(evaluated, "answerable")
+    # NONE stands first nowhere. Without it, the first of the three answerable ones is right.
+    assert [found[f"none.{name}"] for name in ("precision", "recall", "f1")] == [0, 0, 0]
+    assert answerable["recall@1"] == pytest.approx(1 / 3)
+    assert answerable["mrr"] == pytest.approx(1 / 3)
+
+
+def test_none_above_the_right_candidate_is_taken_out_for_the_answerable_view(
+    tmp_path: Path,
+) -> None:
+    evaluated = Folder(tmp_path).evaluated(
+        submission_of({"1": "NONE A B", "2": "NONE C D"}),
+        targets_of({"1": "A", "2": "NONE"}),
+        WITH_NONE,
+    )
+    found, answerable = scores(evaluated), scores(evaluated, "answerable")
+    assert (found["mrr"], answerable["mrr"]) == (0.75, 1)
+    of_none = [found[f"none.{name}"] for name in ("precision", "recall", "f1")]
+    assert of_none == pytest.approx([0.5, 1, 2 / 3])
+
+
+def test_w6_repeats_are_an_error_or_taken_out(tmp_path: Path) -> None:
+    given = submission_of({"1": "B B C"}), "1\tC\n", UBUNTU
+    with pytest.raises(InputError) as caught:
+        Folder(tmp_path).evaluated(*given, Options(strict=True))
+    assert "duplicate-candidate" in kinds(caught.value.problems)
+    evaluated = Folder(tmp_path).evaluated(*given)
+    assert ranks(evaluated) == [2]
+    assert scores(evaluated)["mrr"] == 0.5
+
+
+@pytest.mark.parametrize(("order", "rank"), [("list", 3), ("confidence", 1)])
+def test_w8_the_order_is_that_of_the_list_or_of_the_confidences(
+    order: Any, rank: int, tmp_path: Path
+) -> None:
+    raw = submission_of({"1": [("A", 0.1), ("B", 0.2), ("C", 0.7)]})
+    targets, options = targets_of({"1": "C"}), Options(order=order)
+    folder = Folder(tmp_path)
+    evaluated = folder.evaluated(raw, targets, options=options)
+    assert ranks(evaluated)[0] == rank
+    assert "not-sorted" in kinds(folder.problems(raw, targets, options=options), "warning")
+
+
+def test_equal_confidences_keep_the_order_of_the_list(tmp_path: Path) -> None:
+    ranking = [("D", 0.2), ("B", 0.4), ("A", 0.2), ("C", 0.2)]
+    raw, targets = submission_of(dict.fromkeys("1234", ranking)), "1\tA\n2\tB\n3\tC\n4\tD\n"
+    evaluated = Folder(tmp_path).evaluated(raw, targets, options=Options(order="confidence"))
+    assert ranks(evaluated) == [3, 1, 4, 2]
+
+
+def test_f4_has_a_macro_mean_that_is_labelled_as_ours(tmp_path: Path) -> None:
+    evaluated, _ = worked_example("F4", tmp_path)
+    [macro] = [s for s in evaluated.report().scores if s.name == "macro.mean_f"]
+    assert macro.value == pytest.approx(1 / 3)
+    assert "ours" in macro.label

@@ -6,10 +6,10 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -39,8 +39,7 @@ NAMES = [RANDOM, *LEXICAL, TRAINED]
 UBUNTU_1, ADVISING_3, UBUNTU_4 = Track("ubuntu", 1), Track("advising", 3), Track("ubuntu", 4)
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(NamedTuple):
     """The files of a track in the sample."""
 
     dialogues: Path
@@ -51,13 +50,12 @@ class Files:
 
 
 def files_of(track: Track) -> Files:
-    folder = ROOT / "data" / "dstc7"
-    name = f"{track.dataset}_{{}}_subtask_{1 if track.subtask == 5 else track.subtask}"
+    folder, subtask = ROOT / "data" / "dstc7", 1 if track.subtask == 5 else track.subtask
     knowledge = "course-info.json" if track.dataset == "advising" else "man_pages.jsonl"
     return Files(
-        folder / f"{name.format('test')}.json",
-        folder / f"{name.format('dev')}.json",
-        folder / f"{name.format('responses')}.tsv",
+        folder / f"{track.dataset}_test_subtask_{subtask}.json",
+        folder / f"{track.dataset}_dev_subtask_{subtask}.json",
+        folder / f"{track.dataset}_responses_subtask_{subtask}.tsv",
         folder / "ubuntu_subtask_2_candidates.tsv" if track.has_pool else None,
         folder / knowledge if track.subtask == 5 else None,
     )
@@ -141,11 +139,10 @@ def test_scores_become_probabilities(
 def test_the_same_files_give_the_same_bytes(
     name: str, baseline: Callable[..., Baseline], tmp_path: Path
 ) -> None:
-    written = []
-    for place in ("first", "second"):
-        predict(baseline(name), UBUNTU_1, files_of(UBUNTU_1).dialogues, tmp_path / place)
-        written.append((tmp_path / place).read_bytes())
-    assert written[0] == written[1]
+    first, second = tmp_path / "first", tmp_path / "second"
+    for output in (first, second):
+        predict(baseline(name), UBUNTU_1, files_of(UBUNTU_1).dialogues, output)
+    assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize("name", LEXICAL)
@@ -166,8 +163,7 @@ def test_the_threshold_of_none_keeps_its_promise_on_dev(name: str, tmp_path: Pat
 
 def test_without_a_score_none_joins_no_list(tmp_path: Path) -> None:
     track = Track("advising", 4)
-    output = tmp_path / track.file_name
-    files = files_of(track)
+    files, output = files_of(track), tmp_path / track.file_name
     assert predict(Baseline("tfidf"), track, files.dialogues, output).threshold is None
     names = {entry["candidate-id"] for ranking in entries(output) for entry in ranking}
     assert NONE not in names
@@ -189,31 +185,25 @@ def test_a_candidate_that_is_listed_twice_is_ranked_once(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "track", "names"),
+    ("baseline", "arguments", "track", "names"),
     [
-        ("bm25", {}, Track("ubuntu", 2), "pool"),
-        ("bm25", {"pool": "pool.tsv"}, UBUNTU_1, "pool"),
-        ("bm25", {"dev": "dev.json"}, UBUNTU_1, "subtask 4"),
-        ("bm25", {"none_score": 0.5}, ADVISING_3, "subtask 4"),
-        ("bm25", {"dev": "dev.json", "none_score": 0.5}, UBUNTU_4, "both"),
-        (RANDOM, {"none_score": 1.0}, UBUNTU_4, "random"),
-        *(("bm25", {"none_score": float(x)}, UBUNTU_4, "finite") for x in ("nan", "1e400")),
+        (("bm25",), {}, Track("ubuntu", 2), "pool"),
+        (("bm25",), {"pool": "pool.tsv"}, UBUNTU_1, "pool"),
+        (("bm25",), {"dev": "dev.json"}, UBUNTU_1, "subtask 4"),
+        (("bm25",), {"none_score": 0.5}, ADVISING_3, "subtask 4"),
+        (("bm25",), {"dev": "dev.json", "none_score": 0.5}, UBUNTU_4, "both"),
+        ((RANDOM,), {"none_score": 1.0}, UBUNTU_4, "random"),
+        *((("bm25",), {"none_score": float(x)}, UBUNTU_4, "finite") for x in ("nan", "1e400")),
+        (("bm52",), {}, UBUNTU_1, '"bm25"'),
+        ((DUAL_ENCODER,), {}, UBUNTU_1, DUAL_ENCODER),
+        (("tfidf", "model"), {}, UBUNTU_1, "tfidf"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    name: str, arguments: dict[str, Any], track: Track, names: str, tmp_path: Path
+    baseline: tuple[Any, ...], arguments: dict[str, Any], track: Track, names: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=names):
-        predict(Baseline(name), track, "test.json", tmp_path / "out.json", **arguments)
-
-
-@pytest.mark.parametrize(
-    ("name", "model", "names"),
-    [("bm52", None, '"bm25"'), (DUAL_ENCODER, None, DUAL_ENCODER), ("tfidf", "model", "tfidf")],
-)
-def test_a_baseline_that_cannot_be_is_refused(name: str, model: str | None, names: str) -> None:
-    with pytest.raises(UsageError, match=names):
-        Baseline(name, model)
+        predict(Baseline(*baseline), track, "test.json", tmp_path / "out.json", **arguments)
 
 
 def test_files_without_anything_to_rank_or_to_tune_on_are_refused(tmp_path: Path) -> None:
@@ -230,30 +220,26 @@ def test_files_without_anything_to_rank_or_to_tune_on_are_refused(tmp_path: Path
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    ("module", "name", "extra"),
-    [("bm25s", "bm25", "retrieval"), ("sklearn", "tfidf", "retrieval"), ("torch", "", "neural")],
+    ("module", "call", "extra"),
+    [
+        ("bm25s", "predict(Baseline('bm25'), Track('ubuntu', 1), file, output)", "retrieval"),
+        ("sklearn", "predict(Baseline('tfidf'), Track('ubuntu', 1), file, output)", "retrieval"),
+        ("torch", "train(file, file, output)", "neural"),
+    ],
 )
 def test_a_missing_library_is_named_with_its_extra(
-    module: str, name: str, extra: str, tmp_path: Path
+    module: str, call: str, extra: str, tmp_path: Path
 ) -> None:
     """In a process of its own, in which the library cannot be found."""
-    call = (
-        f"predict(Baseline({name!r}), Track('ubuntu', 1), sys.argv[1], sys.argv[2])"
-        if name
-        else "train(sys.argv[1], sys.argv[1], sys.argv[2])"
-    )
     program = (
         f"import sys\nsys.modules[{module!r}] = None\n"
         "from mwzeval.dstc7.baselines.ranker import Baseline, predict, train\n"
         "from mwzeval.dstc7.tracks import Track\n"
-        "from mwzeval.errors import DependencyError\n"
-        f"try:\n    {call}\nexcept DependencyError as error:\n    print(error)\n"
+        f"file, output = sys.argv[1:]\n{call}\n"
     )
-    dev = files_of(Track("ubuntu", 1)).dev
-    ran = subprocess.run(
-        [sys.executable, "-c", program, str(dev), str(tmp_path / "out")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert f"mwzeval[{extra}]" in ran.stdout
+    arguments = [str(files_of(UBUNTU_1).dev), str(tmp_path / "out")]
+    command = [sys.executable, "-c", program, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    *_, last = ran.stderr.splitlines()
+    assert "DependencyError" in last
+    assert f"mwzeval[{extra}]" in last

@@ -11,6 +11,7 @@ import pytest
 
 from mwzeval.dstc7.dialogues import write_targets
 from mwzeval.dstc7.evaluation import Gold, Options, evaluate, plain_metrics, validate
+from mwzeval.dstc7.measures import CUTOFFS
 from mwzeval.dstc7.submission import (
     read_submission,
     submission_text,
@@ -20,7 +21,16 @@ from mwzeval.dstc7.submission import (
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_from, track_of, track_of_file
 from mwzeval.dstc7.trec import read_qrels, read_run, to_qrels, to_run
 from mwzeval.errors import InputError, UsageError
-from tests.dstc7.cases import SEVERAL, UBUNTU, Folder, kinds, loaded, submission_of, targets_of
+from tests.dstc7.cases import (
+    SEVERAL,
+    UBUNTU,
+    Folder,
+    kinds,
+    loaded,
+    scores,
+    submission_of,
+    targets_of,
+)
 from tests.places import ROOT
 
 
@@ -72,22 +82,19 @@ def test_the_test_set_comes_from_the_name_when_the_track_does_not_say_it() -> No
     assert track_from("dstc7-advising-3", file) == Track("advising", 3)
 
 
-def zipped(path: Path, **files: object) -> Path:
+def zipped(path: Path, **examples: str) -> Path:
+    """Write a submission of each name with the first example's ranking."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(f"team/{name}.json", json.dumps(content))
+        for name, ranking in examples.items():
+            archive.writestr(f"{name}.json", json.dumps(submission_of({"1": ranking})))
     return path
 
 
 def test_a_zip_has_a_submission_for_each_track(tmp_path: Path) -> None:
-    path = zipped(
-        tmp_path / "team.zip",
-        Ubuntu_subtask_1=submission_of({"1": "A"}),
-        Advising_subtask_3_case1=submission_of({"1": "B"}),
-        notes={},
-    )
-    assert set(tracks_in(path)) == {Track("ubuntu", 1), Track("advising", 3, "case1")}
-    assert read_submission(path, track=Track("advising", 3))["1"].ids == ("B",)
+    names = {"team/Ubuntu_subtask_1": "A", "team/Advising_subtask_3_case1": "B", "team/notes": ""}
+    path = zipped(tmp_path / "team.zip", **names)
+    assert set(tracks_in(path)) == {UBUNTU, Track("advising", 3, "case1")}
+    assert read_submission(path, track=SEVERAL)["1"].ids == ("B",)
     evaluated = evaluate(path, Folder(tmp_path).gold("1\tA\n"), UBUNTU)
     assert evaluated.report().metrics["ranking"]["mrr"] == 1
     with pytest.raises(UsageError, match=r"Ubuntu_subtask_4\.json"):
@@ -97,45 +104,39 @@ def test_a_zip_has_a_submission_for_each_track(tmp_path: Path) -> None:
 
 
 def test_damaged_zips_are_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "team.zip", Ubuntu_subtask_1=submission_of({"1": "A"}))
+    path = zipped(tmp_path / "team.zip", Ubuntu_subtask_1="A")
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(InputError) as caught:
         read_submission(path)
     assert kinds(caught.value.problems) == ["unreadable"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../../Ubuntu_subtask_1.json", "/etc/Ubuntu_subtask_1.json", "x\\Ubuntu_subtask_1.json"],
-)
+@pytest.mark.parametrize("folder", ["../../", "/etc/", "x\\"])
 def test_a_zip_is_read_whatever_the_folders_in_it_and_never_unpacked(
-    name: str, tmp_path: Path
+    folder: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "in" / "team.zip"
     path.parent.mkdir()
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(name, json.dumps(submission_of({"1": "A"})))
+    zipped(path, **{f"{folder}Ubuntu_subtask_1": "A"})
     problems = validate(path, Folder(tmp_path).gold("1\tA\n"), UBUNTU)
     assert kinds(problems) == ["too-few-candidates"]
     assert not list(tmp_path.rglob("Ubuntu_subtask_1.json"))
 
 
 def test_two_files_of_one_track_in_a_zip_are_not_guessed_between(tmp_path: Path) -> None:
-    path = tmp_path / "team.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a/Ubuntu_subtask_1.json", json.dumps(submission_of({"1": "A"})))
-        archive.writestr("b/Ubuntu_subtask_1.json", json.dumps(submission_of({"1": "B"})))
+    names = {"a/Ubuntu_subtask_1": "A", "b/Ubuntu_subtask_1": "B"}
     with pytest.raises(UsageError, match=r"a/Ubuntu_subtask_1\.json, b/Ubuntu_subtask_1\.json"):
-        read_submission(path, track=UBUNTU)
+        read_submission(zipped(tmp_path / "team.zip", **names), track=UBUNTU)
 
 
 def test_a_written_submission_is_read_back(tmp_path: Path) -> None:
     rankings = [("1200001", [("TLSHF16Y4J4L", 0.61), ("NONE", 0.25)]), ("2", [("12", 1.0)])]
     write_submission(tmp_path / "s.json", rankings)
     submission = read_submission(tmp_path / "s.json")
-    assert [
-        (example, list(zip(r.ids, r.confidences, strict=True))) for example, r in submission.items()
-    ] == rankings
+    read = [
+        (example, [*zip(r.ids, r.confidences, strict=True)]) for example, r in submission.items()
+    ]
+    assert read == rankings
     raw = json.loads((tmp_path / "s.json").read_text("utf-8"))
     assert raw[0]["example-id"] == 1200001
     assert raw[1]["candidate-ranking"][0]["candidate-id"] == 12
@@ -173,22 +174,23 @@ def test_the_way_there_and_back_keeps_the_scores(order: Any, tmp_path: Path) -> 
 
 def test_trec_eval_gives_the_same_scores_for_what_was_converted(tmp_path: Path) -> None:
     ir_measures: Any = pytest.importorskip("ir_measures", reason="the dev extra has it")
-    track = track_of("dstc7-advising-3")
-    submission = read_submission(ROOT / "predictions" / "dstc7-overlap" / track.file_name)
     gold = ROOT / "data" / "dstc7" / "advising_responses_subtask_3.tsv"
-    evaluated = evaluate(ROOT / "predictions" / "dstc7-overlap" / track.file_name, Gold(gold))
-    run = Folder(tmp_path).write("a.run", to_run(submission))
+    evaluated = evaluate(ROOT / "predictions" / "dstc7-overlap" / SEVERAL.file_name, Gold(gold))
+    run = Folder(tmp_path).write("a.run", to_run(evaluated.loaded.submission))
     qrels = Folder(tmp_path).write("a.qrels", to_qrels(evaluated.loaded.targets))
-    names = {"RR": "mrr", "AP": "map", "Success@10": "recall@10", "R@10": "set_recall@10"}
-    measures = [ir_measures.parse_measure(name) for name in names]
-    theirs = ir_measures.calc_aggregate(
-        measures,
-        list(ir_measures.read_trec_qrels(str(qrels))),
-        list(ir_measures.read_trec_run(str(run))),
-    )
-    ours = {s.name: s.value for s in evaluated.report().scores}
-    for measure in measures:
-        assert ours[names[str(measure)]] == pytest.approx(theirs[measure], abs=1e-6)
+    names = {
+        "RR": "mrr",
+        "AP": "map",
+        **{f"Success@{k}": f"recall@{k}" for k in CUTOFFS},
+        **{f"R@{k}": f"set_recall@{k}" for k in CUTOFFS},
+    }
+    measures = {name: ir_measures.parse_measure(name) for name in names}
+    read = ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(run))
+    theirs = ir_measures.calc_aggregate([*measures.values()], *map(list, read))
+    ours = scores(evaluated)
+    shown = {name: ours[names[name]] for name in names if names[name] in ours}
+    assert {"RR", "AP", "Success@10", "R@10"} <= shown.keys()
+    assert shown == pytest.approx({name: theirs[measures[name]] for name in shown}, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from mwzeval.dstc7.evaluation import Gold, Options, Track, evaluate, validate
-from mwzeval.errors import InputError, UsageError
-from mwzeval.scores.report import plain_problem
+from mwzeval.errors import InputError, Problem, UsageError
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, kinds, submission_of
 from tests.places import ROOT
 
 HUNDRED = [f"C{place:03d}" for place in range(100)]
 TARGETS = "1\tC003\n2\tC004\n"
-HUGE = "0" * 400
+WORDS = {"HUGE": "0" * 400, "NESTED": "[" * 200_000, "DIGITS": "9" * 5000}
+"""What stands for long texts in `validation.tsv`."""
+STRICT = Options(strict=True)
+Place = tuple[str, str | None, int | None]
 SEVERITIES = {
     "always": ("error", "error"),
     "strict": ("error", "warning"),
@@ -43,15 +45,18 @@ def choices(probabilities: Sequence[float]) -> Raw:
 
 
 def dialogues(
-    scenario: int = 1, speaker: str = "participant_1", numbers: Sequence[int] = (1, 2)
+    scenario: int = 1,
+    speaker: str = "participant_1",
+    numbers: Sequence[int] = (1, 2),
+    options: Sequence[str] = HUNDRED,
 ) -> Raw:
-    options = [{"candidate-id": identity, "utterance": "x"} for identity in HUNDRED]
+    offered = [{"candidate-id": identity, "utterance": "x"} for identity in options]
     return [
         {
             "data-split": "test",
             "example-id": number,
             "messages-so-far": [{"speaker": speaker, "utterance": "hello"}],
-            "options-for-next": options,
+            "options-for-next": offered,
             "scenario": scenario,
         }
         for number in numbers
@@ -61,6 +66,8 @@ def dialogues(
 def changed(change: str) -> Any:
     """Return a submission after a change, such as `set 0/ranking/4/confidence null`."""
     operation, _, rest = change.partition(" ")
+    for word, text in WORDS.items():
+        rest = rest.replace(word, text)
     raw: Any = good()
     if operation in ("", "text", "bytes", "all", "choices"):
         whole = json.loads(rest) if rest else raw
@@ -70,7 +77,7 @@ def changed(change: str) -> Any:
     path, _, rest = rest.partition(" ")
     names = path.replace("ranking", "candidate-ranking").strip(".").split("/")
     keys = [int(name) if name.isdecimal() else name for name in names if name]
-    value = json.loads(rest.replace("HUGE", HUGE)) if rest else None
+    value = json.loads(rest) if rest else None
     holder = raw
     for key in keys[: None if operation == "add" else -1]:
         holder = holder[key]
@@ -83,16 +90,15 @@ def changed(change: str) -> Any:
     return raw
 
 
-def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, Any, dict[str, Any]]:
-    """Return submission, targets, track, metric and the other gold data of a case."""
-    metric = more.pop("metric", "ranking")
-    targets = more.pop("targets", TARGETS if metric == "ranking" else "1\tC003\n")
+def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, dict[str, Any]]:
+    """Return submission, targets, track and the other gold data of a case."""
+    targets = more.pop("targets", TARGETS)
     track = Track("ubuntu", more.pop("track", 1))
     if "dialogues" in more:
         more["dialogues"] = dialogues(**more["dialogues"])
     if more.get("pool") == "":
         more["pool"] = "".join(f"{identity}\tx\n" for identity in HUNDRED)
-    return changed(change), targets, track, metric, more
+    return changed(change), targets, track, more
 
 
 def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path: Path) -> None:
@@ -103,8 +109,9 @@ def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path
         name, code, error, change, example, position, datum, more = line.split("\t")
         wanted = (example or None, int(position) if position else None)
         for strict, severity in zip((True, False), SEVERITIES[error], strict=True):
-            raw, targets, track, metric, gold = inputs(change, json.loads(more or "{}"))
-            options = Options(metric=metric, strict=strict)
+            given = json.loads(more or "{}")
+            options = Options(strict=strict, **given.pop("options", {}))
+            raw, targets, track, gold = inputs(change, given)
             problems = folder.problems(raw, targets, track, options, **gold)
             first = next((problem for problem in problems if problem.kind == code), None)
             found = first and (
@@ -129,39 +136,30 @@ def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path
     assert {code for code in codes if f"`{code}`" not in documented} == set()
 
 
-def test_json_that_is_nested_too_deeply_is_not_read(tmp_path: Path) -> None:
-    for strict in (True, False):
-        options = Options(strict=strict)
-        problems = Folder(tmp_path).problems("[" * 200_000, TARGETS, options=options)
-        assert kinds(problems, "error") == ["not-json"]
+FINE: dict[str, tuple[Any, str, Track, dict[str, Any], dict[str, Any]]] = {
+    "alone": (good(), TARGETS, UBUNTU, {}, {}),
+    "with dialogues": (good(), TARGETS, UBUNTU, {}, {"dialogues": dialogues()}),
+    "choices": (choices((0.55, *[0.05] * 9)), "1\tC003\n", UBUNTU, {"metric": "fscore"}, {}),
+    "subtask 5": (good(), TARGETS, Track("ubuntu", 5), {}, {"dialogues": dialogues()}),
+    **{
+        f"NONE among {count}": (
+            submission_of(dict.fromkeys("12", " ".join(["NONE", *HUNDRED][:count]))),
+            *("1\tNONE\n2\tC004\n", WITH_NONE, {}, {}),
+        )
+        for count in (100, 101)
+    },
+    "all of less than a hundred": (
+        submission_of(dict.fromkeys("12", " ".join(HUNDRED[:20]))),
+        *(TARGETS, UBUNTU, {}, {"dialogues": dialogues(options=HUNDRED[:20])}),
+    ),
+}
 
 
-def test_a_good_submission_has_no_problem(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    assert folder.problems(good(), TARGETS, options=Options(strict=True)) == []
-    checked = folder.problems(good(), TARGETS, options=Options(strict=True), dialogues=dialogues())
-    assert checked == []
-    strict = Options(strict=True, metric="fscore")
-    fine = folder.problems(choices((0.55, *[0.05] * 9)), "1\tC003\n", options=strict)
-    assert fine == []
-
-
-@pytest.mark.parametrize("count", [100, 101])
-def test_none_may_be_one_more_or_one_instead(count: int, tmp_path: Path) -> None:
-    ids = ["NONE", *HUNDRED][:count]
-    raw = submission_of({"1": " ".join(ids), "2": " ".join(ids)})
-    problems = Folder(tmp_path).problems(raw, "1\tNONE\n2\tC004\n", WITH_NONE, Options(strict=True))
-    assert problems == []
-
-
-def test_the_whole_list_is_enough_when_it_has_less_than_a_hundred(tmp_path: Path) -> None:
-    short = [
-        {**example, "options-for-next": example["options-for-next"][:20]} for example in dialogues()
-    ]
-    raw = submission_of({"1": " ".join(HUNDRED[:20]), "2": " ".join(HUNDRED[:20])})
-    assert (
-        Folder(tmp_path).problems(raw, TARGETS, options=Options(strict=True), dialogues=short) == []
-    )
+@pytest.mark.parametrize("case", FINE)
+def test_a_good_submission_has_no_problem(case: str, tmp_path: Path) -> None:
+    raw, targets, track, options, more = FINE[case]
+    strict = Options(strict=True, **options)
+    assert Folder(tmp_path).problems(raw, targets, track, strict, **more) == []
 
 
 def test_ids_match_whatever_their_type_and_case(tmp_path: Path) -> None:
@@ -180,23 +178,24 @@ def test_ids_match_whatever_their_type_and_case(tmp_path: Path) -> None:
     assert evaluated.report().metrics["ranking"]["recall"]["1"] == 1
 
 
+def places(problems: Sequence[Problem]) -> list[Place]:
+    return [(problem.kind, problem.example, problem.position) for problem in problems]
+
+
 def test_all_problems_are_collected_with_their_places(tmp_path: Path) -> None:
     raw = good()
     entries(raw)[3]["confidence"] = "high"
     entries(raw)[9]["candidate-id"] = None
     entries(raw, 1)[5]["candidate-id"] = "C000"
     raw.append({"example-id": 3})
-    problems = Folder(tmp_path).problems(raw, TARGETS, options=Options(strict=True))
-    assert [(p.kind, p.example, p.position) for p in problems][:4] == [
+    found = places(Folder(tmp_path).problems(raw, TARGETS, options=STRICT))
+    assert found[:4] == [
         ("bad-confidence", "1", 4),
         ("bad-type", "1", 10),
         ("missing-field", "3", None),
         ("unknown-example", "3", None),
     ]
-    assert ("duplicate-candidate", "2", 100) in [(p.kind, p.example, p.position) for p in problems]
-    plain = [plain_problem(problem) for problem in problems]
-    assert plain[0]["example"] == "1"
-    assert plain[0]["position"] == 4
+    assert ("duplicate-candidate", "2", 100) in found
 
 
 def test_what_is_malformed_moves_no_place_and_is_reported_once(tmp_path: Path) -> None:
@@ -204,9 +203,8 @@ def test_what_is_malformed_moves_no_place_and_is_reported_once(tmp_path: Path) -
     entries(raw)[9] = None
     entries(raw)[50]["candidate-id"] = "QQQ"
     raw[1]["candidate-ranking"] = None
-    folder, options = Folder(tmp_path), Options(strict=True)
-    problems = folder.problems(raw, TARGETS, options=options, dialogues=dialogues())
-    assert [(p.kind, p.example, p.position) for p in problems] == [
+    problems = Folder(tmp_path).problems(raw, TARGETS, options=STRICT, dialogues=dialogues())
+    assert places(problems) == [
         ("bad-type", "1", 10),
         ("bad-type", "2", None),
         ("unknown-candidate", "1", 51),
@@ -222,15 +220,8 @@ def test_rankings_in_another_order_are_counted(tmp_path: Path) -> None:
     raw = good()
     for example in (0, 1):
         entries(raw, example)[70]["confidence"] = 0.9
-    [problem] = Folder(tmp_path).problems(raw, TARGETS, options=Options(strict=True))
+    [problem] = Folder(tmp_path).problems(raw, TARGETS, options=STRICT)
     assert (problem.kind, problem.count) == ("not-sorted", 2)
-
-
-def test_ranking_by_confidence_needs_all_of_them(tmp_path: Path) -> None:
-    options = Options(order="confidence")
-    raw = changed("del 0/ranking/3/confidence")
-    problems = Folder(tmp_path).problems(raw, TARGETS, options=options)
-    assert [(p.kind, p.severity) for p in problems] == [("missing-confidence", "error")]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +235,7 @@ def test_ranking_by_confidence_needs_all_of_them(tmp_path: Path) -> None:
 def test_another_name_is_a_warning(name: str, says: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     path = folder.write(name, good())
-    [problem] = validate(path, folder.gold(TARGETS), UBUNTU, Options(strict=True))
+    [problem] = validate(path, folder.gold(TARGETS), UBUNTU, STRICT)
     assert (problem.kind, problem.severity) == ("file-name", "warning")
     assert says in str(problem)
 
@@ -275,17 +266,6 @@ def test_targets_may_come_from_the_dialogues(tmp_path: Path) -> None:
     ]
 
 
-def test_scoring_needs_answers() -> None:
-    with pytest.raises(UsageError):
-        Gold()
-
-
-def test_subtask_5_takes_the_files_of_subtask_1(tmp_path: Path) -> None:
-    folder, options = Folder(tmp_path), Options(strict=True)
-    track = Track("ubuntu", 5)
-    assert folder.problems(good(), TARGETS, track, options, dialogues=dialogues()) == []
-
-
 def test_several_answers_are_worth_set_recall(tmp_path: Path) -> None:
     evaluated = Folder(tmp_path).evaluated(good(), "1\tC003,C004\n2\tC005\n", SEVERAL)
     names = [score.name for score in evaluated.report().scores]
@@ -311,6 +291,11 @@ def test_options_that_make_no_sense(options: dict[str, Any], names: str) -> None
         Options(**options)
 
 
+def test_scoring_needs_answers() -> None:
+    with pytest.raises(UsageError):
+        Gold()
+
+
 def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
     raw = submission_of({"1": [(f"C{n}", 1e308) for n in range(10)]})
     options = Options(metric="fscore")
@@ -318,14 +303,6 @@ def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
     assert kinds(problems) == ["not-a-distribution"]
     fscore = Folder(tmp_path).evaluated(raw, "1\tC0\n", options=options).report().metrics["fscore"]
     assert fscore["counts"] == {"selected": 9, "correct_selected": 1, "correct": 1}
-
-
-def test_a_number_of_too_many_digits_is_located(tmp_path: Path) -> None:
-    raw = '[\n {"example-id": ' + "9" * 5000 + ', "candidate-ranking": []}]'
-    problems = Folder(tmp_path).problems(raw, "1\tA\n")
-    [problem] = problems
-    assert problem.kind == "not-json"
-    assert "line 2, column 17" in problem.message
 
 
 def test_repeats_of_2018_do_not_lift_set_recall_above_1(tmp_path: Path) -> None:
