@@ -27,7 +27,7 @@ from mwzeval.pydial.users import help_text, menu, typed_act, update_goal, values
 from tests.command_lines import Run
 from tests.examples import examples
 from tests.places import ROOT
-from tests.pydial.runs import small_run
+from tests.pydial.runs import episode, small_run, write_lines
 
 DEMO = load_domain("Demo-CR")
 TASK = TASKS["Demo-CR-1"]
@@ -321,6 +321,7 @@ def test_the_command_adds_dialogues_to_a_file(tmp_path: Path, run: Run) -> None:
         ("Demo-CR-1 --seed -1", "-1"),
         ("Demo-CR-1 --policy randon", '"random"'),
         ("Demo-CR-1 -o other.jsonl", "other.jsonl"),
+        ("Demo-CR-1 -o plain.jsonl", "without dialogue acts"),
         ("Demo-CR-1 -o .", "directory"),
         ("Demo-CR-1 -o nowhere/a.jsonl", "nowhere"),
         *((f"Demo-CR-1 -o {file}", "added") for file in ("a.jsonl.gz", "-")),
@@ -329,7 +330,8 @@ def test_the_command_adds_dialogues_to_a_file(tmp_path: Path, run: Run) -> None:
 def test_the_command_refuses_what_makes_no_sense_before_playing(
     arguments: str, told: str, run: Run, elsewhere: Path
 ) -> None:
-    Path("other.jsonl").write_text('{"turns": 3}\n', encoding="utf-8")
+    write_lines("other.jsonl", [{"turns": 3}])
+    write_lines("plain.jsonl", [episode(0, task="CR-3")])
     refused = run("pydial", "play", *arguments.split())
     assert (refused.code, refused.out) == (2, "")
     assert told in refused.err
