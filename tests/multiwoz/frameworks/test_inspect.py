@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageTool,
-    Model,
     ModelOutput,
     ModelUsage,
     execute_tools,
@@ -84,16 +82,9 @@ def output(message: dict[str, Any]) -> ModelOutput:
     return made
 
 
-def saying(text: str) -> Callable[..., ModelOutput]:
-    return lambda *_: output({"content": text})
-
-
-def mock(outputs: Any) -> Model:
-    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
-
-
 def log_of(task: Task, outputs: Any = None, **options: Any) -> EvalLog:
-    (log,) = eval(task, model=mock(outputs), log_dir="logs", log_samples=True, **options)
+    model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+    (log,) = eval(task, model=model, log_dir="logs", log_samples=True, **options)
     return log
 
 
@@ -120,11 +111,10 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
     found = verdicts(log)
     assert len(found) == 8
     for (item, trial), each in found.items():
-        line = here[f"{item}#{trial}"]
-        assert each.answer == line["end"]
-        assert each.metadata["turns"] == line["turns"]
-        assert each.metadata["complete"] == line["user"]["complete"]
-        assert each.metadata["user_faults"] == len(line["user"]["faults"])
+        line, about = here[f"{item}#{trial}"], each.metadata
+        assert (each.answer, about["turns"]) == (line["end"], line["turns"])
+        assert about["complete"] == line["user"]["complete"]
+        assert about["user_faults"] == len(line["user"]["faults"])
     scores, there = report("here.jsonl"), report("there.jsonl")
     assert [scores[key] for key in ("success", "grounded")] == [
         there[key] for key in ("success", "grounded")
@@ -146,7 +136,8 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
 
 @pytest.mark.parametrize("said", ["Hm.", ""])
 def test_a_model_that_does_nothing_has_failed(said: str) -> None:
-    log = log_of(multiwoz("corpus:test:2", corpus="sample", user_turns=3), saying(said))
+    task = multiwoz("corpus:test:2", corpus="sample", user_turns=3)
+    log = log_of(task, lambda *_: output({"content": said}))
     for each in verdicts(log).values():
         assert each.value["success"] == each.value["inform"] == 0
         assert each.answer == ("limit" if said else "agent_error")

@@ -56,32 +56,30 @@ def priced(prices: str, **more: Any) -> LiveScorer:
     return LiveScorer(SAMPLE, offline=True, prices=read_prices(prices), **more)
 
 
-def drawn(seed: int, trials: int) -> list[dict[str, Any]]:
+def drawn(seed: int) -> list[dict[str, Any]]:
     """Return lines with random usage, some of it not counted."""
     rng = random.Random(seed)
     lines = []
     for name in USED:
-        for trial in range(1, trials + 1):
-            skipped = ["book", "phone"] * (rng.random() < 0.4)
-            one = line(name, *skipped, trial=trial)
-            for message in one["messages"]:
-                if message["role"] == "tool":
-                    continue
-                used = {"in": rng.randrange(2000), "out": rng.randrange(99)}
-                is_lost = message["role"] == "assistant" and rng.random() < 0.1
-                message["usage"] = ({} if is_lost else used) | {"ms": rng.randrange(3000)}
-                if rng.random() < 0.2:
-                    message["usage"]["retries"] = rng.randrange(1, 4)
-                if rng.random() < 0.2:
-                    message["finish_reason"] = "length"
-            lines.append(one)
+        skipped = ["book", "phone"] * (rng.random() < 0.4)
+        lines.append(line(name, *skipped))
+        for message in lines[-1]["messages"]:
+            if message["role"] == "tool":
+                continue
+            used = {"in": rng.randrange(2000), "out": rng.randrange(99)}
+            is_lost = message["role"] == "assistant" and rng.random() < 0.1
+            message["usage"] = ({} if is_lost else used) | {"ms": rng.randrange(3000)}
+            if rng.random() < 0.2:
+                message["usage"]["retries"] = rng.randrange(1, 4)
+            if rng.random() < 0.2:
+                message["finish_reason"] = "length"
     return lines
 
 
 @examples(30)
 @given(st.integers(0, 10**6))
 def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
-    lines = drawn(seed, trials=1)
+    lines = drawn(seed)
     run = scored(HEAD, *lines)
     report = run.report()
     found = values(run)
@@ -106,26 +104,15 @@ def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
             expected = total / wins if wins else None
             assert told["a_success"][name] == (expected and pytest.approx(expected))
     times = []
-    for one in lines:
-        for message in one["messages"]:
-            if message["role"] == "user":
-                times.append(0.0)
-            elif message["role"] == "assistant":
-                times[-1] += message["usage"]["ms"] / 1000
+    for message in (message for one in lines for message in one["messages"]):
+        if message["role"] == "user":
+            times.append(0.0)
+        elif message["role"] == "assistant":
+            times[-1] += message["usage"]["ms"] / 1000
     seconds = report.metrics["live"]["usage"]["agent"]["seconds_a_turn"]
     assert seconds["turns"] == len(times)
     assert seconds["mean"] == pytest.approx(sum(times) / len(times))
     assert (seconds["p50"], seconds["p95"]) == pytest.approx(tuple(np.percentile(times, (50, 95))))
-
-
-def test_trials_are_averaged_over_their_goals() -> None:
-    lines = drawn(5, trials=3)
-    run = scored(HEAD, *lines)
-    used = run.report().metrics["live"]["usage"]["user"]
-    messages = [m for one in lines for m in one["messages"] if m["role"] == "user"]
-    assert used["dialogues"] == len(lines)
-    assert used["tokens_in"] == sum(message["usage"]["in"] for message in messages)
-    assert values(run)["user_tokens_in"] == pytest.approx(used["tokens_in"] / len(lines))
 
 
 def known_costs() -> list[dict[str, Any]]:
@@ -146,9 +133,9 @@ def test_costs_are_those_of_the_prices(prices: str) -> None:
     }
     agent = requests["assistant"] * (0.5 + 0.2)
     user = requests["user"] * (0.15 + 0.015 + 0.15)
+    expected = {"agent": agent, "user": user, "both": agent + user}
     found = values(run)
     assert found["success"] == 75
-    expected = {"agent": agent, "user": user, "both": agent + user}
     for whose, usd in expected.items():
         assert found[f"{whose}_usd"] == pytest.approx(usd / 4)
         assert found[f"{whose}_usd_per_success"] == pytest.approx(usd / 3)
@@ -207,14 +194,6 @@ def test_a_model_without_a_price_has_no_cost_and_a_warning(prices: str) -> None:
     assert unnamed[0].kind == warning.kind
     (nothing,) = scored(HEAD, line("smp0021"), scorer=priced(prices)).warnings
     assert nothing.kind == "no-usage"
-
-
-def test_files_without_usage_show_none_of_it() -> None:
-    report = scored(line("smp0021")).report()
-    assert not report.figures
-    assert "usage" not in report.metrics["live"]
-    assert not [each.name for each in report.scores if each.name.startswith(("agent_", "user_re"))]
-    assert not {"accounted", "agent_tokens_in"} & set(report.table.columns)
 
 
 def faulty(name: str, *skipped: str, **keys: Any) -> dict[str, Any]:

@@ -87,50 +87,58 @@ def test_what_is_settled_on(texts: tuple[str, ...], venue: str | None) -> None:
     assert named == venue
 
 
-def test_a_venue_that_the_user_names_is_confirmed_by_what_is_told_of_it() -> None:
-    goal = {"restaurant": {"info": {"name": "blue lantern"}, "reqt": ["phone"]}}
-    messages = [
-        {"role": "user", "content": "The phone number of the Blue Lantern, a restaurant?"},
-        *called("find_restaurant", {"count": 1}, name="blue lantern"),
-        {"role": "assistant", "content": "It is 01223000001."},
-    ]
-    assert judged(goal, messages).success
-    assert judged(goal, [*messages[:-1], {"role": "assistant", "content": "Yes."}]).reasons
-
-
 def booked(reference: str = "7GAWK763", **slots: str) -> list[dict[str, Any]]:
     arguments = {"name": "blue lantern", **BOOK, **slots}
     return called("book_restaurant", {"status": "booked", "reference": reference}, **arguments)
 
 
+def ride(leaveat: str) -> list[dict[str, Any]]:
+    result = {"status": "booked", "type": "red toyota", "phone": "07123456789"}
+    arguments = {"departure": "museum", "destination": "grand hotel", "leaveat": leaveat}
+    return called("book_taxi", result, **arguments)
+
+
+BOOKS = ("restaurant", TABLE, "A table at a cheap Chinese restaurant.")
+RIDES = ("taxi", RIDE, "A taxi from the museum to the Grand Hotel at 9:15.")
+NAMES = (
+    *("restaurant", {"info": {"name": "blue lantern"}, "reqt": ["phone"]}),
+    "The phone number of the Blue Lantern, a restaurant?",
+)
+FOUND = called("find_restaurant", {"count": 1}, name="blue lantern")
+REFUSED = called("book_restaurant", {"status": "failed"}, name="red kettle", **BOOK)
+FAILED = called("book_restaurant", {"error": "no table"}, name="blue lantern", **BOOK)
+CAR = "A red Toyota picks you up, call 07123456789."
+
+
 @pytest.mark.parametrize(
-    ("calls", "answer", "reasons"),
+    ("wish", "calls", "answer", "reasons"),
     [
-        (booked(), "Booked: 7GAWK763.", []),
-        (booked(), "Booked.", ["never-said:reference"]),
-        (booked(), "Booked, the reference is ABCD1234.", ["invented:reference"]),
-        ([], "Fine, the Blue Lantern.", ["not-booked"]),
-        (booked(people="3"), "Booked: 7GAWK763.", ["booked-otherwise:people"]),
-        (booked(day="friday"), "Booked: 7GAWK763.", ["booked-otherwise:day"]),
-        (booked(name="red kettle"), "Booked: 7GAWK763.", ["booked-wrong", "booked-wrong"]),
-        (booked("A1111111", people="3") + booked(), "Booked: 7GAWK763.", []),
-        (
-            booked() + called("book_restaurant", {"status": "failed"}, name="red kettle", **BOOK),
-            "Booked: 7GAWK763.",
-            [],
-        ),
-        (
-            called("book_restaurant", {"error": "no table"}, name="blue lantern", **BOOK),
-            "The Blue Lantern is full.",
-            ["not-booked"],
-        ),
+        (BOOKS, booked(), "Booked: 7GAWK763.", []),
+        (BOOKS, booked(), "Booked.", ["never-said:reference"]),
+        (BOOKS, booked(), "Booked, the reference is ABCD1234.", ["invented:reference"]),
+        (BOOKS, [], "Fine, the Blue Lantern.", ["not-booked"]),
+        (BOOKS, booked(people="3"), "Booked: 7GAWK763.", ["booked-otherwise:people"]),
+        (BOOKS, booked(day="friday"), "Booked: 7GAWK763.", ["booked-otherwise:day"]),
+        (BOOKS, booked(name="red kettle"), "Booked: 7GAWK763.", ["booked-wrong"] * 2),
+        (BOOKS, booked("A1111111", people="3") + booked(), "Booked: 7GAWK763.", []),
+        (BOOKS, booked() + REFUSED, "Booked: 7GAWK763.", []),
+        (BOOKS, FAILED, "The Blue Lantern is full.", ["not-booked"]),
+        (RIDES, ride("09:15"), CAR, []),
+        (RIDES, ride("10:15"), CAR, ["ride-wrong:leave"]),
+        (RIDES, ride("09:15"), "A red Toyota.", ["never-said:phone"]),
+        (RIDES, ride("09:15"), "A blue Volvo, call 07123456789.", ["invented:type"]),
+        # A venue that only the user names is confirmed by its details.
+        (NAMES, FOUND, "It is 01223000001.", []),
+        (NAMES, FOUND, "Yes.", ["named-nothing"]),
     ],
 )
-def test_bookings(calls: list[dict[str, Any]], answer: str, reasons: list[str]) -> None:
-    asked, said = talk("A table at a cheap Chinese restaurant.", answer)
-    judgement = judged({"restaurant": TABLE}, [asked, *calls, said])
+def test_a_dialogue_with_calls_is_judged(
+    wish: tuple[str, Any, str], calls: list[dict[str, Any]], answer: str, reasons: list[str]
+) -> None:
+    domain, part, text = wish
+    asked, said = talk(text, answer)
+    judgement = judged({domain: part}, [asked, *calls, said])
     assert codes(judgement) == reasons
-    assert judgement.domains["restaurant"].success is None
     assert judgement.success is (not reasons)
 
 
@@ -152,24 +160,6 @@ def test_records_of_bookings_may_have_names_of_their_own() -> None:
     assert judged(goal, messages, [{"domain": "train", "slots": slots}]).success
 
 
-def test_a_taxi_that_is_called() -> None:
-    def ride(leaveat: str, told: str) -> Judgement:
-        result = {"status": "booked", "type": "red toyota", "phone": "07123456789"}
-        arguments = {"departure": "museum", "destination": "grand hotel", "leaveat": leaveat}
-        messages = [
-            {"role": "user", "content": "A taxi from the museum to the Grand Hotel at 9:15."},
-            *called("book_taxi", result, **arguments),
-            {"role": "assistant", "content": told},
-        ]
-        return judged({"taxi": RIDE}, messages)
-
-    right = "A red Toyota picks you up, call 07123456789."
-    assert ride("09:15", right).success
-    assert codes(ride("10:15", right)) == ["ride-wrong:leave"]
-    assert codes(ride("09:15", "A red Toyota.")) == ["never-said:phone"]
-    assert codes(ride("09:15", "A blue Volvo, call 07123456789.")) == ["invented:type"]
-
-
 def test_grounded_counts_stand_beside_the_verdicts() -> None:
     messages = talk(ASK, "The Blue Lantern is at 01223000002.")
     row = judged({"restaurant": LANTERN}, messages).row
@@ -182,14 +172,14 @@ def test_grounded_counts_stand_beside_the_verdicts() -> None:
 
 def test_the_user_chooses_from_what_an_agent_with_tools_lists() -> None:
     found = {"count": 2, "results": [{"name": "blue lantern"}, {"name": "red kettle"}]}
-    messages = [
-        {"role": "user", "content": "A Chinese restaurant in the north?"},
-        *called("find_restaurant", found, food="chinese", area="north"),
-        {"role": "assistant", "content": "1. Red Kettle\n2. Blue Lantern"},
-        {"role": "user", "content": "The cheap one. Its phone number?"},
-        {"role": "assistant", "content": "It is 01223000001."},
-    ]
-    judgement = judged({"restaurant": LANTERN}, messages)
+    asked, *others = talk(
+        "A Chinese restaurant in the north?",
+        "1. Red Kettle\n2. Blue Lantern",
+        "The cheap one. Its phone number?",
+        "It is 01223000001.",
+    )
+    calls = called("find_restaurant", found, food="chinese", area="north")
+    judgement = judged({"restaurant": LANTERN}, [asked, *calls, *others])
     assert judgement.success
     assert judgement.domains["restaurant"].venue == "Blue Lantern"
 

@@ -105,22 +105,17 @@ def test_bookings_name_the_venue_and_repeat_what_is_booked() -> None:
     assert agent.errors == 0
 
 
-def test_a_conversation_can_be_executed_again() -> None:
+def test_references_are_those_of_their_dialogue_and_call() -> None:
     booking = ("book_restaurant", TABLE | {"name": "old mill"})
     script = [booking, ("find_hotel", {}), booking, ("book_train", {}), booking]
-
-    def executed(dialogue: str) -> list[Any]:
+    results = []
+    for dialogue in ("mul0001", "mul0002", "mul0001"):
         agent = tools(dialogue)
-        return [agent.call(name, arguments) for name, arguments in script]
-
-    assert executed("mul0001") == executed("mul0001")
-    references = [
-        result["reference"]
-        for dialogue in ("mul0001", "mul0002")
-        for result in executed(dialogue)
-        if "reference" in result
-    ]
-    assert len(set(references)) == len(references) == 6
+        results.append([agent.call(name, arguments) for name, arguments in script])
+    first, second, again = results
+    assert first == again
+    references = {found["reference"] for found in (*first, *second) if "reference" in found}
+    assert len(references) == 6
 
 
 def test_only_what_the_goal_says_is_refused() -> None:

@@ -193,14 +193,7 @@ def test_what_is_unwanted_has_no_booking_in_it() -> None:
     assert all("book" not in SYSTEM(offer, Random(seed)).split("reference")[0] for seed in range(9))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("is it a/an italian one", "Is it an italian one"),
-        ("a/an european place", "A european place"),
-        ("a/an 8 star", "An 8 star"),
-        ("a/an 4 star", "A 4 star"),
-    ],
-)
-def test_articles_fit_the_next_word(sentence: str, expected: str) -> None:
-    assert finished(sentence) == expected
+def test_articles_fit_the_next_word() -> None:
+    for phrase in ("an italian one", "a european place", "an 8 star", "a 4 star"):
+        _, rest = phrase.split(" ", 1)
+        assert finished(f"is it a/an {rest}") == f"Is it {phrase}"

@@ -53,7 +53,7 @@ def runs() -> tuple[str, ...]:
     return (
         run_of("clean", HEADER, "smp0024"),
         run_of("hard", UNDER, "smp0021", "smp0022"),
-        run_of("tools", TOOLS, "smp0021", "smp0024"),
+        run_of("tools", TOOLS, "smp0024"),
     )
 
 
@@ -66,11 +66,11 @@ def test_runs_are_paired_with_the_run_without_conditions(
         name: {scope: record["value"] for (score, scope), record in scores.items() if score == name}
         for name in ("success", "drop", "robustness", "pass^1")
     } == {
-        "success": {"clean": 75, "hard": 50, "tools": 50},
-        "drop": {"hard": 25, "tools": 25, WHOLE: 25},
+        "success": {"clean": 75, "hard": 50, "tools": 75},
+        "drop": {"hard": 25, "tools": 0, WHOLE: 25},
         "robustness": {
             "hard": pytest.approx(100 / 3),
-            "tools": pytest.approx(200 / 3),
+            "tools": 100,
             WHOLE: pytest.approx(100 / 3),
         },
         "pass^1": {WHOLE: 25},  # only smp0023 succeeds in all runs
@@ -93,19 +93,17 @@ def test_runs_are_paired_with_the_run_without_conditions(
 
 
 @pytest.mark.parametrize(
-    ("gate", "line"),
+    ("gate", "code"),
     [
-        ("drop=25", ""),
-        ("drop=24", "failed: drop is 25, over 24"),
-        ("drop.tools=24,robustness.tools=60,success.hard=50", "failed: drop.tools is 25, over 24"),
-        ("robustness=60", "failed: robustness is 33.3333, under 60"),
+        ("drop=25,drop.tools=0,robustness=33,success.hard=50", 0),
+        ("drop=24", 1),
+        ("drop.hard=24,robustness.hard=30", 1),
+        ("robustness=34", 1),
+        ("robustness.hard=34", 1),
     ],
 )
-def test_gates(
-    gate: str, line: str, runs: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    stress(*runs, "--fail-under", gate, code=int(bool(line)))
-    assert capsys.readouterr().err.strip().splitlines()[:1] == [line] * bool(line)
+def test_gates(gate: str, code: int, runs: tuple[str, ...]) -> None:
+    stress(*runs, "--fail-under", gate, code=code)
 
 
 @pytest.mark.parametrize("entry", [None, {}, True, "x", [[]], {"errors": 10**400}])
@@ -147,7 +145,6 @@ def test_compare_warns_of_different_conditions(capsys: pytest.CaptureFixture[str
     clean, hard = run_of("clean", HEADER), run_of("hard", UNDER, "smp0021")
     assert main(["compare", clean, hard]) == 0
     out, err = capsys.readouterr()
-    assert "-25.0" in out
     assert "under different conditions: clean.jsonl none, hard.jsonl hard@1" in err
     assert main(["compare", hard, run_of("again", UNDER)]) == 0
     out, err = capsys.readouterr()
@@ -331,17 +328,15 @@ def test_a_booking_that_is_reported_again_is_not_false() -> None:
         assert run.scored_table.table.column("false_booking").tolist() == [false]
 
 
-@pytest.mark.parametrize(
-    ("understood", "false"), [(BOOK, 1), (["NoBook", "Booking", "none", "none"], 0)]
-)
-def test_false_bookings_after_a_failed_booking(understood: list[str], false: int) -> None:
-    failed = line("smp0022", **reported([[], RESTAURANT, []], [[], [], [understood]]))
-    for message in failed["messages"]:
-        if '"booked"' in message["content"]:
-            message["content"] = '{"status": "failed", "reason": "nothing left"}'
-    run = scored(MIXED, failed)
-    assert of(run, "false_bookings_failed") == {WHOLE: (100 * false, 1)}
-    assert of(run, "false_bookings") == {WHOLE: (100 * false, 1)}
+def test_false_bookings_after_a_failed_booking() -> None:
+    for understood, false in ((BOOK, 1), (["NoBook", "Booking", "none", "none"], 0)):
+        failed = line("smp0022", **reported([[], RESTAURANT, []], [[], [], [understood]]))
+        for message in failed["messages"]:
+            if '"booked"' in message["content"]:
+                message["content"] = '{"status": "failed", "reason": "nothing left"}'
+        run = scored(MIXED, failed)
+        for name in ("false_bookings_failed", "false_bookings"):
+            assert of(run, name) == {WHOLE: (100 * false, 1)}
 
 
 @pytest.mark.parametrize(
