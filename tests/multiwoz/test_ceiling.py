@@ -64,6 +64,20 @@ def test_the_ceiling_of_the_test_fold_is_as_documented(report: Any) -> None:
     assert found["bleu"]["mwz22"] == pytest.approx(100)
 
 
+def test_the_ceiling_of_a_fold_has_all_metrics_and_intervals(
+    report: Any, evaluator: Evaluator, gold: GoldFold
+) -> None:
+    found, _ = report("--corpus", "sample", "--ci")
+    human = gold_predictions(gold, in_words=True)
+    grounded = Evaluator(grounded=True, corpus="sample", responses="lexicalized").evaluate(human)
+    expected = {**evaluator.evaluate(gold_predictions(gold)).metrics}
+    expected["grounded"] = grounded.metrics["grounded"]
+    assert {name: found[name] for name in expected} == plain(expected)
+    scores = found["meta"]["scores"]
+    assert all(score["low"] is not None for score in scores if score["score"] == "inform")
+    assert found["meta"]["signatures"]["inform"].endswith("|predictions:gold")
+
+
 def test_the_ceiling_is_printed_and_written_next_to_the_scores(
     report: Any, evaluator: Evaluator, gold: GoldFold
 ) -> None:

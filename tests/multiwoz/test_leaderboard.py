@@ -167,9 +167,10 @@ def test_missing_dialogues_and_turns_are_cautioned(leaderboard: Leaderboard) -> 
     assert ["999" in cautions[0], "7371" in cautions[1], len(cautions)] == [True, True, 2]
 
 
-def test_a_system_is_shown_in_every_format() -> None:
+def test_systems_are_shown_in_every_format() -> None:
     for format_name in FORMATS:
         assert "mine" in render(published_document(entry()), format_name)
+        assert "TRADE" in render(published_document(None, "state-tracking"), format_name)
 
 
 @pytest.mark.integration
