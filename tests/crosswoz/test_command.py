@@ -188,7 +188,7 @@ def test_a_seed_and_files_of_ones_own_decide_what_templates_say(tmp_path: Path) 
         place.write_text('{"General+thank+none": ["谢谢"]}', encoding="utf-8")
     mine = ("--templates", templates)
     plain = read_json(baseline(tmp_path, "template", *mine, "--template-mode", "manual"))
-    del plain["_meta"]
+    assert plain.pop("_meta")["system"] == "templates, manual"
     assert {turn["user_response"] for of in plain.values() for turn in of} == {"", "谢谢。"}
     with pytest.raises(UsageError, match="template"):
         baseline(tmp_path, "gold-nlg", *mine)

@@ -71,6 +71,7 @@ def test_facts(slot: str, told: Any, held: object, expected: bool) -> None:
         ({"2名称": "乙店(东)", "2推荐菜": ()}, ["not-nearby"], False, False),
         ({"2名称": "出现在id=1的周边餐馆里"}, ["no-venue"], False, False),
         ({"2名称": "虚店"}, ["venue-not-in-database"], False, False),
+        ({"1电话": "", "2名称": ""}, ["unanswered", "no-venue"], False, False),
         ({"2推荐菜": ("烤鱼",)}, ["wrong-value"], True, False),
         ({"2推荐菜": ()}, ["unanswered"], True, False),
     ],
@@ -85,6 +86,8 @@ def test_a_dialogue_is_judged_by_what_it_ends_with(
     judged = judge(CM.goal, tuple(outcome), GOLD.database)
     assert [fault.code for fault in judged.faults] == faults
     assert (judged.inform, judged.success) == (inform, success)
+    lost = set() if success else {"e2e.success" if inform else "e2e.inform"}
+    assert {reason.outcome for reason in judged.reasons()} == lost
 
 
 STATIONS = ["出发地附近地铁站", "目的地附近地铁站"]

@@ -156,15 +156,14 @@ def test_logs_are_told_from_predictions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "success"), [("客栈", True), ("虚栈", False), (None, True)], ids=str
+    ("name", "success"), [("小园", True), ("大园", True), ("虚园", False), (None, True)], ids=str
 )
 def test_a_system_that_invents_a_name_has_no_success(
     tmp_path: Path, name: str | None, success: bool
 ) -> None:
-    plain = dialogue("a", "2")
-    for lines in (plain["goal"], plain["final_goal"]):
-        lines[1][3] = "客栈"  # the user names the hotel
-    acts = [["Inform", "酒店", "名称", name]] if name else []
+    plain = dialogue("a", "1")
+    plain["goal"][1][3] = "小园"  # the user names the attraction
+    acts = [["Inform", "景点", "名称", name]] if name else []
     plain["turns"] = [{"user_acts": [], "system_acts": acts}]
     evaluated = evaluate_simulation(log(tmp_path, [plain]), GOLD)
     assert values(evaluated, "e2e.finish_rate")["total"] == 100
