@@ -1,23 +1,43 @@
-"""Dialogues are judged as the public evaluator judges them, and by each of the corrected rules."""
+"""Dialogues end, whatever a system says, and are judged by the public or the corrected rules."""
 
 from __future__ import annotations
 
-from statistics import mean
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, islice, repeat
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, ttest_ind
 
-from mwzeval.multiwoz.acts import Act
+from mwzeval.conversation.trajectory import Planned, Record, Trajectory, trajectory_of
+from mwzeval.metrics.measure import ScoredTable
+from mwzeval.multiwoz.acts import MOST_ACTS, USER_SLOTS, Act, Draws
+from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import (
+    COLUMNS,
     CorrectedEvaluator,
     Outcome,
     PublicEvaluator,
+    judged,
+    measures,
+    row,
 )
-from mwzeval.multiwoz.convlab.resources import ActDatabase
+from mwzeval.multiwoz.convlab.resources import ActDatabase, ActResources, load_resources
+from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem, hold_in_acts
+from mwzeval.multiwoz.convlab.user import AgendaUser
+from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.multiwoz.scoring.informed import inform_row
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
 from tests.cases import tabled
-from tests.multiwoz.convlab.records import golden, real_database, scored
+from tests.multiwoz.convlab.records import SYSTEM_ACTS, acts, goals, golden, real_database
+from tests.places import read_json, shared
 from tests.tables import named
 
 DATABASE = ActDatabase(
@@ -72,8 +92,8 @@ def test_outcomes(
     for judge, expected in ((PublicEvaluator, public), (CorrectedEvaluator, corrected)):
         evaluator = judge({ORDERING: list(parts), **parts}, DATABASE)
         for number, turn in enumerate(turns):
-            acts = [Act(*act.split(" ", 3)) for act in turn.split("; ") if act]
-            (evaluator.system if number % 2 else evaluator.user)(acts)
+            said = [Act(*act.split(" ", 3)) for act in turn.split("; ") if act]
+            (evaluator.system if number % 2 else evaluator.user)(said)
         outcome = evaluator.outcome()
         assert {field: getattr(outcome, field) for field in expected} == expected
 
@@ -108,8 +128,8 @@ def test_golden_dialogues_are_judged_as_published(name: str, expected: str, numb
         goal = {ORDERING: dialogue["goal"][ORDERING], **dialogue["goal_end"]}
         evaluator = PublicEvaluator(goal, real_database())
         for turn in dialogue["turns"]:
-            evaluator.system([Act(*act) for act in turn["system"]])
-            evaluator.user([Act(*act) for act in turn["user"]])
+            evaluator.system(acts(turn["system"]))
+            evaluator.user(acts(turn["user"]))
         outcome = evaluator.outcome()
         assert outcome == outcome_of(dialogue[expected]), dialogue["id"]
         numbers = inform_row(*outcome.inform)
@@ -117,40 +137,254 @@ def test_golden_dialogues_are_judged_as_published(name: str, expected: str, numb
         assert rates == dialogue[expected]["prf"]
 
 
-@pytest.mark.integration
-def test_scores_are_means_over_the_dialogues_that_have_them() -> None:
-    results = [dialogue["expect"] for dialogue in golden("evaluator")]
-    asking = [result["prf"] for result in results if result["prf"][0] is not None]
-    books = [mean(result["book"]) for result in results if result["book"]]
-    assert len(results) > len(asking)
-    assert len(results) > len(books)
-    matches, mismatches = (sum(result["final_goal"][i] for result in results) for i in (0, 1))
-    found, superfluous, missing = (sum(result["inform"][i] for result in results) for i in range(3))
-    successes = [result["steps"] for result in results if result["success"]]
-    trains = [r["domain_success"]["train"] for r in results if "train" in r["domain_success"]]
-    expected = {
-        "complete": 100 * mean(result["complete"] for result in results),
-        "success": 100 * mean(result["success"] for result in results),
-        "book_rate": 100 * mean(books),
-        "inform_precision": 100 * mean(precision for precision, _, _ in asking),
-        "inform_recall": 100 * mean(recall for _, recall, _ in asking),
-        "inform_f1": 100 * mean(f1 for _, _, f1 in asking),
-        "inform_micro_precision": 100 * found / (found + superfluous),
-        "inform_micro_recall": 100 * found / (found + missing),
-        "domains_satisfied": 100 * matches / (matches + mismatches),
-        "goals_satisfied": 100 * mean(result["final_goal"][1] == 0 for result in results),
-        "turns": mean(result["steps"] for result in results),
-        "turns_of_successes": mean(successes),
-    }
-    scores = scored([outcome_of(result) for result in results]).scores()
-    values = {score.name: score.value for score in scores if score.scope == "total"}
-    assert values == pytest.approx(expected)
-    assert named(scores, "success", "train").value == pytest.approx(100 * mean(trains))
-    assert named(scores, "book_rate").n == len(books)
-    assert named(scores, "turns_of_successes").n == len(successes)
+def scored(outcomes: Sequence[Outcome]) -> ScoredTable:
+    rows = [(str(number), row(outcome)) for number, outcome in enumerate(outcomes)]
+    table = Table.from_rows(COLUMNS, rows)
+    return ScoredTable(table, tuple(measures(table.sums(), lambda name: Signature(name, ()))))
 
 
 def test_there_are_no_scores_of_what_no_dialogue_has() -> None:
     nothing = Outcome(True, False, (), (0, 0, 0), (1, 0), {"hotel": False}, {}, 4)
     names = {measure.name for measure in scored([nothing]).measures}
     assert names == {"complete", "success", "turns", "domains_satisfied", "goals_satisfied"}
+
+
+# Whole dialogues
+
+USER_CALLS = 21
+"""Turns of the user, the last of which is the farewell: the user has given up by then."""
+INN: Goal = {ORDERING: ["hotel"], "hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}
+FAREWELL = Act("bye", "general", "none", "none")
+seeds = st.integers(0, 2**64)
+
+
+@lru_cache(maxsize=1)
+def town() -> ActResources:
+    return load_resources(SAMPLE, corpus_root(SAMPLE, None, offline=True))
+
+
+def goals_of_the_town(source: str) -> dict[str, Goal]:
+    root = corpus_root(SAMPLE, None, offline=True)
+    selected = select_goals(
+        source, corpus=SAMPLE, root=root, database=town().database, refused_bookings=True
+    )
+    return dict(selected.goals)
+
+
+class Says:
+    """Gives the prepared answers, then repeats the last one; an exception is raised."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = chain(answers, repeat(answers[-1]))
+
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        answer: Iterable[Act] | BaseException = next(self._answers)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+def held(
+    goal: Goal,
+    system: ActSystem | None = None,
+    resources: ActResources | None = None,
+    *,
+    item: str = "goal",
+    seed: int = 0,
+    trial: int = 1,
+) -> Trajectory:
+    """Return a dialogue of the agenda user with a system, by default the rule system."""
+    known = resources or town()
+    record = Record()
+    user = AgendaUser(goal, known.system_values, Draws(seed, item, trial, "user"))
+    other = system or RuleSystem(known, Draws(seed, item, trial, "system"))
+    ending = hold_in_acts(lambda: user, lambda: other, record, USER_CALLS)
+    return record.trajectory(Planned(item, goal, trial, seed=seed), ending)
+
+
+def read_again(dialogue: Trajectory) -> Trajectory:
+    return trajectory_of(json.loads(dialogue.line()))
+
+
+def test_the_rule_pair_completes_goals_of_the_sample() -> None:
+    complete, lines = [], set()
+    sources = goals_of_the_town("corpus") | goals_of_the_town("sampled:200")
+    for item, goal in sources.items():
+        before = json.dumps(goal)
+        dialogue = held(goal, item=item)
+        assert (dialogue.end, dialogue.problem) == ("user_stop", None)
+        assert len(dialogue.acts) == dialogue.turns <= USER_CALLS
+        outcome = judged(dialogue, town().database)
+        assert outcome == judged(read_again(dialogue), town().database)
+        assert outcome.steps == 2 * dialogue.turns
+        assert outcome.complete is dialogue.more["user"]["complete"]
+        complete.append(outcome.complete)
+        # A dialogue depends on its seed, goal and trial, and on nothing before.
+        again, *others = (held(goal, item=item, trial=trial).line() for trial in (1, 2))
+        assert again == dialogue.line()
+        lines |= {again, *others}
+        assert json.dumps(goal) == before
+    assert sum(complete) > 0.9 * len(complete)
+    assert len(lines) > 1.5 * len(complete)
+
+
+def is_known_of_user(act: Act) -> bool:
+    if act.domain == "general":
+        return act == FAREWELL
+    words: set[Any] = {*USER_SLOTS[act.domain.lower()].values(), "none", "Choice", "NotBook"}
+    return act.intent in ("Inform", "Request") and act.slot in words
+
+
+@given(goals(), st.lists(SYSTEM_ACTS, min_size=1, max_size=USER_CALLS), seeds)
+def test_the_user_says_goodbye_in_time_whatever_it_is_told(
+    goal: Goal, said: list[list[Act]], seed: int
+) -> None:
+    before = repr(goal)
+    dialogue, twin = (held(goal, Says(*said), seed=seed) for _ in range(2))
+    assert dialogue.acts == twin.acts
+    assert repr(goal) == before
+    assert (dialogue.end, dialogue.problem) == ("user_stop", None)
+    assert 1 <= dialogue.turns == len(dialogue.acts) <= USER_CALLS
+    assert all(turn and all(map(is_known_of_user, turn)) for turn, _ in dialogue.acts)
+    assert [FAREWELL in turn for turn, _ in dialogue.acts].index(True) == dialogue.turns - 1
+    assert judged(dialogue, town().database) == judged(read_again(dialogue), town().database)
+
+
+@given(goals(), st.lists(st.tuples(SYSTEM_ACTS, SYSTEM_ACTS), max_size=8))
+def test_no_acts_of_either_side_break_the_judgement(
+    goal: Goal, turns: list[tuple[list[Act], list[Act]]]
+) -> None:
+    dialogue = Trajectory("goal", goal, acts=tuple(turns))
+    for judge in (PublicEvaluator, CorrectedEvaluator):
+        outcome = judged(dialogue, town().database, judge)
+        assert outcome.steps == 2 * len(turns)
+        assert all(0 <= score <= 1 for score in outcome.book)
+        assert min(outcome.inform) >= 0
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_bookings_that_the_goal_says_fail_are_refused_and_then_made(refuses: bool) -> None:
+    complete = 0
+    for item, goal in goals_of_the_town("corpus").items():
+        rules = RuleSystem(town(), Draws(0, item, 1, "system"))
+        dialogue = held(goal, RefusedBookings(rules, goal) if refuses else rules, item=item)
+        intents = [act.intent for _, answer in dialogue.acts for act in answer]
+        if not refuses or "fail_book" not in json.dumps(goal):
+            assert "NoBook" not in intents
+        if "fail_book" in json.dumps(goal):
+            outcome = judged(dialogue, town().database, CorrectedEvaluator)
+            complete += outcome.complete
+            # Without refusal the user is content with what was to fail.
+            if outcome.complete and outcome.book:
+                assert (min(outcome.book) == 1) is refuses
+    assert complete > 5
+
+
+def endless() -> Iterator[Act]:
+    yield from repeat(Act("Inform", "Hotel", "Area", "north"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (endless(), "1,000"),
+        ([("Inform", "Hotel", "Area", "n" * 200_000)], "characters"),
+        ([("Inform", "Hotel", "Area", "\ud800")], "four"),
+        ([("Inform", "Hotel", "Area", 4)], "four"),
+        ([("Inform", "Hotel", "Area")], "'Inform'"),
+        ("Inform", "'Inform'"),
+        (4, "4"),
+        (SystemExit("out of ideas"), "SystemExit"),
+    ],
+)
+def test_the_problem_of_a_dialogue_names_the_failure_of_the_system(
+    answer: Any, problem: str
+) -> None:
+    dialogue = held(INN, Says(answer))
+    assert dialogue.end == "agent_error"
+    assert problem in (dialogue.problem or "")
+    assert [bool(heard) for _, heard in dialogue.acts] == [False]
+    assert not judged(read_again(dialogue), town().database).success
+
+
+def test_a_turn_may_have_many_acts() -> None:
+    dialogue = held(INN, Says(list(islice(endless(), MOST_ACTS)), []))
+    assert dialogue.end == "user_stop"
+    assert [len(heard) for _, heard in dialogue.acts][:2] == [MOST_ACTS, 0]
+
+
+def test_the_user_leaves_a_silent_system_after_as_many_turns_as_published() -> None:
+    dialogue = held(INN, Says(()))
+    assert (dialogue.end, dialogue.turns) == ("user_stop", USER_CALLS)
+    outcome = judged(dialogue, town().database)
+    assert (outcome.complete, outcome.success, outcome.steps) == (False, False, 2 * USER_CALLS)
+
+
+def test_an_answer_to_the_last_turn_of_the_user_is_not_judged() -> None:
+    told = [Act("Inform", "Hotel", "Phone", "01632960418")]
+    heard = held(INN, Says((), (), told, ()))
+    assert judged(heard, town().database).inform == (1, 0, 0)
+    unheard = Trajectory("goal", INN, acts=(*heard.acts[:2], ((), told)))
+    assert judged(unheard, town().database).inform == (0, 0, 1)
+
+
+PAIR: tuple[Any, ...] = ([], [])
+NO_TURNS: tuple[Any, ...] = ([[["Inform"]], []], [[]], [[], [], []], {"a": 1}, 5, None, "ab")
+
+
+@pytest.mark.parametrize(
+    "dialogue",
+    [
+        Trajectory("goal", None, acts=(PAIR,)),
+        Trajectory("goal", {ORDERING: ["spa"]}, acts=(PAIR,)),
+        Trajectory("goal", INN, acts=(PAIR,), more={"user": {"goal": [4]}}),
+        *(Trajectory("goal", INN, acts=(PAIR, turn)) for turn in NO_TURNS),
+    ],
+)
+def test_the_error_about_an_invalid_dialogue_names_it(dialogue: Trajectory) -> None:
+    with pytest.raises(ValueError, match='dialogue "goal"'):
+        judged(dialogue, town().database)
+
+
+CORPUS = "multiwoz-2.1"
+FIGURES = {
+    "complete": "complete",
+    "success": "success",
+    "book": "book_rate",
+    "P": "inform_precision",
+    "R": "inform_recall",
+    "F1": "inform_f1",
+    "micro_P": "inform_micro_precision",
+    "micro_R": "inform_micro_recall",
+    "turns_all": "turns",
+    "turns_success": "turns_of_successes",
+    "domains_ok": "domains_satisfied",
+    "dialogues_ok": "goals_satisfied",
+}
+"""Names in the golden file, where rates are from 0 to 1, and the names of scores in percent."""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("seeds", [3, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("setting", "source"),
+    [("sampled", "sampled:1000"), ("corpus_raw", "corpus-raw"), ("corpus", "corpus")],
+)
+def test_figures_are_those_of_the_public_run(setting: str, source: str, seeds: int) -> None:
+    """Means over seeds differ by three standard errors at most, or as unlikely with few seeds."""
+    root = corpus_root(CORPUS, shared("data"), offline=True)
+    known = load_resources(CORPUS, root)
+    runs = []
+    for seed in range(seeds):
+        selected = select_goals(
+            source, corpus=CORPUS, root=root, database=known.database, seed=seed
+        ).goals
+        assert len(selected) == 1000
+        dialogues = [held(goal, None, known, item=i, seed=seed) for i, goal in selected.items()]
+        runs.append(scored([judged(each, known.database) for each in dialogues]).scores())
+    published = read_json(shared("golden", "live", "figures.json"))["settings"][setting]
+    for figure, name in FIGURES.items():
+        scale = 1 if name.startswith("turns") else 100
+        values = [named(scores, name).value / scale for scores in runs]
+        expected = [run[figure] for run in published["per_seed"]]
+        assert ttest_ind(values, expected).pvalue > 2 * norm.sf(3), (figure, values)

@@ -1,4 +1,7 @@
-"""The claims of a dialogue: verdicts, places in the words, and that they add up to the report."""
+"""Claims of dialogues and logs: their verdicts and places, and that they add up to the report.
+
+The logs are written here, on the sample's database. In real logs, no true claim may be flagged.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,29 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.cli import main
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.grounding.claims import CheckedMention, Claim
+from mwzeval.multiwoz.grounding.log import OF_LOG, compare_with_log, returned_by
 from mwzeval.multiwoz.grounding.scores import BY_LOG
+from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
+from mwzeval.multiwoz.predictions.reading import FunctionCall
 from mwzeval.scores.score import WHOLE
 from mwzeval.text import plain
 from tests.cases import tabled
 from tests.examples import examples
-from tests.multiwoz.grounding.test_evidence import AURELIA, BOOK, DATA, FIND, ID, LOGS, call, turn
-from tests.places import sample_predictions
+from tests.multiwoz.towns import TOWN, mention
+from tests.multiwoz.worlds import Tables
+from tests.places import ROOT, read_json, sample_predictions, shared
 
+ID = "smp0021"
 Lines = list[dict[str, Any]]
-TRUE = (ID, [turn(f"Hotel Aurelia, phone {AURELIA['phone']}.", FIND)])
 
 
 @cache
@@ -31,8 +41,216 @@ def evaluator() -> Evaluator:
     return Evaluator(grounded=True, corpus="sample", responses="lexicalized")
 
 
-def written(path: Path) -> Lines:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+HOTELS: Lines = read_json(ROOT / "data/sample/db/hotel_db.json")
+SOUTH = [row for row in HOTELS if row["area"] == "south"]
+AURELIA = next(row for row in SOUTH if row["name"] == "hotel aurelia")
+PHONE = str(AURELIA["phone"])
+
+
+def call(function: str, result: Any = None, /, **arguments: str) -> dict[str, Any]:
+    text = result if isinstance(result, str) else json.dumps(result)
+    made = {"function": function, "arguments": arguments}
+    return made if result is None else {**made, "result": text}
+
+
+def turn(response: str, *calls: dict[str, Any], **state: dict[str, str]) -> dict[str, Any]:
+    return {"response": response, "state": state, "calls": list(calls)}
+
+
+def compared_with_log(made: Evaluator, dialogues: Any) -> list[CheckedMention]:
+    checked = made.checked(dialogues)
+    scorer = checked.scorer
+    found: list[CheckedMention] = []
+    for name, turns in checked.dialogues.items():
+        grounded = scorer.grounded(scorer.normalize(name, turns, checked.sources))
+        found += compare_with_log(grounded, scorer.database, scorer.grounding.facts)
+    return found
+
+
+def checked(*turns: dict[str, Any]) -> list[CheckedMention]:
+    return compared_with_log(evaluator(), {ID: list(turns)})
+
+
+def verdicts(*turns: dict[str, Any]) -> list[tuple[str, str, bool | None]]:
+    return [(found.mention.slot, found.mention.text, found.agrees) for found in checked(*turns)]
+
+
+FIND = call("find_hotel", SOUTH, area="south")
+LYING = call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south")
+BOOK = call("book_hotel", {"reference": "AB12CD34"}, name="hotel aurelia", people="2", day="friday")
+TABLE = call("book_restaurant", {"reference": "ZZ98YX76"}, name="jade pavilion")
+CALLS = {"FIND": FIND, "BOOK": BOOK, "LYING": LYING, "TABLE": TABLE}
+
+
+# Compared with the log of tools
+
+
+def test_a_value_is_right_by_the_log_where_a_tool_returned_it_of_the_venue() -> None:
+    said = turn("Hotel Aurelia is in the south, phone 01632961234.", LYING)
+    by_slot = {found.mention.slot: found for found in checked(said)}
+    assert (by_slot["phone"].agrees, by_slot["phone"].known) == (True, False)
+    assert (by_slot["area"].agrees, by_slot["area"].known) == (True, True)
+    (_, phone) = checked(turn(f"Hotel Aurelia, phone {PHONE}.", LYING))
+    assert (phone.agrees, phone.known, phone.right) == (False, True, ("01632961234",))
+
+
+def test_a_venue_that_only_the_tool_has_is_right_by_the_log() -> None:
+    own = call("find_hotel", [{"name": "Villa Nova Inn", "telephone": "01632111222"}])
+    own["slots"] = {"telephone": "phone"}
+    expected = [("name", True, False), ("phone", True, False)]
+    south = {"area": "south"}
+    # Also where the state finds venues of the database that stand for it.
+    named = turn("I recommend Villa Nova Inn.", own, hotel=south)
+    for turns in (
+        [turn("I recommend Villa Nova Inn. Its phone is 01632111222.", own)],
+        [named, turn("The phone of it is 01632111222.", hotel=south)],
+    ):
+        assert [(c.mention.slot, c.agrees, c.known) for c in checked(*turns)] == expected
+    (*_, phone) = checked(named, turn(f"The phone of it is {PHONE}.", hotel=south))
+    assert (phone.agrees, phone.known, phone.right) == (False, True, ("01632111222",))
+
+
+def test_nothing_is_compared_with_what_no_tool_returned() -> None:
+    cut = json.dumps(SOUTH)[:30]
+    assert verdicts(turn("Hotel Aurelia has 5 stars.", call("find_hotel", cut))) == []
+    assert verdicts(turn("Hotel Aurelia is booked. The reference is AB12CD34.")) == []
+    assert verdicts(turn("I've booked it. Reference: AB12CD34", call("book_hotel"))) == []
+
+
+def test_the_complete_part_of_a_truncated_result_is_read() -> None:
+    cut = json.dumps([AURELIA, *SOUTH])[: len(json.dumps(AURELIA)) + 30]
+    found = turn(f"Hotel Aurelia: {PHONE}. I found 9 hotels.", call("find_hotel", cut))
+    assert ("phone", PHONE, True) in verdicts(found)
+
+
+@tabled
+def test_bookings_and_references(said: str, calls: list[str], wrong: list[str]) -> None:
+    made = [CALLS.get(c) or call("book_hotel", c, name="hotel aurelia") for c in calls]
+    found = verdicts(turn("Hello.", FIND), turn(said, *made))
+    assert [slot for slot, _, agrees in found if not agrees] == wrong
+
+
+@tabled
+def test_what_does_not_say_that_something_was_booked_is_no_claim(said: str) -> None:
+    assert "booking" not in [slot for slot, *_ in verdicts(turn(said, FIND))]
+
+
+def test_what_was_booked_before_stays_booked() -> None:
+    booked = turn("I've booked Hotel Aurelia for you. The reference number is AB12CD34.", BOOK)
+    found = verdicts(booked, turn("As I said, your room is booked: AB12CD34."))
+    assert found[-2:] == [("booking", "is booked", True), ("reference", "AB12CD34", True)]
+
+
+@tabled
+def test_how_many_there_are(said: str, right: bool) -> None:
+    n = len(SOUTH)
+    spoken = turn(said.format(n=n, more=n + 1), FIND, hotel={"area": "south"})
+    (count,) = (found for found in checked(spoken) if found.mention.slot == "choice")
+    assert count.agrees is right
+    assert right or str(n) in count.right
+
+
+@tabled
+def test_what_does_not_count_all_is_no_claim(said: str) -> None:
+    all_of_them = call("find_hotel", HOTELS)
+    assert "choice" not in [slot for slot, *_ in verdicts(turn(said, all_of_them))]
+
+
+def test_a_list_that_is_not_whole_gives_no_number() -> None:
+    cut = call("find_hotel", json.dumps(SOUTH)[:-20], area="south")
+    some = call("find_hotel", {"total": 40, "hotels": SOUTH[:2]}, area="south")
+    some["slots"] = {"total": "count"}
+    # The database or the tool states the number.
+    for result, number, agrees in ((cut, len(SOUTH), True), (cut, 9, False), (some, 40, True)):
+        found = verdicts(turn(f"I found {number} hotels.", result))
+        assert ("choice", str(number), agrees) in found
+
+
+def test_the_log_adds_scores_and_changes_none() -> None:
+    said = "Hotel Aurelia is in the south, phone 01632961234. I've booked it. Ref: QW12ER34."
+    with_log, without = turn(said, LYING), turn(said)
+    del without["calls"]
+    whole = evaluator().evaluate({ID: [with_log]})
+    jsonschema.validate(whole.to_dict(), read_json(ROOT / "mwzeval/report/schema.json"))
+    report = whole.metrics["grounded"]
+    plain = evaluator().evaluate({ID: [without]}).metrics["grounded"]
+    assert report["log"] == {"claims": 5, "contradicts_tools": 2, "only_tools": 1}
+    assert report["log_consistency"]["total"] == 60
+    assert report["log_only"]["total"] == pytest.approx(100 / 3)
+    assert {name: report[name] for name in plain} == plain
+    assert not {"log", "log_consistency", "log_only"} & plain.keys()
+
+
+def nested(depth: int) -> Any:
+    result: Any = "a"
+    for _ in range(depth):
+        result = [result]
+    return result
+
+
+@pytest.mark.parametrize(
+    "result",
+    ['[{"name": "a"}, {"name": ', "{" * 50_000, "[" * 50_000, "[1, 2", "None", "\ud800", "NaN",
+     {"a": {"b": [{"c": None}]}}, [], 5, True, '{"a": 1e999}', {"name": ["a"]}, {(1, 2): 3},
+     nested(50_000)],
+)  # fmt: skip
+def test_any_result_can_be_read(result: Any) -> None:
+    returned = returned_by(FunctionCall("find_hotel", {}, result))
+    assert returned is not None
+    assert all(isinstance(value, str) for record in returned.records for value in record.values())
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("log", ["agent_logs_21", "agent_logs_31"])
+def test_no_true_claim_is_flagged_in_real_logs(log: str) -> None:
+    text = shared("golden", "claims", f"{log}.jsonl").read_text(encoding="utf-8")
+    rows = [row for row in map(json.loads, text.splitlines()) if row["set"] == "clean"][:40]
+    data = shared("data", "multiwoz")
+    real = Evaluator(grounded=True, corpus="multiwoz-2.2", responses="lexicalized", data=data)
+    found = compared_with_log(real, {row["dialogue"]: row["messages"] for row in rows})
+    for slot in OF_LOG:
+        agrees = [checked.agrees for checked in found if checked.mention.slot == slot]
+        assert len(agrees) > 20
+        assert all(agrees)
+
+
+# Counts compared with the database
+
+CHEAP, EXPENSIVE = 7, 9
+TABLES: Tables = {
+    **TOWN,
+    "hotel": [
+        {**TOWN["hotel"][0], "id": str(number), "name": f"hotel {number}", "pricerange": price}
+        for number, price in enumerate(["cheap"] * CHEAP + ["expensive"] * EXPENSIVE)
+    ],
+}
+ASKED = {"hotel": {"pricerange": "cheap"}}
+
+
+@tabled
+def test_counts_are_read(text: str, numbers: list[int]) -> None:
+    assert [count.number for count in counts_in(text)] == numbers
+
+
+@tabled
+def test_counts_are_those_of_the_state_or_of_a_part_of_it(
+    response: str, agrees: list[bool]
+) -> None:
+    found = list(compare_counts(response, (), ASKED, Database(TABLES, "2021")))
+    assert [agreed for _, agreed, _ in found] == agrees
+    assert all(response[count.start : count.end].isalnum() for count, *_ in found)
+    assert all(counted == (CHEAP,) for *_, counted in found)
+
+
+def test_mentioned_values_also_restrict_what_is_counted() -> None:
+    response = f"There are {EXPENSIVE} expensive hotels."
+    said = [mention("pricerange", "expensive", "hotel", TABLES)]
+    for mentions, expected in ((said, (True, (CHEAP, EXPENSIVE))), ((), (False, (CHEAP,)))):
+        ((_, *found),) = compare_counts(response, mentions, ASKED, Database(TABLES, "2021"))
+        assert tuple(found) == expected
+
+
+# Claims and their verdicts
 
 
 def percentages(claims: Iterable[dict[str, Any]], of: str, hit: Sequence[bool]) -> dict[str, float]:
@@ -52,76 +270,52 @@ def assert_adds_up(claims: Lines, grounded: dict[str, Any]) -> None:
     assert len(judged) == grounded["mentions"][WHOLE]
     unknown = [claim for claim in judged if claim["verdict"] == "unknown"]
     assert unknown == [claim for claim in judged if not claim["known"]]
+    logged = [claim for claim in claims if claim["log_agrees"] is not None]
     if "log" not in grounded:
-        assert all(claim["log_agrees"] is None for claim in claims)
+        assert logged == []
         return
     assert grounded[BY_LOG[0]] == percentages(claims, "log_agrees", [True])
-    held = [claim for claim in claims if claim["log_agrees"] is not None]
     assert grounded["log"] == {
-        "claims": len(held),
-        "contradicts_tools": sum(not claim["log_agrees"] for claim in held),
+        "claims": len(logged),
+        "contradicts_tools": sum(not claim["log_agrees"] for claim in logged),
         "only_tools": sum(
             claim["log_agrees"] and (claim["known"] is False or claim["agrees"] is False)
-            for claim in held
+            for claim in logged
         ),
     }
 
 
 def assert_in_the_words(claims: Lines, responses: dict[str, list[str]]) -> None:
     places = []
+    order = [*responses]
     for claim in claims:
         said = responses[claim["dialogue"]][claim["turn"]]
         assert said[claim["start"] : claim["end"]] == claim["text"] != ""
-        places.append((claim["dialogue"], claim["turn"], claim["start"], claim["end"]))
-    order = {dialogue: number for number, dialogue in enumerate(responses)}
-    assert places == sorted(places, key=lambda place: (order[place[0]], *place[1:]))
-    named = [(*place, claim["slot"]) for place, claim in zip(places, claims, strict=True)]
-    assert len(set(named)) == len(named)
+        dialogue = order.index(claim["dialogue"])
+        places.append((dialogue, claim["turn"], claim["start"], claim["end"], claim["slot"]))
+    assert len(set(places)) == len(places)
+    assert [place[:4] for place in places] == sorted(place[:4] for place in places)
 
 
 def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
     predictions = sample_predictions("lexicalized")
-    predictions[ID] = TRUE[1]
-    predictions[ID][0]["response"] += (
-        " \U0001f642 Call 01632999999, <b>Bella Vista</b>\u00a0is cheap."
-        " Hotel Aurelia is a guesthouse."
+    more = " \U0001f642 Call 01632999999, <b>Bella Vista</b>\u00a0is cheap."
+    said = f"Hotel Aurelia, phone {PHONE}.{more} Hotel Aurelia is a guesthouse."
+    predictions[ID] = [turn(said, FIND)]
+    input_file, report, file = (
+        tmp_path / name for name in ("said.json", "report.json", "claims.jsonl")
     )
-    (tmp_path / "said.json").write_text(json.dumps(predictions), encoding="utf-8")
-    report, file = tmp_path / "report.json", tmp_path / "claims.jsonl"
-    said = str(tmp_path / "said.json")
-    assert main(["evaluate", said, "-g", "-o", str(report), "-q"]) == 0
-    assert main(["claims", said, "-o", str(file)]) == 0
-    claims = written(file)
-    assert_adds_up(claims, json.loads(report.read_text(encoding="utf-8"))["grounded"])
+    input_file.write_text(json.dumps(predictions), encoding="utf-8")
+    assert main(["evaluate", str(input_file), "-g", "-o", str(report), "-q"]) == 0
+    assert main(["claims", str(input_file), "-o", str(file)]) == 0
+    claims = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert_adds_up(claims, read_json(report)["grounded"])
     responses = {name: [t["response"] for t in turns] for name, turns in predictions.items()}
     assert_in_the_words(claims, responses)
     assert {claim["verdict"] for claim in claims} >= {"right", "inconsistent", "unknown"}
 
 
-@pytest.mark.integration
-@pytest.mark.skipif(not LOGS, reason="no logs with marked claims beside the project")
-@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
-def test_claims_of_logs_add_up_to_their_report(path: Path) -> None:
-    logs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    dialogues = {log["dialogue"]: log["messages"] for log in logs[::6]}
-    scored = Evaluator(grounded=True, data=DATA, offline=True).score(dialogues)
-    claims = [{"dialogue": name, **plain(claim)} for name, claim in scored.claims()]
-    assert_adds_up(claims, scored.report().metrics["grounded"])
-    responses = {
-        name: [message["content"] for message in log if message.get("content") and said(message)]
-        for name, log in dialogues.items()
-    }
-    assert_in_the_words(claims, responses)
-
-
-def said(message: dict[str, Any]) -> bool:
-    return bool(message["role"] == "assistant" and not message.get("tool_calls"))
-
-
-PHONE = str(AURELIA["phone"])
 STATES = {"hotel": {"area": "south"}, "taxi": {"departure": "hotel aurelia"}}
-LYING = call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south")
-CALLS = {"FIND": FIND, "BOOK": BOOK, "LYING": LYING}
 
 
 @tabled
@@ -149,18 +343,28 @@ PIECES = (
 
 @examples(40)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-def test_claims_stand_where_they_say_and_add_up(response: str) -> None:
+def test_claims_have_their_places_and_add_up(response: str) -> None:
     scored = evaluator().score({ID: [turn(response, FIND, hotel=STATES["hotel"])]})
     claims = [{"dialogue": name, **plain(claim)} for name, claim in scored.claims()]
     assert_in_the_words(claims, {ID: [response]})
     assert_adds_up(claims, scored.report().metrics["grounded"])
     (view,) = scored.explain(ID).turns
-    assert [plain(claim) for claim in view.claims] == [
-        {key: claim[key] for key in claim if key != "dialogue"} for claim in claims
-    ]
+    assert [{"dialogue": ID, **plain(claim)} for claim in view.claims] == claims
 
 
-def test_claims_of_placeholders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explanations_show_the_claims_that_tools_contradict() -> None:
+    said = turn("Hotel Aurelia, phone 01632961234. I've booked it: QW12ER34.", LYING)
+    (view,) = evaluator().score({ID: [said]}).explain(ID).turns
+    flagged = [c for c in view.claims if isinstance(c, Claim) and c.is_flagged]
+    shown = [(fact.label, fact.value) for fact in view.facts if fact.label != "says"]
+    assert [(claim.verdict, claim.line()) for claim in flagged] == shown[-len(flagged) :]
+    assert [label for label, _ in shown[-3:]] == ["unknown", "inconsistent", "inconsistent"]
+    for value in ("01632961234", "hotel aurelia", PHONE):
+        assert value in shown[-3][1]
+    assert "QW12ER34" in shown[-1][1]
+
+
+def test_delexicalized_responses_have_no_claims(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "predictions/sample-good.json"]) == 2
     out, err = capsys.readouterr()
     assert (out, "--responses" in err) == ("", True)
