@@ -8,6 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mwzeval.errors import Problem
+from mwzeval.multiwoz.formats.adaptation import adapt
+from mwzeval.multiwoz.formats.functions import read_tools
+from mwzeval.scores.findings import Findings
+
 Predictions = dict[str, list[dict[str, Any]]]
 
 BOOKED = {"bookday": "day", "bookpeople": "people", "booktime": "time", "bookstay": "stay"}
@@ -57,6 +62,20 @@ def is_told_by_calls(turns: list[dict[str, Any]]) -> bool:
     return True
 
 
+def call(name: str, id_: str | None = "c1", /, **arguments: Any) -> dict[str, Any]:
+    """Return a call of a function, as in the messages of an assistant."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"type": "function", "function": function} | ({} if id_ is None else {"id": id_})
+
+
+def calls(*made: dict[str, Any], content: Any = None) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": list(made)}
+
+
+def result(id_: str = "c1", content: str = "[]") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id_, "content": content}
+
+
 def to_messages(predictions: Predictions, *, as_text: bool = True) -> dict[str, Any]:
     """Conversations in which find and book calls lead to the states; one round of tools a call."""
     return {
@@ -67,24 +86,24 @@ def to_messages(predictions: Predictions, *, as_text: bool = True) -> dict[str, 
 def _messages(turns: list[dict[str, Any]], as_text: bool) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You know Cambridge."}]
     before: dict[str, Any] = {}
-    number = 0
     for turn in turns:
         messages.append({"role": "user", "content": "…"})
         for function, arguments in calls_between(before, turn.get("state", {})):
-            number += 1
-            call = {
-                "id": f"call_{number}",
-                "type": "function",
-                "function": {
-                    "name": function,
-                    "arguments": json.dumps(arguments) if as_text else arguments,
-                },
-            }
-            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-            messages.append({"role": "tool", "tool_call_id": f"call_{number}", "content": "[]"})
+            id_ = f"call_{len(messages)}"
+            made = call(function, id_, **arguments)
+            if not as_text:
+                made["function"]["arguments"] = arguments
+            messages += [calls(made), result(id_)]
         messages.append({"role": "assistant", "content": turn["response"]})
         before = turn.get("state", {})
     return messages
+
+
+def adapted(raw: Any, input_format: str, tools: Any = None) -> tuple[dict[str, Any], list[Problem]]:
+    """Return what is read of predictions, and all problems."""
+    findings = Findings()
+    dialogues = adapt(raw, input_format, findings, read_tools(tools)) or {}
+    return dialogues, [*findings.errors, *findings.warnings]
 
 
 def to_unified(predictions: Predictions, *, beside_annotation: bool = True) -> list[dict[str, Any]]:
@@ -96,9 +115,9 @@ def to_unified(predictions: Predictions, *, beside_annotation: bool = True) -> l
             "dialogue_id": f"multiwoz21-test-{number}",
             "original_id": file_name(dialogue),
             "turns": [
-                one
+                side
                 for index, turn in enumerate(turns)
-                for one in _unified(turn, index, beside_annotation)
+                for side in _unified(turn, index, beside_annotation)
             ],
         }
         for number, (dialogue, turns) in enumerate(predictions.items())
@@ -130,7 +149,7 @@ def to_sgd(predictions: Predictions, *, prefixed: bool = True) -> list[dict[str,
             "dialogue_id": file_name(dialogue),
             "services": [],
             "turns": [
-                one for index, turn in enumerate(turns) for one in _framed(turn, index, prefixed)
+                side for index, turn in enumerate(turns) for side in _framed(turn, index, prefixed)
             ],
         }
         for dialogue, turns in predictions.items()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mwzeval.errors import InputError, Problem
 from mwzeval.multiwoz.choices import INPUT_FORMATS
 from mwzeval.multiwoz.evaluator import Evaluator
-from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
+from tests.multiwoz.formats.rendering import call, calls, to_messages, to_sgd, to_unified
 from tests.places import sample_predictions
 
 KEYS = st.sampled_from(
@@ -53,8 +53,7 @@ EVALUATORS = {
 }
 
 
-def problems_of(call: Callable[[], object]) -> list[Problem]:
-    """What a call refuses its input for; nothing when it takes it."""
+def refusals(call: Callable[[], object]) -> list[Problem]:
     try:
         call()
     except InputError as error:
@@ -65,12 +64,10 @@ def problems_of(call: Callable[[], object]) -> list[Problem]:
 def scored_or_refused(input_format: str, raw: Any) -> None:
     evaluator = EVALUATORS[input_format]
     before = copy.deepcopy(raw)
-    problems = evaluator.validate(raw, file="in.json")
-    errors = [problem.message for problem in problems if problem.severity == "error"]
-    refused = problems_of(lambda: evaluator.evaluate(raw))
-    assert [problem.message for problem in refused] == errors
+    errors = [p.message for p in evaluator.validate(raw, file="in.json") if p.severity == "error"]
+    assert [problem.message for problem in refusals(lambda: evaluator.evaluate(raw))] == errors
     for name, turns in raw.items() if isinstance(raw, dict) else ():
-        problems_of(partial(evaluator.evaluate_dialogue, name, turns))
+        refusals(partial(evaluator.evaluate_dialogue, name, turns))
     assert raw == before
 
 
@@ -86,21 +83,19 @@ def spoiled(draw: st.DrawFn, written: str) -> Any:
     raw = copy.deepcopy(WRITTEN[written])
     for _ in range(draw(st.integers(1, 3))):
         part, depth = raw, draw(st.integers(0, 7))
-        for level in range(depth + 1):
-            if not isinstance(part, dict | list) or not part:
-                break
+        while isinstance(part, dict | list) and part:
             indices = sorted(part) if isinstance(part, dict) else range(len(part))
             index = draw(st.sampled_from(list(indices)))
-            if level < depth and isinstance(part[index], dict | list) and part[index]:
-                part = part[index]
+            if depth and isinstance(part[index], dict | list) and part[index]:
+                part, depth = part[index], depth - 1
                 continue
             action = draw(st.sampled_from(["replace", "remove", "repeat"]))
-            if action == "replace" or (action == "repeat" and isinstance(part, dict)):
-                part[index] = draw(VALUES)
+            if action == "remove":
+                del part[index]
             elif action == "repeat" and isinstance(part, list):
                 part.insert(index, copy.deepcopy(part[index]))
             else:
-                del part[index]
+                part[index] = draw(VALUES)
             break
     return raw
 
@@ -116,6 +111,7 @@ def test_predictions_with_faults_are_scored_or_refused(
 
 @given(arguments=st.text(max_size=20) | VALUES.map(json.dumps))
 def test_arguments_of_any_text_are_scored_or_refused(arguments: str) -> None:
-    call = {"id": "c", "function": {"name": "find_hotel", "arguments": arguments}}
-    said = {"role": "assistant", "content": "[hotel_name]", "tool_calls": [call]}
-    scored_or_refused("messages", {"smp0021": [{"role": "user", "content": "a"}, said]})
+    made = call("find_hotel")
+    made["function"]["arguments"] = arguments
+    messages = [{"role": "user", "content": "a"}, calls(made, content="[hotel_name]")]
+    scored_or_refused("messages", {"smp0021": messages})

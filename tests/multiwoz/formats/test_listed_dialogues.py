@@ -7,32 +7,24 @@ from typing import Any
 
 import pytest
 
-from mwzeval.errors import Problem
 from mwzeval.files.reading import RepeatedKeys
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.scores.findings import Findings
+from tests.multiwoz.formats.rendering import adapted
 
 USER = {"speaker": "user", "utterance": "hello"}
 SYSTEM = {"speaker": "system", "utterance": "hi"}
 
 
-def adapted(raw: Any, input_format: str) -> tuple[dict[str, Any], list[Problem]]:
-    findings = Findings()
-    dialogues = adapt(raw, input_format, findings) or {}
-    return dialogues, [*findings.errors, *findings.warnings]
-
-
-def one(*turns: Any, **more: Any) -> list[dict[str, Any]]:
+def talk(*turns: Any, **more: Any) -> list[dict[str, Any]]:
     return [{"dialogue_id": "SMP0021.json", **more, "turns": list(turns)}]
 
 
 def only(raw: Any, input_format: str) -> list[dict[str, Any]]:
     dialogues, problems = adapted(raw, input_format)
     assert problems == []
-    (turns,) = dialogues.values()
-    assert isinstance(turns, list)
-    return turns
+    ((name, turns),) = dialogues.items()
+    assert name == "smp0021"
+    return list(turns)
 
 
 def framed(values: Any, service: Any = "hotel") -> dict[str, Any]:
@@ -58,7 +50,7 @@ def test_slots_of_the_unified_format_are_read_without_what_is_not_filled() -> No
     hotel = {"price range": "cheap", "name": "", "area": "none", "book day": "not mentioned"}
     hotel |= {"stars": "4|5", "type": "dontcare"}
     state = {"hotel": hotel, "train": {"leave at": "", "arrive by": None}, "taxi": {}}
-    turns = only(one({**USER, "state": state}, SYSTEM), "unified")
+    turns = only(talk({**USER, "state": state}, SYSTEM), "unified")
     hotel = {"pricerange": "cheap", "stars": "4", "type": "dontcare"}
     assert turns == [{"response": "hi", "state": {"hotel": hotel}}]
 
@@ -72,13 +64,11 @@ def test_predictions_stand_beside_the_annotation_which_is_not_scored(key: str, s
         {**USER, "state": {"hotel": {"area": "gold"}}, "predictions": predictions[0]},
         {**SYSTEM, "utterance": "gold", "predictions": predictions[1]},
     )
-    expected = [{"response": "said", "state": {"hotel": {"area": "north"}}}]
-    assert only(one(*annotated), "unified") == expected
-
-
-def test_tracking_alone_needs_no_response_beside_the_annotation() -> None:
-    predicted = {**USER, "predictions": {"state": {"hotel": {"area": "north"}}}}
-    assert only(one(predicted, SYSTEM), "unified") == [{"state": {"hotel": {"area": "north"}}}]
+    expected: dict[str, Any] = {"response": "said", "state": {"hotel": {"area": "north"}}}
+    assert only(talk(*annotated), "unified") == [expected]
+    # Tracking alone needs no response.
+    del predictions[1][key], expected["response"]
+    assert only(talk(*annotated), "unified") == [expected]
 
 
 @pytest.mark.parametrize(
@@ -93,13 +83,13 @@ def test_tracking_alone_needs_no_response_beside_the_annotation() -> None:
 def test_slots_of_frames_are_read_with_and_without_their_domain(
     service: str, slots: Mapping[str, Any]
 ) -> None:
-    turns = only(one(framed(slots, service), {**SYSTEM, "speaker": "SYSTEM"}), "sgd")
+    turns = only(talk(framed(slots, service), {**SYSTEM, "speaker": "SYSTEM"}), "sgd")
     assert turns == [{"response": "hi", "state": {"hotel": {"area": "north"}}}]
 
 
 def test_a_domain_without_a_frame_keeps_its_state_and_an_empty_frame_clears_it() -> None:
     turns = only(
-        one(
+        talk(
             *(framed({"area": ["north"]}), SYSTEM),
             *(framed({"day": ["monday"]}, "train"), SYSTEM),
             *({"speaker": "USER", "frames": []}, SYSTEM),
@@ -118,7 +108,7 @@ def test_a_domain_without_a_frame_keeps_its_state_and_an_empty_frame_clears_it()
 
 def test_frames_without_any_state_predict_none() -> None:
     silent = {"speaker": "USER", "frames": [{"service": "hotel"}]}
-    assert only(one(silent, SYSTEM, silent, SYSTEM), "sgd") == [{"response": "hi"}] * 2
+    assert only(talk(silent, SYSTEM, silent, SYSTEM), "sgd") == [{"response": "hi"}] * 2
 
 
 PREDICTED = {**SYSTEM, "predictions": {"response": "a"}}
@@ -126,39 +116,39 @@ SHARED: list[tuple[str, Any, str, int | None, str | None]] = [
     # what, content, kind, turn, key
     ("an empty list", [], "empty", None, None),
     ("no id", [{"turns": [USER, SYSTEM]}], "missing-id", None, None),
-    ("dialogue twice", one(USER, SYSTEM) * 2, "repeated-key", None, None),
+    ("dialogue twice", talk(USER, SYSTEM) * 2, "repeated-key", None, None),
     ("no turns", [{"dialogue_id": "SMP0021.json"}], "shape", None, None),
-    ("no speaker", one(USER, SYSTEM, {}), "shape", 2, "speaker"),
-    ("unknown speaker", one(USER, SYSTEM, {"speaker": "sytem"}), "unknown-speaker", 2, "speaker"),
-    ("system first", one(SYSTEM, USER, SYSTEM), "order", 0, None),
-    ("system twice", one(USER, SYSTEM, SYSTEM), "order", 2, None),
-    ("user twice", one(USER, USER, SYSTEM), "no-answer", 0, None),
-    ("user last", one(USER, SYSTEM, USER), "no-answer", 2, None),
-    ("repeated key", one(USER, RepeatedKeys([*SYSTEM.items(), ("utterance", "b")])),
+    ("no speaker", talk(USER, SYSTEM, {}), "shape", 2, "speaker"),
+    ("unknown speaker", talk(USER, SYSTEM, {"speaker": "sytem"}), "unknown-speaker", 2, "speaker"),
+    ("system first", talk(SYSTEM, USER, SYSTEM), "order", 0, None),
+    ("system twice", talk(USER, SYSTEM, SYSTEM), "order", 2, None),
+    ("user twice", talk(USER, USER, SYSTEM), "no-answer", 0, None),
+    ("user last", talk(USER, SYSTEM, USER), "no-answer", 2, None),
+    ("repeated key", talk(USER, RepeatedKeys([*SYSTEM.items(), ("utterance", "b")])),
      "repeated-key", 1, None),
 ]  # fmt: skip
 UNIFIED: list[tuple[str, Any, str, int | None, str | None]] = [
-    ("text as predictions", one(USER, {**SYSTEM, "predictions": "a"}), "shape", 1, "predictions"),
+    ("text as predictions", talk(USER, {**SYSTEM, "predictions": "a"}), "shape", 1, "predictions"),
     ("two responses",
-     one(USER, {**SYSTEM, "predictions": {"response": "a", "utterance": "b"}}), "ambiguous", 1,
+     talk(USER, {**SYSTEM, "predictions": {"response": "a", "utterance": "b"}}), "ambiguous", 1,
      "predictions.response"),
-    ("two states", one({**USER, "state": {}}, {**SYSTEM, "state": {}}), "ambiguous", 1, "state"),
-    ("list as state", one({**USER, "state": []}, SYSTEM), "shape", 0, "state"),
-    ("number as value", one({**USER, "state": {"hotel": {"book stay": 3}}}, SYSTEM), "shape", 0,
+    ("two states", talk({**USER, "state": {}}, {**SYSTEM, "state": {}}), "ambiguous", 1, "state"),
+    ("list as state", talk({**USER, "state": []}, SYSTEM), "shape", 0, "state"),
+    ("number as value", talk({**USER, "state": {"hotel": {"book stay": 3}}}, SYSTEM), "shape", 0,
      "state.hotel.book stay"),
-    ("annotation only", [*one(USER, PREDICTED),
+    ("annotation only", [*talk(USER, PREDICTED),
      {"dialogue_id": "SMP0022.json", "turns": [USER, SYSTEM]}], "missing-predictions", None, None),
 ]  # fmt: skip
 AREA = "frames[0].state.slot_values"
 FRAMES: list[tuple[str, Any, str, int | None, str | None]] = [
-    ("number as service", one(framed({}, 5), SYSTEM), "shape", 0, "frames[0].service"),
-    ("list as slot values", one(framed([]), SYSTEM), "shape", 0, AREA),
-    ("number as value", one(framed({"area": [4]}), SYSTEM), "shape", 0, f"{AREA}.area"),
-    ("slot of another service", one(framed({"train-day": ["monday"]}), SYSTEM), "wrong-service", 0,
+    ("number as service", talk(framed({}, 5), SYSTEM), "shape", 0, "frames[0].service"),
+    ("list as slot values", talk(framed([]), SYSTEM), "shape", 0, AREA),
+    ("number as value", talk(framed({"area": [4]}), SYSTEM), "shape", 0, f"{AREA}.area"),
+    ("slot of another service", talk(framed({"train-day": ["monday"]}), SYSTEM), "wrong-service", 0,
      f"{AREA}.train-day"),
-    ("a slot with two values", one(framed({"area": ["a"], "hotel-area": ["b"]}), SYSTEM),
+    ("a slot with two values", talk(framed({"area": ["a"], "hotel-area": ["b"]}), SYSTEM),
      "repeated-key", 0, f"{AREA}.hotel-area"),
-    ("two states", one(framed({}), {**framed({}), "speaker": "SYSTEM", "utterance": "a"}),
+    ("two states", talk(framed({}), {**framed({}), "speaker": "SYSTEM", "utterance": "a"}),
      "ambiguous", 1, "frames"),
 ]  # fmt: skip
 
@@ -184,7 +174,7 @@ def test_each_fault_is_told_once_with_its_place(
 
 @pytest.mark.parametrize("input_format", ["unified", "sgd"])
 def test_what_is_found_later_is_told_where_it_stands_in_the_file(input_format: str) -> None:
-    raw = one(
+    raw = talk(
         *(USER, SYSTEM),
         *({**USER, **framed({"aera": ["a"]}), "state": {"hotel": {"aera": "a"}}}, {**SYSTEM}),
         *(USER, {"speaker": "system"}),

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from mwzeval.errors import Problem
-from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.scores.findings import Findings
+from tests.multiwoz.formats import rendering
+from tests.multiwoz.formats.rendering import call, calls, result
 
 ID = "smp0021"
 USER = {"role": "user", "content": "hello"}
 ANSWER = {"role": "assistant", "content": "hi"}
 
 
-def call(name: str, id_: str | None = "c1", /, **arguments: Any) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"type": "function", "function": function} | ({} if id_ is None else {"id": id_})
-
-
-def calls(*made: dict[str, Any], content: Any = None) -> dict[str, Any]:
-    return {"role": "assistant", "content": content, "tool_calls": list(made)}
-
-
-def result(id_: str = "c1") -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": id_, "content": "[]"}
-
-
 def adapted(*messages: Any) -> tuple[list[dict[str, Any]], list[Problem]]:
-    findings = Findings()
-    dialogues = adapt({ID: list(messages)}, "messages", findings) or {}
-    return dialogues.get(ID, []), [*findings.errors, *findings.warnings]
+    dialogues, problems = rendering.adapted({ID: list(messages)}, "messages")
+    return dialogues.get(ID, []), problems
 
 
 def states(*messages: Any) -> list[Any]:
@@ -45,56 +30,35 @@ FIND = calls(call("find_hotel", "a", area="north", stars=4, parking=None, name="
 BOOK = calls(call("book_hotel", "b", name="the lodge", day="friday", people=2, stay="3"))
 
 
-def test_find_calls_give_constraints_and_book_calls_booking_slots() -> None:
-    assert states(USER, FIND, result("a"), ANSWER, USER, BOOK, result("b"), ANSWER) == [
-        {"hotel": {"area": "north", "stars": "4"}},
-        {
-            "hotel": {
-                **{"area": "north", "stars": "4"},
-                **{"bookday": "friday", "bookpeople": "2", "bookstay": "3"},
-            }
-        },
-    ]
+BOOKED = {"bookday": "friday", "bookpeople": "2", "bookstay": "3"}
 
 
-def test_a_find_call_replaces_the_constraints_of_its_domain_and_nothing_else() -> None:
+def test_find_calls_replace_constraints_and_book_calls_what_they_give() -> None:
     messages = (
-        *(USER, FIND, BOOK, calls(call("find_train", "t", day="monday")), ANSWER),
+        *(USER, FIND, result("a"), ANSWER),
+        *(USER, BOOK, result("b"), calls(call("find_train", "t", day="monday")), ANSWER),
         *(USER, calls(call("find_hotel", "c", area="west")), ANSWER),
         *(USER, calls(call("find_hotel", "d")), ANSWER),
+        *(USER, calls(call("book_hotel", "e", name="the lodge", stay=1)), ANSWER),
     )
-    booked = {"bookday": "friday", "bookpeople": "2", "bookstay": "3"}
     train = {"day": "monday"}
     assert states(*messages) == [
-        {"hotel": {"area": "north", "stars": "4", **booked}, "train": train},
-        {"hotel": {"area": "west", **booked}, "train": train},
-        {"hotel": booked, "train": train},
+        {"hotel": {"area": "north", "stars": "4"}},
+        {"hotel": {"area": "north", "stars": "4", **BOOKED}, "train": train},
+        {"hotel": {"area": "west", **BOOKED}, "train": train},
+        {"hotel": BOOKED, "train": train},
+        {"hotel": {**BOOKED, "bookstay": "1"}, "train": train},
     ]
-
-
-def test_a_book_call_replaces_what_it_gives() -> None:
-    again = calls(call("book_hotel", "c", name="the lodge", stay=1))
-    first, second = states(USER, BOOK, ANSWER, USER, again, ANSWER)
-    assert second == {"hotel": {**first["hotel"], "bookstay": "1"}}
 
 
 def test_what_is_booked_is_told_with_the_turn_that_books_it() -> None:
-    taxi = calls(call("book_taxi", "t", departure="a", destination="b", leaveat="10:00"))
+    ride = {"departure": "a", "destination": "b", "leaveat": "10:00"}
+    taxi = calls(call("book_taxi", "t", **ride))
     turns, _ = adapted(USER, FIND, ANSWER, USER, BOOK, taxi, ANSWER, USER, ANSWER)
     hotel = {"name": "the lodge", "day": "friday", "people": "2", "stay": "3"}
-    assert [turn["bookings"] for turn in turns] == [
-        [],
-        [
-            {"domain": "hotel", "slots": hotel},
-            {
-                "domain": "taxi",
-                "slots": {"departure": "a", "destination": "b", "leaveat": "10:00"},
-            },
-        ],
-        [],
-    ]
-    assert turns[2]["state"]["taxi"]["leaveat"] == "10:00"
-    assert "name" not in turns[2]["state"]["hotel"]
+    bookings = [{"domain": "hotel", "slots": hotel}, {"domain": "taxi", "slots": ride}]
+    assert [turn["bookings"] for turn in turns] == [[], bookings, []]
+    assert turns[2]["state"] == {"hotel": {"area": "north", "stars": "4", **BOOKED}, "taxi": ride}
 
 
 def test_the_response_is_the_last_text_of_the_turn() -> None:
@@ -110,16 +74,6 @@ def test_the_prompt_and_empty_calls_are_passed_over() -> None:
     plain = {**ANSWER, "tool_calls": None, "function_call": None, "refusal": None}
     turns, _ = adapted(prompt, {**prompt, "role": "developer"}, USER, plain)
     assert len(turns) == 1
-
-
-def test_the_older_way_to_call_is_read() -> None:
-    old = {
-        "role": "assistant",
-        "content": None,
-        "function_call": {"name": "find_train", "arguments": '{"day": "monday"}'},
-    }
-    answered = {"role": "function", "name": "find_train", "content": "[]"}
-    assert states(USER, old, answered, ANSWER) == [{"train": {"day": "monday"}}]
 
 
 def test_calls_and_results_may_be_parts_of_the_content() -> None:
@@ -140,108 +94,94 @@ def raw_call(name: Any = "find_hotel", arguments: Any = "{}", **more: Any) -> di
     return calls({"id": "c1", "function": {"name": name, "arguments": arguments}, **more})
 
 
-CALL = "messages[1].tool_calls[0]"
+CALL = "[1].tool_calls[0]"
 FUNCTION = f"{CALL}.function"
-BAD: list[tuple[str, list[Any], str, int | None, str | None]] = [
-    # what, messages, kind, turn, key
-    ("no message", [], "empty", None, None),
-    ("text as message", [USER, ANSWER, "hello"], "shape", 2, "messages[2]"),
-    ("no role", [USER, ANSWER, {"content": "a"}], "shape", 2, "messages[2].role"),
-    ("unknown role", [USER, ANSWER, {"role": "assistent"}], "unknown-role", 2, "messages[2].role"),
-    ("assistant first", [ANSWER, USER, ANSWER], "order", 0, "messages[0]"),
-    ("no answer at all", [USER, ANSWER, USER], "no-answer", 2, "messages[2]"),
-    ("no answer after a result", [USER, calls(call("find_hotel")), result()], "no-answer", 0,
-     "messages[0]"),
-    ("no answer between", [USER, USER, ANSWER], "no-answer", 0, "messages[0]"),
-    ("nothing said by the user", [{"role": "user", "content": " "}, ANSWER], "empty-message", 0,
-     "messages[0]"),
-    ("nothing done", [USER, {"role": "assistant", "content": ""}, ANSWER], "empty-message", 1,
-     "messages[1]"),
-    ("number as content", [USER, {"role": "assistant", "content": 5}, ANSWER], "shape", 1,
-     "messages[1].content"),
-    ("text as part", [USER, {"role": "assistant", "content": ["a"]}, ANSWER], "shape", 1,
-     "messages[1].content[0]"),
-    ("part without type", [USER, {"role": "assistant", "content": [{}]}, ANSWER], "shape", 1,
-     "messages[1].content[0].type"),
+BAD: list[tuple[str, list[Any], str, str | None]] = [
+    # what, messages, kind, key behind "messages"
+    ("no message", [], "empty", None),
+    ("text as message", [USER, ANSWER, "hello"], "shape", "[2]"),
+    ("no role", [USER, ANSWER, {"content": "a"}], "shape", "[2].role"),
+    ("unknown role", [USER, ANSWER, {"role": "assistent"}], "unknown-role", "[2].role"),
+    ("assistant first", [ANSWER, USER, ANSWER], "order", "[0]"),
+    ("no answer at all", [USER, ANSWER, USER], "no-answer", "[2]"),
+    ("no answer after a result", [USER, calls(call("find_hotel")), result()], "no-answer", "[0]"),
+    ("no answer between", [USER, USER, ANSWER], "no-answer", "[0]"),
+    ("nothing said by the user", [{"role": "user", "content": " "}, ANSWER], "empty-message",
+     "[0]"),
+    ("nothing done", [USER, {"role": "assistant", "content": ""}, ANSWER], "empty-message", "[1]"),
+    ("number as content", [USER, {"role": "assistant", "content": 5}, ANSWER], "shape",
+     "[1].content"),
+    ("text as part", [USER, {"role": "assistant", "content": ["a"]}, ANSWER], "shape",
+     "[1].content[0]"),
+    ("part without type", [USER, {"role": "assistant", "content": [{}]}, ANSWER], "shape",
+     "[1].content[0].type"),
     ("part without text", [USER, {"role": "assistant", "content": [{"type": "text"}]}, ANSWER],
-     "shape", 1, "messages[1].content[0].text"),
-    ("object as calls", [USER, {**ANSWER, "tool_calls": {}}], "shape", 1, "messages[1].tool_calls"),
-    ("text as call", [USER, {**ANSWER, "tool_calls": ["a"]}], "shape", 1, CALL),
-    ("call without function", [USER, {**ANSWER, "tool_calls": [{"id": "c"}]}], "shape", 1,
-     FUNCTION),
-    ("function without name", [USER, raw_call(None), ANSWER], "shape", 1, f"{FUNCTION}.name"),
-    ("foreign function", [USER, raw_call("get_weather"), ANSWER], "unknown-function", 1,
+     "shape", "[1].content[0].text"),
+    ("object as calls", [USER, {**ANSWER, "tool_calls": {}}], "shape", "[1].tool_calls"),
+    ("text as call", [USER, {**ANSWER, "tool_calls": ["a"]}], "shape", CALL),
+    ("call without function", [USER, {**ANSWER, "tool_calls": [{"id": "c"}]}], "shape", FUNCTION),
+    ("function without name", [USER, raw_call(None), ANSWER], "shape", f"{FUNCTION}.name"),
+    ("foreign function", [USER, raw_call("get_weather"), ANSWER], "unknown-function",
      f"{FUNCTION}.name"),
-    ("cut arguments", [USER, raw_call(arguments='{"area": '), ANSWER], "arguments-not-json", 1,
+    ("cut arguments", [USER, raw_call(arguments='{"area": '), ANSWER], "arguments-not-json",
      f"{FUNCTION}.arguments"),
-    ("deep arguments", [USER, raw_call(arguments="[" * 100_000), ANSWER], "arguments-not-json", 1,
+    ("deep arguments", [USER, raw_call(arguments="[" * 100_000), ANSWER], "arguments-not-json",
      f"{FUNCTION}.arguments"),
     ("argument twice", [USER, raw_call(arguments='{"area": "a", "area": "b"}'), ANSWER],
-     "repeated-key", 1, f"{FUNCTION}.arguments"),
+     "repeated-key", f"{FUNCTION}.arguments"),
     ("misspelled argument", [USER, raw_call(arguments={"price_range": "cheap"}), ANSWER],
-     "unknown-argument", 1, f"{FUNCTION}.arguments.price_range"),
-    ("number as text", [USER, raw_call(arguments={"area": 5}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.area"),
-    ("truth as text", [USER, raw_call(arguments={"parking": True}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.parking"),
-    ("truth as number", [USER, raw_call("book_hotel", {"stay": True}), ANSWER], "argument-type", 1,
+     "unknown-argument", f"{FUNCTION}.arguments.price_range"),
+    ("number as text", [USER, raw_call(arguments={"area": 5}), ANSWER], "argument-type",
+     f"{FUNCTION}.arguments.area"),
+    ("truth as text", [USER, raw_call(arguments={"parking": True}), ANSWER], "argument-type",
+     f"{FUNCTION}.arguments.parking"),
+    ("truth as number", [USER, raw_call("book_hotel", {"stay": True}), ANSWER], "argument-type",
      f"{FUNCTION}.arguments.stay"),
     ("id called twice", [USER, calls(call("find_hotel"), call("find_train")), ANSWER],
-     "repeated-call", 1, "messages[1].tool_calls[1].id"),
-    ("result without call", [USER, result(), ANSWER], "result-without-call", 1,
-     "messages[1].tool_call_id"),
-    ("result of another call", [USER, calls(call("find_hotel", "call_11")), result("call_12"),
-     ANSWER], "result-without-call", 2, "messages[2].tool_call_id"),
+     "repeated-call", "[1].tool_calls[1].id"),
+    ("result without call", [USER, result(), ANSWER], "result-without-call", "[1].tool_call_id"),
+    ("result of another call",
+     [USER, calls(call("find_hotel", "call_11")), result("call_12"), ANSWER],
+     "result-without-call", "[2].tool_call_id"),
     ("two results", [USER, calls(call("find_hotel")), result(), result(), ANSWER],
-     "repeated-result", 3, "messages[3].tool_call_id"),
+     "repeated-result", "[3].tool_call_id"),
     ("result without id", [USER, calls(call("find_hotel")), {"role": "tool"}, ANSWER],
-     "result-without-call", 2, "messages[2].tool_call_id"),
-    ("number as result's id", [USER, {"role": "tool", "tool_call_id": 3}, ANSWER], "shape", 1,
-     "messages[1].tool_call_id"),
-    ("calls of the user", [{**USER, "tool_calls": [call("find_hotel")]}, ANSWER], "calls-of-others",
-     0, "messages[0]"),
+     "result-without-call", "[2].tool_call_id"),
+    ("number as result's id", [USER, {"role": "tool", "tool_call_id": 3}, ANSWER], "shape",
+     "[1].tool_call_id"),
+    ("calls of the user", [{**USER, "tool_calls": [call("find_hotel")]}, ANSWER],
+     "calls-of-others", "[0]"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("messages", "kind", "turn", "key"),
-    [pytest.param(*case[1:], id=case[0]) for case in BAD],
+    ("messages", "kind", "key"), [pytest.param(*case[1:], id=case[0]) for case in BAD]
 )
 def test_each_fault_is_told_once_with_its_place(
-    messages: list[Any], kind: str, turn: int | None, key: str | None
+    messages: list[Any], kind: str, key: str | None
 ) -> None:
     _, problems = adapted(*messages)
     (error,) = (problem for problem in problems if problem.severity == "error")
-    assert (error.kind, error.dialogue, error.turn, error.key) == (kind, ID, turn, key)
+    place = (None, None) if key is None else (int(key[1]), f"messages{key}")
+    assert (error.kind, error.dialogue, error.turn, error.key) == (kind, ID, *place)
 
 
 def test_all_faults_of_all_dialogues_are_told_together() -> None:
     raw = {name: {"messages": case} for name, case, *_ in BAD}
-    findings = Findings("in.json")
-    adapt(raw, "auto", findings)
-    first, *errors = findings.errors
+    _, problems = rendering.adapted(raw, "auto")
+    first, *errors = [problem for problem in problems if problem.severity == "error"]
     assert first.kind == "read-as"
-    assert {(error.dialogue, error.kind) for error in errors} == {
-        (case[0], case[2]) for case in BAD
-    }
-    assert len(errors) == len(BAD)
+    expected = [(name, kind) for name, _, kind, *_ in BAD]
+    assert sorted((str(error.dialogue), error.kind) for error in errors) == sorted(expected)
 
 
 @pytest.mark.parametrize(
     ("raw", "kind"),
-    [
-        ([], "shape"),
-        ({}, "empty"),
-        ({ID: 5}, "shape"),
-        ({ID: {}}, "shape"),
-        ({5: []}, "shape"),
-    ],
+    [([], "shape"), ({}, "empty"), ({ID: 5}, "shape"), ({ID: {}}, "shape"), ({5: []}, "shape")],
 )
 def test_what_is_no_collection_of_conversations_is_told(raw: Any, kind: str) -> None:
-    findings = Findings()
-    assert adapt(raw, "messages", findings) is None
-    (error,) = findings.errors
-    assert error.kind == kind
+    dialogues, (error,) = rendering.adapted(raw, "messages")
+    assert (dialogues, error.kind) == ({}, kind)
 
 
 @pytest.mark.parametrize(

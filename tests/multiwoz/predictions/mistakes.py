@@ -22,6 +22,7 @@ State = Mapping[str, Mapping[str, str]]
 Change = Callable[[str], str]
 Values = Sequence[Any]
 
+ALWAYS = "[hotel_name] [train_id] [phone] [address] [postcode] [reference]"
 DOMAINS = ["restaurant", "hotel", "attraction", "train", "taxi"]
 TIMES = ("leave", "leaveat", "leave at", "arrive", "arriveby", "arrive by", "time", "booktime")
 NAMES = ("name", "departure", "destination")
@@ -114,20 +115,8 @@ def reordered(order: Callable[[list[str]], Sequence[str]], *keys: str) -> Mistak
     return mistake
 
 
-def by_last_letters(names: list[str]) -> Sequence[str]:
-    return sorted(names, key=lambda name: name[::-1])
-
-
-def by_next(names: list[str]) -> Sequence[str]:
-    return [*names[1:], names[0]]
-
-
-def by_previous(names: list[str]) -> Sequence[str]:
-    return [names[-1], *names[:-1]]
-
-
-def in_pairs(names: list[str]) -> Sequence[str]:
-    return [names[i ^ 1] if i ^ 1 < len(names) else names[i] for i in range(len(names))]
+def moved(step: int) -> Callable[[list[str]], list[str]]:
+    return lambda names: [*names[step:], *names[:step]]
 
 
 def partly(mistake: Mistake, chosen: Callable[[int, int, int], bool]) -> Mistake:
@@ -166,20 +155,16 @@ def late_states(values: Values) -> Values:
     return [{}, *values[:-1]]
 
 
-def reverse(values: Values) -> Values:
-    return values[::-1]
-
-
 def shuffled(values: Values) -> Values:
     return random.Random(len(values)).sample(list(values), len(values))
 
 
-def last_only(values: Values) -> Values:
-    return [values[-1]] * len(values)
+def only(place: Callable[[int], int]) -> Callable[[Values], Values]:
+    """Return what puts one value, at a place that the length determines, into all turns."""
+    return lambda values: [values[place(len(values))]] * len(values)
 
 
-def middle_only(values: Values) -> Values:
-    return [values[len(values) // 2]] * len(values)
+FIRST, MIDDLE, LAST = only(lambda size: 0), only(lambda size: size // 2), only(lambda size: -1)
 
 
 def emptied(empty: Any) -> Callable[[Values], Values]:
@@ -261,12 +246,6 @@ def forms(make: Callable[[Change], Mistake], *of: str) -> dict[str, Mistake]:
     return {f"{make.__name__} as {form}": make(form.format) for form in of}
 
 
-def lambdas(make: Callable[[Change], Mistake], **of: Change) -> dict[str, Mistake]:
-    return {
-        f"{make.__name__}: {name.replace('_', ' ')}": make(change) for name, change in of.items()
-    }
-
-
 in_words = key("response", lambda texts, gold: gold.system_utterances)
 
 MISTAKES: dict[str, dict[str, Mistake]] = {
@@ -276,7 +255,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "states one turn early": states(earlier),
         "states two turns late": states(lambda s: late_states(late_states(s))),
         "states two turns early": states(lambda s: earlier(earlier(s))),
-        "states in reversed order": states(reverse),
+        "states in reversed order": states(lambda s: s[::-1]),
         "states in random order": states(shuffled),
         "gold states one turn late": gold_states(late_states),
         "gold states one turn early": gold_states(earlier),
@@ -292,33 +271,29 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "empty state in the last turn": states(lambda s: [*s[:-1], {}]),
     },
     "same-state": {
-        "the last state everywhere": states(last_only),
-        "the first state everywhere": states(lambda s: [s[0]] * len(s)),
-        "the state of the middle everywhere": states(middle_only),
-        "gold states of the last turn": gold_states(last_only),
+        "the last state everywhere": states(LAST),
+        "the first state everywhere": states(FIRST),
+        "the state of the middle everywhere": states(MIDDLE),
+        "gold states of the last turn": gold_states(LAST),
     },
     "other-dialogues": {
-        "states of the next dialogue": reordered(by_next, "state"),
-        "states of the previous dialogue": reordered(by_previous, "state"),
-        "responses in reversed order": responses(reverse),
+        "states of the next dialogue": reordered(moved(1), "state"),
+        "states of the previous dialogue": reordered(moved(-1), "state"),
+        "responses in reversed order": responses(lambda r: r[::-1]),
         "responses in random order": responses(shuffled),
-        "responses of the next dialogue": reordered(by_next, "response"),
-        "responses of the previous dialogue": reordered(by_previous, "response"),
-        "dialogues of the next id": reordered(by_next),
-        "dialogues renamed": reordered(by_last_letters),
-        "dialogues swapped in pairs": reordered(in_pairs),
-        "half of the dialogues of the next id": half(reordered(by_next)),
-        "turns in reversed order": dialogues(lambda turns, gold: reverse(turns)),
+        "responses of the next dialogue": reordered(moved(1), "response"),
+        "responses of the previous dialogue": reordered(moved(-1), "response"),
+        "dialogues of the next id": reordered(moved(1)),
+        "dialogues renamed": reordered(lambda names: sorted(names, key=lambda n: n[::-1])),
+        "half of the dialogues of the next id": half(reordered(moved(1))),
+        "turns in reversed order": dialogues(lambda turns, gold: turns[::-1]),
         "turns in random order": dialogues(lambda turns, gold: shuffled(turns)),
     },
     "odd-values": {
         **forms(value, '"{}"', "'{}'", "“{}”", "`{}`", "{}.", "{},", "{};", "['{}']", '["{}"]'),
         **forms(value, "b'{}'", "[{}]", "{} <eos_b>", "{}</s>"),
         "names in quotes": value('"{}"'.format, NAMES),
-        **{
-            f"values with {mark}": value(spaces_as(mark))
-            for mark in ("_", "+", "%20")
-        },
+        **{f"values with {mark}": value(spaces_as(mark)) for mark in ("_", "+", "%20")},
         "values with full-width digits": value(shifted("0", ":", 0xFEE0)),
         "values with Arabic digits": value(shifted("0", "9", 0x660 - ord("0"))),
         "values in full width": value(shifted("!", "~", 0xFEE0)),
@@ -372,18 +347,17 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         **forms(response, "| response |\n|---|\n| {} |", "<response>{}</response>", "<p>{}</p>"),
         **forms(response, 'Here is the response:\n{{"response": "{}"}}', "{}\nHuman: thanks"),
         **forms(response, "Thought: I answer.\nAnswer: {}"),
-        **lambdas(
-            response,
-            HTML=lambda r: r.replace("'", "&#39;").replace("[", "&#91;").replace("]", "&#93;"),
-            printed_list=lambda r: str([r]),
-            printed_bytes=lambda r: str(r.encode()),
-            printed_tuple=lambda r: str((r,)),
-            printed_tokens=lambda r: str(r.split()),
-            printed_object=lambda r: str({"response": r}),
-            printed_tensor=lambda r: f"tensor([{r!r}], device='cpu')",
-            bold_placeholders=lambda r: re.sub(r"(\[\w+\])", r"**\1**", r),
-            bold_first_word=lambda r: re.sub(r"^(\w+)", r"**\1**", r),
+        "HTML": response(
+            lambda r: r.replace("'", "&#39;").replace("[", "&#91;").replace("]", "&#93;")
         ),
+        "printed list": response(lambda r: str([r])),
+        "printed bytes": response(lambda r: str(r.encode())),
+        "printed tuple": response(lambda r: str((r,))),
+        "printed tokens": response(lambda r: str(r.split())),
+        "printed object": response(lambda r: str({"response": r})),
+        "printed tensor": response(lambda r: f"tensor([{r!r}], device='cpu')"),
+        "bold placeholders": response(lambda r: re.sub(r"(\[\w+\])", r"**\1**", r)),
+        "bold first word": response(lambda r: re.sub(r"^(\w+)", r"**\1**", r)),
         **{
             f"responses with {mark} for spaces": response(spaces_as(mark))
             for mark in ("\\n", "_", " ▁", "Ġ", "")
@@ -395,7 +369,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "the first sentence twice": response(lambda r: f"{re.split(r'(?<=[.?!]) ', r)[0]} {r}"),
     },
     "same-response": {
-        "the same response in each dialogue": responses(middle_only),
+        "the same response in each dialogue": responses(MIDDLE),
         "an error message in every 5th turn": every(5, response(lambda r: "Error: timeout")),
     },
     "history-in-response": {
@@ -409,10 +383,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     },
     "cut-responses": {
         **{f"cut at {n} characters": response(cut_characters(n)) for n in (20, 40, 60)},
-        **{
-            f"cut at {n} words": response(cut_words(n))
-            for n in (8, 10, 5)
-        },
+        **{f"cut at {n} words": response(cut_words(n)) for n in (8, 10, 5)},
     },
     "empty-responses": {
         "empty responses from the middle": responses(emptied("")),
@@ -422,6 +393,13 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     },
     "lexicalized-turns": {
         f"every {n}th response lexicalized": every(n, in_words) for n in (2, 3, 5, 10)
+    },
+    "same-placeholders": {
+        # What surrounds them, their order and other placeholders hide nothing.
+        "the same placeholders in each turn": responses(
+            lambda r: [f"{i} {ALWAYS}" + " [value_food]" * (i % 2) for i in range(len(r))]
+        ),
+        "answers before the requests": responses(lambda r: [ALWAYS, *["hello"] * (len(r) - 1)]),
     },
     "same-domains": {
         "all domains always active": domains(lambda s: [DOMAINS] * len(s)),

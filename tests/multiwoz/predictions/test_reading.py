@@ -13,34 +13,49 @@ from typing import Any
 import pytest
 import zstandard
 
-from mwzeval.cli import main
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import (
     Booking,
     Turn,
     check_dialogues,
-    predictions_of_text,
     read_predictions,
 )
 from mwzeval.scores.findings import Findings
-from tests.places import ROOT, sample_predictions
+from tests.command_lines import Run
+from tests.parts import lines_of
+from tests.places import GOOD, read_json, sample_file, sample_predictions, without, write_json
 
 ID = "smp0021"  # of 3 turns
 TURN = {"response": "a [name]", "state": {}, "active_domains": ["hotel"]}
 BOOKING = {"domain": "hotel", "slots": {"name": "the lodge", "stay": "3"}}
-GOOD = (ROOT / "predictions" / "sample-good.json").read_bytes()
+GOOD_BYTES = Path(GOOD).read_bytes()
 
 
-def one(**changed: Any) -> str:
+def one(*lacking: str, **changed: Any) -> str:
     """A file of one turn, with some of its keys changed."""
-    return json.dumps({ID: [{**TURN, **changed}]})
+    return json.dumps({ID: [{k: v for k, v in TURN.items() if k not in lacking} | changed]})
 
 
-def without(key: str, **instead: Any) -> str:
-    return json.dumps({ID: [{k: v for k, v in TURN.items() if k != key} | instead]})
-
-
+MISFITS: dict[str, dict[str, Any]] = {
+    "response": {"response": None},
+    "state": {"state": []},
+    "state.hotel": {"state": {"hotel": "cheap"}},
+    "state.taxi": {"state": {"taxi": "cheap", "taxi-leave": "10:00"}},
+    "state.hotel.stars": {"state": {"hotel": {"stars": 4}}},
+    "state.hotel.area": {"state": {"hotel": {"area": [4]}}},
+    "state.__proto__.x": {"state": {"__proto__": {"x": {}}}},
+    "active_domains": {"active_domains": "hotel"},
+    "bookings": {"bookings": {}},
+    "bookings[1]": {"bookings": [BOOKING, "hotel"]},
+    "bookings[0].domain": {"bookings": [{"slots": {}}]},
+    "bookings[0].slots": {"bookings": [{"domain": "hotel"}]},
+    "bookings[0].slots.stay": {"bookings": [{"domain": "hotel", "slots": {"stay": 3}}]},
+    "calls[0].function": {"calls": [{}]},
+    "calls[0].arguments": {"calls": [{"function": "a", "arguments": 1}]},
+    "calls[0].slots": {"calls": [{"function": "a", "slots": []}]},
+}
+"""Values of another shape by the key that is named."""
 BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     # what, content, kind, turn, key
     ("empty file", "", "empty-file", None, None),
@@ -50,43 +65,20 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     ("no dialogue", "{}", "empty", None, None),
     ("no turns", json.dumps({ID: []}), "empty", None, None),
     ("turns by number", json.dumps({ID: {"0": TURN}}), "shape", None, None),
-    ("dialogue twice", f'{{"{ID}": [{json.dumps(TURN)}], "{ID}": [{json.dumps(TURN)}]}}',
-     "repeated-key", None, None),
-    ("response twice", f'{{"{ID}": [{{"response": "[name]", "response": "b"}}]}}',
-     "repeated-key", 0, None),
-    ("slot twice",
-     f'{{"{ID}": [{{"response": "a", "state": {{"taxi": {{"a": "b", "a": "c"}}}}}}]}}',
+    ("dialogue twice", f'{{"{ID}": [], "{ID}": [{json.dumps(TURN)}]}}', "repeated-key", None, None),
+    ("response twice", f'{{"{ID}": [{{"response": "[name]", "response": "b"}}]}}', "repeated-key",
+     0, None),
+    ("slot twice", one(state={"taxi": {"a": "b"}}).replace('"a": "b"', '"a": "b", "a": "c"'),
      "repeated-key", 0, None),
     ("file name as id", json.dumps({"SMP0021.json": [TURN], "smp0022": [TURN]}),
      "unknown-dialogue", None, None),
-    ("foreign id", json.dumps({"wozs0099x": [TURN]}), "unknown-dialogue", None, None),
     ("__proto__ as id", json.dumps({"__proto__": [TURN]}), "unknown-dialogue", None, None),
     ("control characters in id", json.dumps({"a\x1b[31m\n": [TURN]}),
      "unknown-dialogue", None, None),
     ("more turns than there are", json.dumps({ID: [TURN] * 4}), "too-many-turns", None, None),
-    ("no response", without("response"), "missing-response", 0, "response"),
-    ("misspelled response", without("response", respone="a"), "missing-response", 0, "response"),
-    ("null as response", one(response=None), "shape", 0, "response"),
-    ("list as state", one(state=[]), "shape", 0, "state"),
-    ("null as state", one(state=None), "shape", 0, "state"),
-    ("text beside a flat slot", one(state={"hotel": "cheap", "hotel-area": "north"}),
-     "shape", 0, "state.hotel"),
-    ("text as domain state", one(state={"hotel": "cheap"}), "shape", 0, "state.hotel"),
-    ("number as value", one(state={"hotel": {"stars": 4}}), "shape", 0, "state.hotel.stars"),
-    ("object as value", one(state={"__proto__": {"x": {}}}), "shape", 0, "state.__proto__.x"),
-    ("list of numbers as value", one(state={"hotel": {"stars": [4]}}),
-     "shape", 0, "state.hotel.stars"),
-    ("text as active domains", one(active_domains="hotel"), "shape", 0, "active_domains"),
-    ("object as bookings", one(bookings={}), "shape", 0, "bookings"),
-    ("text as booking", one(bookings=[BOOKING, "hotel"]), "shape", 0, "bookings[1]"),
-    ("booking of no domain", one(bookings=[{"slots": {}}]), "shape", 0, "bookings[0].domain"),
-    ("booking of no slots", one(bookings=[{"domain": "hotel"}]), "shape", 0, "bookings[0].slots"),
-    ("number as booked", one(bookings=[{"domain": "hotel", "slots": {"stay": 3}}]), "shape", 0,
-     "bookings[0].slots.stay"),
-    ("call of no function", one(calls=[{}]), "shape", 0, "calls[0].function"),
-    ("number as arguments", one(calls=[{"function": "a", "arguments": 1}]), "shape", 0,
-     "calls[0].arguments"),
-    ("list of slots", one(calls=[{"function": "a", "slots": []}]), "shape", 0, "calls[0].slots"),
+    ("no response", one("response"), "missing-response", 0, "response"),
+    ("misspelled response", one("response", respone="a"), "missing-response", 0, "response"),
+    *((key, one(**changed), "shape", 0, key) for key, changed in MISFITS.items()),
 ]  # fmt: skip
 
 
@@ -95,38 +87,35 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     [pytest.param(*case[1:], id=case[0]) for case in BAD_FILES],
 )
 def test_bad_input_is_told_with_its_place_and_exits_with_2(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    content: str,
-    kind: str,
-    turn: int | None,
-    key: str | None,
+    tmp_path: Path, run: Run, content: str, kind: str, turn: int | None, key: str | None
 ) -> None:
     file, output = tmp_path / "bad.json", tmp_path / "out.json"
     file.write_text(content, encoding="utf-8")
     arguments = ["--corpus", "sample", "-i", str(file)]
-    assert main(["evaluate", "-bsrd", *arguments, "-o", str(output)]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.startswith(f"error: {file}: ")
-    assert not output.exists()
+    evaluated = run("evaluate", "-bsrd", *arguments, "-o", str(output))
+    assert (evaluated.code, evaluated.out, output.exists()) == (2, "", False)
+    assert evaluated.err.startswith(f"error: {file}: ")
 
-    assert main(["validate", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    result = json.loads(shown.out)
+    validated = run("validate", *arguments)
+    assert (validated.code, validated.err) == (2, "")
+    result = json.loads(validated.out)
     assert result["valid"] is False
     errors = [problem for problem in result["problems"] if problem["severity"] == "error"]
     places = [(problem["kind"], problem.get("turn"), problem.get("key")) for problem in errors]
     assert places == [(kind, turn, key)]
 
 
-def test_all_errors_are_told_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    bad = [{**TURN, "response": 1}, {**TURN, "state": 2}, {"state": {"taxi": {"leave": 3}}}]
-    file = tmp_path / "bad.json"
-    file.write_text(json.dumps({ID: bad, "x": []}))
-    assert main(["evaluate", "-s", "--corpus", "sample", "-i", str(file), "-o", "never"]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 5
+def test_all_errors_are_told_together() -> None:
+    bad: list[Any] = [
+        {**TURN, "response": 1},
+        {**TURN, "state": 2},
+        {"state": {"taxi": {"leave": 3}}},
+    ]
+    problems = Evaluator(success=True, corpus="sample").validate({ID: bad, "x": []})
+    errors = [problem for problem in problems if problem.severity == "error"]
+    assert [(error.kind, error.turn) for error in errors] == [
+        *(("shape", 0), ("shape", 1), ("missing-response", 2), ("shape", 2), ("empty", None))
+    ]
 
 
 def test_only_the_first_of_very_many_errors_are_spelled_out() -> None:
@@ -144,6 +133,10 @@ def test_only_the_first_of_very_many_errors_are_spelled_out() -> None:
 
 def flat(state: dict[str, dict[str, str]], before: str = "") -> dict[str, str]:
     return {f"{d}-{before}{slot}": value for d, of in state.items() for slot, value in of.items()}
+
+
+def in_lists(state: dict[str, dict[str, str]]) -> dict[str, dict[str, list[str]]]:
+    return {d: {slot: [value, "x"] for slot, value in of.items()} for d, of in state.items()}
 
 
 WELL = sample_predictions("good")
@@ -164,6 +157,14 @@ READ_AS_MEANT: list[tuple[str, Any, str | None]] = [
         )
         for before in ("", "semi-", "book-")
     ),
+    (
+        "lists of values",
+        {
+            name: [{**turn, "state": in_lists(turn["state"])} for turn in turns]
+            for name, turns in WELL.items()
+        },
+        "list-value",
+    ),
 ]
 
 
@@ -178,19 +179,6 @@ def test_other_ways_to_write_the_same_predictions_are_read(written: Any, kind: s
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "remedy"),
-    [
-        ("{'smp0021': [{'response': 'hello'}]}", "mine.json", "line 1, column 2"),
-        ('{"smp0021": [{"response": "hel', "mine.json", "cut off"),
-        ('{"smp0021": [{"response": "hello"},', "mine.json", "cut off"),
-    ],
-)
-def test_files_that_are_not_json_have_a_remedy(text: str, name: str, remedy: str) -> None:
-    with pytest.raises(InputError, match=remedy):
-        predictions_of_text(text, name)
-
-
-@pytest.mark.parametrize(
     ("records", "remedy"),
     [
         ([{"dialogue_id": "smp0021", "turn": 0, "response": "hello"}], "group the turns"),
@@ -200,13 +188,6 @@ def test_files_that_are_not_json_have_a_remedy(text: str, name: str, remedy: str
 def test_records_that_are_not_dialogues_have_a_remedy(records: Any, remedy: str) -> None:
     with pytest.raises(InputError, match=f"read as mwzeval's own format.*{remedy}"):
         Evaluator(success=True, corpus="sample").evaluate(records)
-
-
-def test_an_archive_has_a_remedy(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("mine.json", json.dumps(WELL))
-    with pytest.raises(InputError, match="unpack"):
-        read_predictions(tmp_path / "a.zip")
 
 
 def complete(*changes: tuple[int, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -262,90 +243,62 @@ def test_what_may_be_a_mistake_is_counted() -> None:
     assert not failures
 
 
-def test_what_may_be_a_mistake_is_scored_unless_strict(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, output = tmp_path / "odd.json", tmp_path / "out.json"
+def test_what_may_be_a_mistake_is_scored_unless_strict(tmp_path: Path, run: Run) -> None:
+    output = tmp_path / "out.json"
     _, predictions, kind, count, place = WARNINGS[0]
-    file.write_text(json.dumps(predictions), encoding="utf-8")
-    evaluate = ["evaluate", "-s", "-i", str(file), "-o", str(output)]
-    assert main(evaluate) == 0
-    assert "warning: " in capsys.readouterr().err
-    (warning,) = json.loads(output.read_text())["meta"]["warnings"]
+    file = write_json(tmp_path / "odd.json", predictions)
+    evaluate = ["evaluate", "-s", "-i", file, "-o", str(output)]
+    scored = run(*evaluate)
+    assert (scored.code, "warning: " in scored.err) == (0, True)
+    (warning,) = read_json(output)["meta"]["warnings"]
     assert (warning["kind"], warning["count"]) == (kind, count)
     assert tuple(warning.get(key) for key in ("dialogue", "turn", "key")) == place
     output.unlink()
-
-    assert main([*evaluate, "--strict"]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {file}")
-    assert not output.exists()
-
-    assert main(["validate", "-i", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out)["valid"] is True
-    assert main(["validate", "-i", str(file), "--strict"]) == 2
-    assert json.loads(capsys.readouterr().out)["valid"] is False
+    refused = run(*evaluate, "--strict")
+    assert (refused.code, output.exists()) == (2, False)
+    assert refused.err.startswith(f"error: {file}")
+    for code, options in ((0, []), (2, ["--strict"])):
+        validated = run("validate", "-i", file, *options)
+        assert (validated.code, json.loads(validated.out)["valid"]) == (code, not code)
 
 
-def test_the_first_item_of_a_list_is_the_value() -> None:
-    as_lists = sample_predictions("good")
-    for turns in as_lists.values():
-        for turn in turns:
-            turn["state"] = {
-                domain: {slot: [value, "another"] for slot, value in slots.items()}
-                for domain, slots in turn["state"].items()
-            }
-    evaluator = Evaluator(success=True, dst=True, corpus="sample")
-    plain, listed = evaluator.evaluate(sample_predictions("good")), evaluator.evaluate(as_lists)
-    assert listed.metrics == plain.metrics
-
-
-def test_predictions_without_mistakes_have_no_problems(capsys: pytest.CaptureFixture[str]) -> None:
+def test_predictions_without_mistakes_have_no_problems(run: Run) -> None:
     for system in ("good", "weak-tracker", "no-phone"):
-        file = ROOT / "predictions" / f"sample-{system}.json"
-        assert main(["validate", "--strict", "-i", str(file)]) == 0
-        assert json.loads(capsys.readouterr().out) == {"valid": True, "problems": []}
+        validated = run("validate", "--strict", "-i", sample_file(system))
+        assert (validated.code, json.loads(validated.out)) == (0, {"valid": True, "problems": []})
 
 
 def test_state_tracking_alone_needs_no_responses() -> None:
-    predictions = sample_predictions("good")
-    expected = Evaluator(dst=True, corpus="sample").evaluate(predictions).metrics["dst"]
-    for turns in predictions.values():
-        for turn in turns:
-            del turn["response"]
-    assert Evaluator(dst=True, corpus="sample").evaluate(predictions).metrics["dst"] == expected
+    expected = Evaluator(dst=True, corpus="sample").evaluate(WELL).metrics["dst"]
+    silent = without(WELL, "response")
+    assert Evaluator(dst=True, corpus="sample").evaluate(silent).metrics["dst"] == expected
     with pytest.raises(InputError) as caught:
-        Evaluator(dst=True, success=True, corpus="sample").evaluate(predictions)
+        Evaluator(dst=True, success=True, corpus="sample").evaluate(silent)
     assert {problem.kind for problem in caught.value.problems} == {"missing-response"}
 
 
 # Files
 
 
-def zst(content: bytes) -> bytes:
-    return zstandard.ZstdCompressor().compress(content)
-
-
-def lines(predictions: dict[str, Any]) -> bytes:
-    dialogues = (json.dumps({"dialogue": d, "turns": t}) for d, t in predictions.items())
-    return "\n\n".join(dialogues).encode()
-
-
-LINES = lines(sample_predictions("good"))
+LINES = lines_of(WELL).replace(b"\n", b"\n\n")
+ARCHIVE = io.BytesIO()
+with zipfile.ZipFile(ARCHIVE, "w") as archive:
+    archive.writestr("mine.json", GOOD_BYTES)
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.json", GOOD),
-        ("a.json", b"\xef\xbb\xbf" + GOOD),
-        ("no ending", GOOD),
-        ("a.json.gz", gzip.compress(GOOD)),
-        ("a.json.gz", gzip.compress(GOOD[:999]) + gzip.compress(GOOD[999:])),
-        ("a.json.zst", zst(GOOD)),
-        ("a.json.zst", zst(GOOD[:999]) + zst(GOOD[999:])),
+        ("a.json", GOOD_BYTES),
+        ("a.json", b"\xef\xbb\xbf" + GOOD_BYTES),
+        ("no ending", GOOD_BYTES),
+        ("a.json.gz", gzip.compress(GOOD_BYTES)),
+        ("a.json.gz", gzip.compress(GOOD_BYTES[:999]) + gzip.compress(GOOD_BYTES[999:])),
+        ("a.json.zst", zstandard.compress(GOOD_BYTES)),
+        ("a.json.zst", zstandard.compress(GOOD_BYTES[:999]) + zstandard.compress(GOOD_BYTES[999:])),
         ("a.jsonl", LINES),
         ("a.jsonl", LINES.replace(b"\n", b"\r\n")),
-        ("a.jsonl.zst", zst(LINES)),
+        ("a.jsonl.zst", zstandard.compress(LINES)),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else None,
 )
@@ -353,19 +306,20 @@ def test_predictions_are_read_plain_compressed_and_by_line(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    assert read_predictions(tmp_path / name) == sample_predictions("good")
+    assert read_predictions(tmp_path / name) == WELL
 
 
 def test_predictions_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(GOOD)))
-    assert read_predictions("-") == sample_predictions("good")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(GOOD_BYTES)))
+    assert read_predictions("-") == WELL
 
 
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
     [
         ("a.json", b'{"a":\n "\xff"}', "not-utf8"),
-        ("a.json", GOOD.decode().encode("utf-16"), "not-utf8"),
+        ("a.json", GOOD_BYTES.decode().encode("utf-16"), "not-utf8"),
+        ("a.zip", ARCHIVE.getvalue(), "zip"),
         ("a.jsonl", LINES.replace(b"\n\n", b"\nx\n", 1), "not-json"),
         ("a.jsonl", b'\n\n{"dialogue": "a"}', "shape"),
         ("a.jsonl", b'[1]\n{"dialogue": 1, "turns": []}', "shape"),
@@ -382,8 +336,8 @@ def test_damaged_files_are_told_as_such(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
         read_predictions(tmp_path / name)
-    assert {problem.kind for problem in caught.value.problems} == {kind}
-    assert {problem.file for problem in caught.value.problems} == {str(tmp_path / name)}
+    found = {(problem.kind, problem.file) for problem in caught.value.problems}
+    assert found == {(kind, str(tmp_path / name))}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,7 +14,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.tracking.states import any_similar
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
-from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, without
 
 Turns = list[dict[str, Any]]
 SAMPLE = ROOT / "data" / "sample" / "data"
@@ -52,15 +50,8 @@ def wanted(domain: str, goal: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def query(rules: str) -> Callable[[str, dict[str, str]], list[str]]:
-    def answer(domain: str, constraints: dict[str, str]) -> list[str]:
-        return answer_to(domain, tuple(constraints.items()))
-
-    @cache
-    def answer_to(domain: str, constraints: tuple[tuple[str, str], ...]) -> list[str]:
-        return specification.venues(worlds.sample_tables(), domain, dict(constraints), rules)
-
-    return answer
+def venues(rules: str, domain: str, constraints: tuple[tuple[str, str], ...]) -> list[str]:
+    return specification.venues(worlds.sample_tables(), domain, dict(constraints), rules)
 
 
 def expected_outcome(name: str, turns: Turns, rules: str) -> Any:
@@ -81,7 +72,7 @@ def expected_outcome(name: str, turns: Turns, rules: str) -> Any:
         gold["goal"],
         list(zip(responses, states, active, strict=True)),
         gold["booked"][: len(turns)],
-        query(rules),
+        lambda domain, constraints: venues(rules, domain, tuple(constraints.items())),
     )
 
 
@@ -139,11 +130,13 @@ def predicted(draw: st.DrawFn) -> tuple[str, Turns]:
         turn: dict[str, Any] = {"response": response}
         if with_state:
             turn["state"] = {domain: dict(slots) for domain, slots in state.items()}
-            kind = draw(st.sampled_from(["gold", "gold", "slip", "noise", "drop"]))
-            if kind == "slip" and state:
+            kind = draw(st.sampled_from(["gold", "gold", "slip", "noise", "lose", "drop"]))
+            if kind in ("slip", "lose") and state:
                 domain = draw(st.sampled_from(sorted(state)))
                 slot = draw(st.sampled_from(sorted(state[domain])))
                 turn["state"][domain][slot] = draw(worlds.anything(values))
+                if kind == "lose":
+                    del turn["state"][domain][slot]
             elif kind == "noise":
                 turn["state"] |= draw(worlds.states(worlds.anything(values)))
             elif kind == "drop" and state:
@@ -193,37 +186,33 @@ def test_values_agree_above_95_percent(length: int, agree: bool) -> None:
     assert specification.state_tracking([pair])["slot_recall"] == pytest.approx(float(agree))
 
 
-def test_gold_states_replace_all_when_any_turn_lacks_one() -> None:
-    good = sample_predictions("good")
-    for turns in good.values():
-        for turn in turns:
-            del turn["active_domains"]
-            # Without a state of its own no turn's response would find the venues that it offers.
-            turn["state"] = {}
-    misled = evaluator("2021").evaluate(good).metrics["success"]
-    del good[next(iter(good))][0]["state"]
-    report = evaluator("2021").evaluate(good).to_dict()
-    for turns in good.values():
-        for turn in turns:
-            turn.pop("state", None)
-    assert report["success"] == evaluator("2021").evaluate(good).metrics["success"] != misled
-    assert report["dst"] is None
-    assert [w["kind"] for w in report["meta"]["warnings"]] == ["partial-state", "no-states"]
-    assert "state:gold|domains:estimated" in report["meta"]["signatures"]["inform"]
-
-
-def test_domains_are_estimated_for_all_when_any_turn_lacks_them() -> None:
+@pytest.mark.parametrize(
+    ("key", "misleading", "kinds", "signed"),
+    [
+        # Without a state of its own no turn's response would find the venues that it offers.
+        ("state", {}, ["partial-state", "no-states"], "state:gold|domains:predicted"),
+        (
+            "active_domains",
+            ["police"],
+            ["partial-active_domains", "same-domains"],
+            "state:predicted|domains:estimated",
+        ),
+    ],
+)
+def test_what_a_turn_lacks_is_not_read_of_any(
+    key: str, misleading: Any, kinds: list[str], signed: str
+) -> None:
     predictions = sample_predictions("good")
     for turns in predictions.values():
         for turn in turns:
-            turn["active_domains"] = ["police"]
+            turn[key] = misleading
     misled = evaluator("2021").evaluate(predictions).metrics["success"]
-    del predictions[next(iter(predictions))][0]["active_domains"]
+    del predictions[next(iter(predictions))][0][key]
     report = evaluator("2021").evaluate(predictions).to_dict()
-    for turns in predictions.values():
-        for turn in turns:
-            turn.pop("active_domains", None)
-    assert report["success"] == evaluator("2021").evaluate(predictions).metrics["success"] != misled
-    kinds = [warning["kind"] for warning in report["meta"]["warnings"]]
-    assert kinds == ["partial-active_domains", "same-domains"]
-    assert re.search("domains:estimated", report["meta"]["signatures"]["success"])
+    lacking = evaluator("2021").evaluate(without(predictions, key)).metrics
+    assert report["success"] == lacking["success"] != misled
+    assert report["dst"] == lacking["dst"]
+    assert (report["dst"] is None) == (key == "state")
+    warned = [warning["kind"] for warning in report["meta"]["warnings"]]
+    assert warned == kinds
+    assert signed in report["meta"]["signatures"]["inform"]

@@ -16,6 +16,7 @@ from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.multiwoz.tracking.states import CHOICES, Convention
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
+from tests.examples import examples
 from tests.multiwoz.tracking import joint_goal_twin as twin
 
 SLOTS = {"hotel": ("area", "name"), "taxi": ("leave",), "train": ("day",)}
@@ -51,48 +52,22 @@ def scores_of(
 
 
 A, B = ("a",), ("b",)
-IN_A = {"hotel": {"area": A}}
-LATER = {**IN_A, "taxi": {"leave": A}}
-BY_HAND: dict[str, tuple[list[twin.Turn], dict[tuple[str, str], float]]] = {
-    "flexibly, an old error costs less turn by turn, until another is made": (
-        [
-            ({}, IN_A),
-            ({}, IN_A),
-            ({"taxi": {"leave": "a"}}, LATER),
-            ({"taxi": {"leave": "b"}}, LATER),
-            ({"taxi": {"leave": "b"}}, LATER),
-            ({"hotel": {"area": "a"}, "taxi": {"leave": "a"}}, LATER),
-        ],
-        {
-            # Credits 0, 1 - exp(-1/2), 1 - exp(-1), 0, 1 - exp(-1/2), 1.
-            ("flexible_goal_accuracy", WHOLE): 100 * (4 - 2 * exp(-1 / 2) - exp(-1)) / 6,
-            ("joint_goal_accuracy", WHOLE): 100 / 6,
-            ("joint_goal_accuracy_at_turn", "1"): 0,
-            ("joint_goal_accuracy_at_turn", "6"): 100,
-        },
-    ),
-    "the example of docs/metrics.md": (
-        [
-            ({}, {"hotel": {"area": A}}),
-            ({"hotel": {"name": "a"}}, {"hotel": {"area": A, "name": A}}),
-            (
-                {"hotel": {"name": "a"}, "train": {"day": "a"}},
-                {"hotel": {"area": A, "name": A}, "train": {"day": A}},
-            ),
-        ],
-        {
-            ("joint_goal_accuracy", WHOLE): 0,
-            ("flexible_goal_accuracy", WHOLE): 100 * (2 - exp(-1 / 2) - exp(-1)) / 3,
-            ("mean_turn_f1", WHOLE): 100 * (0 + 2 / 3 + 4 / 5) / 3,
-        },
-    ),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize(("turns", "expected"), BY_HAND.values(), ids=BY_HAND)
-def test_scores_by_hand(turns: list[twin.Turn], expected: dict[tuple[str, str], float]) -> None:
+def test_scores_of_the_example_in_the_documentation() -> None:
+    turns: list[twin.Turn] = [
+        ({}, {"hotel": {"area": A}}),
+        ({"hotel": {"name": "a"}}, {"hotel": {"area": A, "name": A}}),
+        (
+            {"hotel": {"name": "a"}, "train": {"day": "a"}},
+            {"hotel": {"area": A, "name": A}, "train": {"day": A}},
+        ),
+    ]
     found = scores_of(counting(), [turns])
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    names = ("joint_goal_accuracy", "flexible_goal_accuracy", "mean_turn_f1")
+    assert [found[name, WHOLE] for name in names] == pytest.approx(
+        [0, 100 * (2 - exp(-1 / 2) - exp(-1)) / 3, 100 * (0 + 2 / 3 + 4 / 5) / 3]
+    )
 
 
 values = st.sampled_from("ab")
@@ -106,25 +81,35 @@ accepted = st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=2, uni
 gold_states = st.fixed_dictionaries(
     {}, optional={d: st.dictionaries(of, accepted, min_size=1) for d, of in slots.items()}
 )
-turns = st.tuples(predicted_states, gold_states)
-many_dialogues = st.lists(st.lists(turns, min_size=1, max_size=6), min_size=1, max_size=4)
+
+
+@st.composite
+def dialogue(draw: st.DrawFn) -> list[twin.Turn]:
+    """Turns of a few states that come again, some of them right."""
+    gold = draw(st.lists(gold_states, min_size=1, max_size=3))
+    right = [
+        {d: {slot: max(values) for slot, values in of.items()} for d, of in state.items()}
+        for state in gold
+    ]
+    predicted = right + draw(st.lists(predicted_states, max_size=2))
+    turn = st.tuples(st.sampled_from(predicted), st.sampled_from(gold))
+    return draw(st.lists(turn, min_size=1, max_size=6))
+
+
+many_dialogues = st.lists(dialogue(), min_size=1, max_size=4)
 rates = st.floats(0, 3)
 
 
+@examples(200)
 @given(many_dialogues, st.sampled_from(DOMAIN_TURNS), st.booleans(), rates)
 def test_scores_are_those_of_the_twin(
     dialogues: list[list[twin.Turn]], domain_turns: str, closed: bool, rate: float
 ) -> None:
-    expected = twin.scores(
-        dialogues, list(SLOTS), is_right, domain_turns, 30 if closed else None, rate
-    )
+    slots = 30 if closed else None
+    expected = twin.scores(dialogues, list(SLOTS), is_right, domain_turns, slots, rate)
     found = scores_of(counting(domain_turns, closed=closed, rate=rate), dialogues)
-    assert found == pytest.approx(
-        {name: 100 * float(of) for name, of in expected.items()}, abs=1e-4
-    )
-
-
-# Turns come again: what is wrong for reasons of earlier turns alone needs states that stay.
+    percent = {name: 100 * float(share) for name, share in expected.items()}
+    assert found == pytest.approx(percent, abs=1e-4)
 
 
 @given(many_dialogues)
@@ -178,7 +163,8 @@ def test_errors_are_counted_by_slot_and_wrong_values_by_turn() -> None:
 
 def test_measures_can_be_sent_to_other_processes_and_have_intervals() -> None:
     goals = counting()
-    dialogues: list[list[twin.Turn]] = [[({"hotel": {"area": v}}, IN_A)] for v in "abababbb"]
+    gold: twin.Gold = {"hotel": {"area": A}}
+    dialogues: list[list[twin.Turn]] = [[({"hotel": {"area": v}}, gold)] for v in "abababbb"]
     table = table_of(goals, dialogues)
     measures = tuple(goals.measures(signed, table.sums()))
     scored = pickle.loads(pickle.dumps(ScoredTable(table, measures)))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.explanation import Explanation, Fact
 from mwzeval.scores.score import WHOLE
-from tests.places import ROOT, sample_predictions
+from tests.command_lines import Run
+from tests.places import sample_file, sample_predictions, write_json
 
-WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
+WEAK = sample_file("weak-tracker")
 KINDS = {"missing-slot": "missing", "spurious-slot": "spurious", "wrong-slot": "wrong"}
 
 
@@ -33,43 +32,35 @@ def mixed() -> dict[str, list[dict[str, Any]]]:
     return predictions
 
 
-@pytest.mark.parametrize("rule", ["exact", "trade+booking=out"])
+@pytest.mark.parametrize("rule", ["fuzzy95", "exact", "trade+booking=out"])
 def test_errors_are_those_that_the_rule_counts(rule: str) -> None:
-    report = Evaluator(corpus="sample", dst_rules=rule).evaluate(mixed()).metrics["dst_rules"][rule]
+    metrics = Evaluator(corpus="sample", dst_rules=rule).evaluate(mixed()).metrics
+    explained = tracked(mixed(), dst_rules=rule)
     found: Counter[tuple[str, str]] = Counter()
-    right = turns = 0
-    for explanation in tracked(mixed(), dst_rules=rule):
+    right: list[bool] = []
+    for explanation in explained:
         wrong = {reason.turn for reason in explanation.reasons}
-        turns += len(explanation.turns)
-        right += len(explanation.turns) - len(wrong)
+        right += [turn not in wrong for turn in range(len(explanation.turns))]
         for reason in explanation.reasons:
             kind, _, slot = reason.code.partition(":")
             found[f"{reason.scope}-{slot}", KINDS[kind]] += 1
-    expected = {
-        (slot, kind): counts[kind]
-        for slot, counts in report["errors"].items()
-        for kind in KINDS.values()
-        if counts[kind]
-    }
-    assert found == expected
-    assert 100 * right / turns == pytest.approx(report["joint_goal_accuracy"]["total"])
-
-
-def test_turns_without_errors_are_those_of_joint_accuracy() -> None:
-    expected = (
-        Evaluator(corpus="sample", dst=True).evaluate(mixed()).metrics["dst"]["joint_accuracy"]
-    )
-    explained = tracked(mixed(), dst=True)
-    right = [
-        turn not in {reason.turn for reason in explanation.reasons}
-        for explanation in explained
-        for turn in range(len(explanation.turns))
-    ]
-    assert 100 * sum(right) / len(right) == pytest.approx(expected)
+    percent = 100 * sum(right) / len(right)
+    if rule == "fuzzy95":
+        outcome = "dst.joint_accuracy"
+        assert percent == pytest.approx(metrics["dst"]["joint_accuracy"])
+    else:
+        outcome, report = f"dst.{rule}.joint_goal_accuracy", metrics["dst_rules"][rule]
+        assert percent == pytest.approx(report["joint_goal_accuracy"]["total"])
+        assert found == {
+            (slot, kind): counts[kind]
+            for slot, counts in report["errors"].items()
+            for kind in KINDS.values()
+            if counts[kind]
+        }
     for explanation in explained:
         lost = {reason.scope for reason in explanation.reasons}
         for scope, kept in explanation.outcomes.items():
-            assert kept == {"dst.joint_accuracy": scope not in (lost | {WHOLE} if lost else lost)}
+            assert kept == {outcome: not lost if scope == WHOLE else scope not in lost}
 
 
 STATE = {"hotel": {"area": "north", "pricerange": "expensive", "stars": "4"}}
@@ -91,23 +82,17 @@ def test_a_turn_tells_what_is_annotated_and_what_is_wrong(*, responses: bool) ->
     assert outcomes == ({"inform", "success"} if responses else {"dst.joint_accuracy"})
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["explain", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def test_the_command_line_explains_states_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "46 of 62 failed: 46 in Joint accuracy" in shown(capsys, WEAK, "--dst")
-    text = shown(capsys, WEAK, "smp0021", "--dst-rule", "exact")
+def test_the_command_line_explains_states_alone(run: Run) -> None:
+    assert "46 of 62 failed: 46 in Joint accuracy" in run("explain", WEAK, "--dst").out
+    text = run("explain", WEAK, "smp0021", "--dst-rule", "exact").out
     assert "wrong        hotel: pricerange=cheap instead of expensive" in text
     assert "hotel, JGA (exact): wrong-slot:pricerange at turns 0–2\n" in text
-    listed = shown(capsys, WEAK, "-d", "--reason", "wrong-slot:pricerange")
+    listed = run("explain", WEAK, "-d", "--reason", "wrong-slot:pricerange").out
     assert "  ✗  turns 0–2  hotel  wrong-slot:pricerange" in listed
-    assert "gold state" not in shown(capsys, WEAK, "smp0021")
+    assert "gold state" not in run("explain", WEAK, "smp0021").out
 
 
-def test_what_has_no_states_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "responses.json"
-    file.write_text(json.dumps({"smp0021": [{"response": "[hotel_name]"}]}), encoding="utf-8")
-    assert main(["explain", str(file), "--dst"]) == 2
-    assert str(file) in capsys.readouterr().err
+def test_what_has_no_states_is_refused(run: Run, tmp_path: Path) -> None:
+    file = write_json(tmp_path / "responses.json", {"smp0021": [{"response": "[hotel_name]"}]})
+    refused = run("explain", file, "--dst")
+    assert (refused.code, file in refused.err) == (2, True)
