@@ -121,7 +121,7 @@ def main() -> None:
             (value_loss - gained - ENTROPY * entropy).backward()
             nn.utils.clip_grad_norm_(parameters, 0.5)
             optimizer.step()
-            log.losses(value_loss=value_loss, entropy=entropy)
+            log.losses(value_loss=value_loss.detach(), entropy=entropy.detach())
 
     @torch.no_grad()
     def agent(observation: np.ndarray, mask: np.ndarray) -> int:

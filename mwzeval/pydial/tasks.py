@@ -210,11 +210,11 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """
     order = {name: number for number, name in enumerate(TASKS)}
 
-    def place(name: str) -> tuple[int, str, str, float]:
+    def place(name: str) -> tuple[int, str, bool, str, float]:
         base = name.partition(VARIED)[0]
         task = find_task(name)
         user, rate = ("", 0.0) if task is None else (task.user_model, task.error_rate)
-        return order.get(base, len(order)), base, user, rate
+        return order.get(base, len(order)), base, name != base, user, rate
 
     return tuple(sorted(set(names), key=lambda name: (place(name), name)))
 
