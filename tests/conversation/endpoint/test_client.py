@@ -180,26 +180,6 @@ def test_a_refused_request_is_not_repeated_and_one_side_has_caused_it(
 
 
 @pytest.mark.parametrize(
-    ("status", "path", "key", "hints"),
-    [
-        (401, "/v1", None, ["no key"]),
-        (401, "/v1", KEY, []),
-        (404, "", KEY, ["/v1"]),
-        (404, "/v1", None, []),
-    ],
-)
-def test_an_error_names_a_missing_key_and_an_unusual_url(
-    status: int, path: str, key: str | None, hints: list[str]
-) -> None:
-    with serving(Server(faults=[status])) as server:
-        client = Client(Endpoint("toy", server.url.removesuffix("/v1") + path, key))
-        with pytest.raises(InfrastructureError) as raised:
-            client.complete(SAID, rng=Random(1))
-        client.close()
-    assert [hint for hint in ("no key", "/v1") if hint in str(raised.value)] == hints
-
-
-@pytest.mark.parametrize(
     ("message", "kept"),
     [
         ({"content": None}, {"content": None}),

@@ -105,10 +105,13 @@ def lines_of(file: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(file).read_text("utf-8").splitlines()]
 
 
+def model(side: str, url: str) -> tuple[str, ...]:
+    return (f"--{side}", "openai:m", f"--{side}-base-url", url)
+
+
 def models(*options: str, url: str) -> tuple[str, ...]:
     """Return options with models of one server as the agent and the user."""
-    urls = ("--agent-base-url", url, "--user-base-url", url)
-    return ("--user", "openai:user", *urls, "--send-seed", *options)
+    return ("--agent-base-url", url, *model("user", url), "--send-seed", *options)
 
 
 def talk_of(line: Mapping[str, Any]) -> Any:
@@ -161,7 +164,7 @@ def test_models_behind_a_failing_server_are_the_built_in_agent_and_user(
     assert sum(usage[side]["tokens_in"] for side in KEYS) == 7 * asked
     assert sum(usage[side]["tokens_out"] for side in KEYS) == 3 * asked
     assert [header[side]["prompt"]["name"] for side in KEYS] == ["agent-1", "user-1"]
-    assert header["user"]["spec"] == "openai:user"
+    assert header["user"]["spec"] == "openai:m"
     files = [path.read_bytes() for path in Path().rglob("*") if path.is_file()]
     assert len(files) > asked
     assert not any(key.encode() in file for file in files for key in KEYS.values())
@@ -290,8 +293,8 @@ def test_a_model_as_the_user_has_a_prompt_with_the_goal_and_does_not_decide_succ
     systems = []
     for options in ((), ("--user-prompt", "mine.txt")):
         with serving(Server(says("Hello.", "Thank you!\n[DONE]"))) as server:
-            model = ("--user", "openai:m", "--user-base-url", server.url)
-            assert main(["live", "--agent", "rule", *SINGLE, *model, *options]) == 0
+            user = (*model("user", server.url), *options)
+            assert main(["live", "--agent", "rule", *SINGLE, *user]) == 0
         assert server.bodies[0].keys() == {"model", "messages", "temperature"}
         systems.append(server.bodies[0]["messages"][0]["content"])
         header, _ = lines_of("single.jsonl")
@@ -305,16 +308,16 @@ def test_a_model_as_the_user_has_a_prompt_with_the_goal_and_does_not_decide_succ
     about = header["user"]["prompt"]
     assert about["name"] == "mine"
     assert f"|user:openai:m,prompt=mine@{about['sha']}|" in report["meta"]["scores"][0]["signature"]
-    model = ("--user", "openai:m", "--user-prompt", "bad.txt")
-    assert main(["live", "--agent", "rule", *SINGLE, *model]) == 2
+    bad = ("--user", "openai:m", "--user-prompt", "bad.txt")
+    assert main(["live", "--agent", "rule", *SINGLE, *bad]) == 2
     assert "bad.txt" in capsys.readouterr().err
 
 
 def test_the_time_of_a_turn_is_not_for_models() -> None:
     Path("own.py").write_text("def respond(messages):\n    return 'Hm.'\n", "utf-8")
     with serving(Server(says("Hello.", "Bye.\n[GIVE UP]"), delay=0.5)) as server:
-        model = ("--user", "openai:m", "--user-base-url", server.url, "--turn-seconds", "0.25")
-        assert main(["live", "--agent", "own.py:respond", *SINGLE, *model]) == 0
+        user = (*model("user", server.url), "--turn-seconds", "0.25")
+        assert main(["live", "--agent", "own.py:respond", *SINGLE, *user]) == 0
     _, line = lines_of("single.jsonl")
     assert (line["end"], line["turns"]) == ("user_stop", 2)
 
@@ -328,8 +331,7 @@ def test_a_person_plays_with_a_model(
     play = ["play", "multiwoz", "--corpus", "sample", "--goals", "corpus:smp0036", "--as", side]
     monkeypatch.setattr("sys.stdin", io.StringIO(f"Good morning.\n{last}\n"))
     with serving(Server(says("Hello.", "Bye.\n[GIVE UP]"))) as server:
-        model = (f"--{other}", "openai:m", f"--{other}-base-url", server.url)
-        assert main([*play, *model, "-o", "run.jsonl"]) == 0
+        assert main([*play, *model(other, server.url), "-o", "run.jsonl"]) == 0
     header, line = lines_of("run.jsonl")
     assert line["end"] == "user_stop"
     assert header[side] == {"spec": "human"}

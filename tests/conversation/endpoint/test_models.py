@@ -94,7 +94,6 @@ FORMS = {
     "upper case": KEY.upper(),
     "hex": KEY.encode().hex().upper(),
     "hex with blanks": KEY.encode().hex(" "),
-    "base64": base64.b64encode(KEY.encode()).decode(),
     "base64 of the reversed key": base64.b64encode(KEY[::-1].encode()).decode(),
     "reversed base64": base64.b64encode(KEY.encode()).decode()[::-1],
     "base64 in lines": base64.encodebytes(
