@@ -123,6 +123,14 @@ def test_the_same_acts_in_another_order_are_said_the_same() -> None:
     assert templates.sentence(acts, FIRST) == templates.sentence(acts[::-1], FIRST)
 
 
+def test_one_sentence_says_as_many_values_as_there_is_a_template_for() -> None:
+    key = "Inform+餐馆+推荐菜"
+    keys = [key, f"{key}1+推荐菜2", f"{key}1+推荐菜2+推荐菜3"]
+    manual = {each: [f"{number}：[{key}1]"] for number, each in enumerate(keys, start=1)}
+    acts = tuple(Act("Inform", "餐馆", "推荐菜", dish) for dish in "甲乙丙丁戊")
+    assert Templates({}, manual).sentence(acts, FIRST, "manual") == "3：甲，2：丁。"
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_what_there_are_no_words_for_is_none(mode: Mode) -> None:
     assert Templates({}, {}).sentence((general("thank"),), FIRST, mode) is None
