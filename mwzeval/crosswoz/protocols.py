@@ -96,8 +96,7 @@ class System(Protocol):
 class TextSystem(Protocol):
     """A system that receives and returns text; the attributes `state` and `selected` are optional.
 
-    If the system has the attributes `understood` and `said`, the log includes its last input acts
-    and output acts.
+    If the system has the attribute `said`, the log includes these acts of its last answer.
     """
 
     def respond(self, utterance: str, /) -> str:
