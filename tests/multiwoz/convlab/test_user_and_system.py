@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -177,18 +176,6 @@ def test_draws_depend_on_the_dialogue_and_the_side() -> None:
     numbers = [*map(picked, keys)]
     assert numbers == [*map(picked, keys)]
     assert len(set(numbers)) == len(keys)
-
-
-def test_draws_are_as_likely_as_they_should_be() -> None:
-    draws = Draws(7, "goal", 0, "user")
-    orders = Counter(tuple(draws.shuffle(("area", "food", "name"))) for _ in range(6000))
-    assert len(orders) == 6
-    assert all(abs(count - 1000) < 150 for count in orders.values())
-    assert abs(sum(draws.random() < SAME for _ in range(6000)) - 1800) < 180
-    assert set(Counter(draws.pick(3) for _ in range(600))) == {0, 1, 2}
-    numbers = [draws.pick(WHOLE_NUMBERS) for _ in range(600)]
-    assert 0 <= min(numbers) < 20_000
-    assert 980_000 < max(numbers) < 1_000_000
 
 
 def test_the_belief_is_what_the_user_informed_of() -> None:

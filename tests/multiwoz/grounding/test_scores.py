@@ -206,16 +206,6 @@ def test_a_venue_that_an_alias_hides_satisfies_a_goal_with_its_name() -> None:
         assert found.outcome.inform
 
 
-def test_scores_over_mentions_have_intervals_of_dialogues() -> None:
-    scores = evaluator(confidence=0.9).evaluate(respoken("moderate", "cheap")).scores
-    consistency = named(scores, "consistency")
-    interval = consistency.interval
-    assert interval is not None
-    assert interval.method == "bootstrap"
-    assert interval.low < consistency.value < interval.high
-    assert named(scores, "grounded_inform").interval.method == "wilson"  # type: ignore[union-attr]
-
-
 def test_less_hallucination_is_better() -> None:
     systems = {
         "inventing": evaluator().score(respoken(r"\d{11}", "01632999999")).scored_table,
@@ -361,11 +351,15 @@ def test_what_a_reason_names_is_the_cause() -> None:
 
 def test_what_is_said_of_another_venue_is_not_said_wrongly() -> None:
     (phone,) = [row["phone"] for row in rows("restaurant") if row["name"] == "casa colibri"]
-    turns = sample_predictions(WORDS)["smp0031"]
-    turns[0]["response"] = f"How about Casa Colibri? The phone number is {phone}."
-    turns[2]["response"] = "A table can be had at any time."
-    (reason,) = reasons_of(evaluator(), {"smp0031": turns})
-    assert reason.code == "never-said:phone"
+    for turn, said in (
+        (0, f"How about Casa Colibri? The phone number is {phone}."),
+        (1, f"Casa Colibri and Bamboo Ladder are nice. Phone: {phone}."),
+    ):
+        turns = sample_predictions(WORDS)["smp0031"]
+        turns[turn]["response"] = said
+        turns[2]["response"] = "A table can be had at any time."
+        (reason,) = reasons_of(evaluator(), {"smp0031": turns})
+        assert reason.code == "never-said:phone"
 
 
 @pytest.mark.integration
