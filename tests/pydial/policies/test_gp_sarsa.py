@@ -82,6 +82,20 @@ def test_what_was_never_tried_has_the_prior() -> None:
     assert process.predict(np.array([3.0, 4.0]), 1) == (0.0, 25.0)
 
 
+def test_weights_are_enough_to_predict() -> None:
+    learned, acting = GPSarsa(SIZE, ACTIONS), GPSarsa(SIZE, ACTIONS)
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    for beliefs, actions, rewards in dialogues(10, seed=4):
+        learned.begin()
+        for belief, action, reward in zip(beliefs, actions, rewards, strict=True):
+            learned.record(belief, mask, action, reward)
+        learned.end()
+    acting.load(learned.weights())
+    belief = np.ones(SIZE)
+    for action in range(ACTIONS):
+        assert acting.process.predict(belief, action) == learned.process.predict(belief, action)
+
+
 def test_the_return_is_credited_at_the_end() -> None:
     mask = np.ones(ACTIONS, dtype=np.bool_)
     policy = GPSarsa(SIZE, ACTIONS, settings=GPSarsaSettings(test_scale=0.0))

@@ -78,7 +78,7 @@ class RandomActs:
             two = random.sample(self.values[slot], 2)
             return Act("select", tuple(Item(slot, value) for value in two))
         if kind < 0.52:
-            return Act(random.choice(("hello", "bye", "null", "repeat", "reqmore", "reqmore")))
+            return Act(random.choice(("bye", "null", "repeat", *["hello", "reqmore"] * 3)))
         return self.system_inform()
 
     def system_inform(self) -> Act:

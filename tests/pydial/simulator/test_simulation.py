@@ -27,24 +27,22 @@ ACTS = (
     *("hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye", "null"),
     *("badact", "affirm", "sing"),
 )
+SLOTS = (*DEMO.ontology.requestable, *("type", "count", "nonsense", "") * 2)
+OTHERS = (DEMO.ontology.entity_type, "dontcare", "none")
 ENTITY = DEMO.table.rows[0]
 ITEMS = [
-    *(Item(slot, value) for slot, value in ENTITY.items()),
-    *(Item(slot) for slot in (*DEMO.ontology.requestable, "type", "nonsense", "")),
-    *(Item("name", "none"), Item("name", ENTITY["name"], True), Item("type", "library")),
-    *(
-        Item(slot, value, negated)
-        for slot in DEMO.ontology.constraint_slots
-        for value in (*DEMO.ontology.informable[slot][:2], "dontcare", "none")
-        for negated in (False, True)
-    ),
-]
+    Item(slot, value, negated)
+    for slot in SLOTS
+    for value in (ENTITY.get(slot), *DEMO.ontology.informable.get(slot, ())[:2], *OTHERS)
+    for negated in (False, True)
+    if value is not None
+] + [Item(slot) for slot in SLOTS] * 4
 SYSTEM_ACTS = st.builds(
     Act, st.sampled_from(ACTS), st.lists(st.sampled_from(ITEMS), max_size=4).map(tuple)
 )
 
 
-@examples(120)
+@examples(180)
 @given(st.booleans(), st.integers(0, 2**32), st.lists(SYSTEM_ACTS, min_size=26, max_size=26))
 def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts: list[Act]) -> None:
     simulation = Simulation(DEMO, NOISY, legacy=legacy)

@@ -144,6 +144,12 @@ def test_a_value_and_a_method_must_be_probable_enough(
     assert (tracker.d.count, tracker.method()) == (accepted, method)
 
 
+def test_an_empty_list_of_hypotheses_changes_no_belief() -> None:
+    tracker = Tracker(CAFES)
+    before = tracker.update(HELLO, [(parse_act('inform(area="north")'), 0.7)]).slots
+    assert tracker.update(HELLO, []).slots == before
+
+
 def test_where_nothing_is_asked_of_it_any_entity_is_offered() -> None:
     tracker, rng = Tracker(CAFES), Rng(1)
     offers = {str(tracker.act("inform", rng)) for _ in range(200)}

@@ -43,8 +43,9 @@ def random_user(acts: RandomActs, domain: Domain, *, legacy: bool) -> SpecifiedU
     if kind < 0.5:
         constraints.append(Item("name", random.choice(acts.names), kind < 0.25))
     requests: dict[str, str | None] = {"name": random.choice([None, *acts.names[:2]])}
+    answers = random.choice([(None, "x"), (None, "x"), ("x",)])
     for slot in acts.some({*ontology.requestable} - {"name"}, 3):
-        requests[slot] = random.choice([None, "x"])
+        requests[slot] = random.choice(answers)
     patience = random.choice([4, 5])
     return SpecifiedUser(
         domain=domain,
@@ -72,7 +73,7 @@ def random_agenda(acts: RandomActs, constraints: Iterable[Item]) -> list[Act]:
     agenda = random.sample(informs, random.randint(0, min(3, len(informs))))
     if random.random() < 0.8:
         agenda.insert(0, Act("bye"))
-    if random.random() < 0.4:
+    if random.random() < 0.6:
         name = random.choice(["inform", "confirm", "affirm", "negate", "request", "request"])
         first, second = random.sample(acts.requestable, 2)
         asked = {first, random.choice([second, "name"])}
