@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.errors import UsageError
+from mwzeval.errors import DataError, UsageError
 from mwzeval.multiwoz.leaderboard import (
     COMPARED,
     Leaderboard,
@@ -75,6 +76,35 @@ def test_the_figures_are_those_published() -> None:
     for table in TABLES:
         without = [{k: v for k, v in row.items() if k != "combined"} for row in published[table]]
         assert [{k: v for k, v in row.items() if k != "note"} for row in ours[table]] == without
+
+
+def test_the_table_of_state_tracking_is_complete(
+    leaderboard: Leaderboard, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracking = leaderboard.beside["state_tracking"]
+    rows = tracking.table.rows
+    assert len({row.system for row in rows}) == len(rows) == 30
+    assert all((row.source or "").startswith("https://") for row in rows)
+    # The number of figures and the best figure in each column of the source.
+    for name, expected in {
+        "joint_2.0": (15, 54.86),
+        "slot_2.0": (9, 98.42),
+        "joint_2.1": (18, 60.61),
+        "slot_2.1": (1, 97.21),
+        "joint_2.2": (6, 59.98),
+    }.items():
+        figures = [row.figures[name].value for row in rows if name in row.figures]
+        assert (len(figures), max(figures)) == expected
+    assert main(["leaderboard", "--table", "state-tracking"]) == 0
+    shown = capsys.readouterr().out
+    assert all(reason in shown for reason in tracking.not_comparable)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"source": 1}', '{"states": {"a": "gold"}}'])
+def test_a_damaged_file_of_tables_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tables.json").write_text(text)
+    with pytest.raises(DataError):
+        read_leaderboard(tmp_path / "tables.json")
 
 
 def test_rows_are_sorted_by_the_computed_combined_score(leaderboard: Leaderboard) -> None:
