@@ -78,6 +78,15 @@ def test_functions_may_have_tools_and_be_asynchronous(agent: Any) -> None:
     assert roles == ["user", "assistant", "tool", "assistant"]
 
 
+async def failing(messages: Messages) -> Any:
+    raise LookupError("none")
+
+
+def test_exceptions_of_asynchronous_agents_are_raised() -> None:
+    with pytest.raises(LookupError, match="none"):
+        answers(failing)
+
+
 def test_classes_receive_the_parameters_that_they_declare() -> None:
     assert answers(Called)[0] == [f"1 {PLANNED.number} a"]
     assert 0 <= PLANNED.number < 2**31

@@ -162,6 +162,8 @@ def test_a_session_is_named_by_header_address_or_connection(served: Served) -> N
     asyncio.run(call_without_name())
     assert (sessions.begun, sessions.calls) == (5, 7)
     assert server.url_of("b#1") == f"{server.url}?session=b%231"
+    with pytest.raises(UsageError, match=r"127.0.0.1:\d+"):  # the port is in use
+        HttpServer(ToolServer("adder", Adder.schema, sessions.call), server.address)
 
 
 @pytest.mark.parametrize(

@@ -192,6 +192,7 @@ def test_an_error_of_the_setting_ends_the_run(
     error: type[Exception],
     message: str,
     file: Path,
+    whole: bytes,
 ) -> None:
     setting = many(trusts=trusts, before=lambda planned: planned.item != "20" or failure())
     if not is_started:
@@ -201,6 +202,8 @@ def test_an_error_of_the_setting_ends_the_run(
     assert file.exists() == is_started
     if is_started:
         assert len(lines_of(file.read_bytes())) < 39
+        resumed = run_toy(many(trusts=trusts), file)
+        assert lines_of(resumed) == lines_of(whole)
 
 
 def test_ended_dialogues_of_processes_are_available_after_an_interruption() -> None:

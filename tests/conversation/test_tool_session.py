@@ -79,6 +79,14 @@ def test_calls_are_executed_and_the_agent_receives_their_results(
     assert recorded[2]["tool_call_id"] == recorded[1]["tool_calls"][0]["id"] == "call_1"
 
 
+def test_an_agent_may_report_calls_of_its_own_functions() -> None:
+    returned = {"role": "tool", "tool_call_id": "x", "content": '{"found": 3}'}
+    answer = [{"tool_calls": [call_of("own", "{}")]}, returned, {"content": "three"}]
+    session, recorded = session_of(scripted(answer))
+    assert session.answer("how many?").text == "three"
+    assert [m["content"] for m in recorded if m["role"] == "tool"] == ['{"found": 3}']
+
+
 def test_calls_have_numbers_in_the_whole_dialogue() -> None:
     both = {"tool_calls": [call_of("add", '{"terms": []}', None), call_of("add", "{}")]}
     session, recorded = session_of(scripted(both, "one", both, "two"))

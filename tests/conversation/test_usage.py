@@ -103,6 +103,8 @@ def test_messages_without_usage_are_not_counted_if_other_dialogues_have_usage() 
     assert found == {AGENT: {"a": Usage(1, 0, 1, 1), "b": Usage(2, 2), "c": Usage()}}
     known = {name: (usage.is_counted, usage.is_known) for name, usage in found[AGENT].items()}
     assert known == {"a": (True, True), "b": (False, False), "c": (True, True)}
+    partial = Usage(2, 1)
+    assert (partial.is_counted, partial.is_known) == (False, True)
     assert usages_of({"b": dialogue(SAID, ANSWER)}) == {}
 
 

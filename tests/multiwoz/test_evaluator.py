@@ -45,6 +45,7 @@ def test_a_shared_evaluator_gives_the_same_report_and_changes_nothing(
     copies = [pickle.loads(pickle.dumps(original))]
     expected = original.evaluate(predictions).to_dict()
     copies.append(pickle.loads(pickle.dumps(original)))
+    assert len(pickle.dumps(original.unloaded())) < 10_000  # workers receive no gold data
     for other in (evaluator, original, *copies):
         assert other.evaluate(predictions).to_dict() == expected
     evaluator.validate(predictions)

@@ -124,6 +124,11 @@ def test_a_request_is_repeated_after_a_temporary_fault(fault: Any) -> None:
     assert 1 <= first <= 2 <= second <= 4
 
 
+def test_a_request_is_repeated_after_its_time_limit() -> None:
+    with asked("hang", seconds=0.3) as ask:
+        assert ask().usage["retries"] == 1
+
+
 def test_after_the_last_retry_the_infrastructure_has_failed() -> None:
     with asked(*[503] * 9) as ask, pytest.raises(InfrastructureError, match="503"):
         ask()
@@ -176,6 +181,7 @@ def test_a_refused_request_is_not_repeated_and_one_side_has_caused_it(
     with asked(fault) as ask, pytest.raises(error) as raised:
         ask(messages)
     assert raised.type is error
+    assert "/v1" not in str(raised.value)  # the URLs of some gateways contain keys
     assert len(ask.server.bodies) == 1
 
 

@@ -274,6 +274,7 @@ def test_a_prompt_is_a_file_with_placeholders(tmp_path: Path) -> None:
         ("Assistant: How can I help?", ("", None)),
         ("User: I need a hotel.", ("I need a hotel.", None)),
         ("I told the assistant: a hotel.", ("I told the assistant: a hotel.", None)),
+        ("One thing: a hotel.", ("One thing: a hotel.", None)),
         ("<think>\nA hotel.\n[DONE]\n</think>\n\nA hotel, please.", ("A hotel, please.", None)),
         ("I should be brief.</think>Bye.\n[DONE]", ("Bye.", DONE)),
         ("<think>What do I", ("", None)),

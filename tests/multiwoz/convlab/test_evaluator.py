@@ -37,6 +37,7 @@ from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import SYSTEM_ACTS, acts, goals, golden, real_database
+from tests.multiwoz.live.anything import ANYTHING
 from tests.places import read_json, shared
 from tests.tables import named
 
@@ -305,6 +306,16 @@ def test_the_problem_of_a_dialogue_names_the_failure_of_the_system(
     assert problem in (dialogue.problem or "")
     assert [bool(heard) for _, heard in dialogue.acts] == [False]
     assert not judged(read_again(dialogue), town().database).success
+
+
+@given(st.lists(ANYTHING, min_size=1, max_size=3), seeds)
+def test_any_answer_of_a_system_can_be_judged_or_ends_the_dialogue(
+    answers: list[Any], seed: int
+) -> None:
+    dialogue = held(INN, Says(*answers), seed=seed)
+    assert dialogue.end in ("user_stop", "agent_error")
+    assert (dialogue.problem is None) == (dialogue.end == "user_stop")
+    judged(read_again(dialogue), town().database)
 
 
 def test_a_turn_may_have_many_acts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -176,6 +177,13 @@ def test_draws_depend_on_the_dialogue_and_the_side() -> None:
     numbers = [*map(picked, keys)]
     assert numbers == [*map(picked, keys)]
     assert len(set(numbers)) == len(keys)
+    draws = Draws(7, "goal", 0, "user")
+    orders = Counter("".join(draws.shuffle("abc")) for _ in range(6000))
+    assert len(orders) == 6
+    assert all(abs(count - 1000) < 150 for count in orders.values())
+    assert abs(sum(draws.random() < SAME for _ in range(6000)) - 1800) < 180
+    found = [draws.pick(WHOLE_NUMBERS) for _ in range(600)]
+    assert 0 <= min(found) < 20_000 < 980_000 < max(found) < 1_000_000
 
 
 def test_the_belief_is_what_the_user_informed_of() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.multiwoz.formats.rendering import (
@@ -102,6 +103,16 @@ def test_one_dialogue_is_judged_in_every_format(evaluator: Evaluator, written: s
         given = rendered[number]["turns"] if input_format == "sgd" else rendered[name]
         expected = evaluator.evaluate_dialogue(name, turns)
         assert of_format.evaluate_dialogue(name, given) == expected
+
+
+@pytest.mark.integration
+def test_gold_states_expressed_by_calls_are_gold_states() -> None:
+    data = shared("data", "multiwoz")
+    evaluator = Evaluator(success=True, dst=True, corpus="multiwoz-2.2", data=data)
+    gold = gold_predictions(evaluator.scorer("multiwoz-2.2").gold)
+    predictions = {name: turns for name, turns in gold.items() if is_told_by_calls(turns)}
+    assert len(predictions) > 950
+    assert numbers(evaluator, to_messages(predictions)) == numbers(evaluator, predictions)
 
 
 @pytest.mark.integration

@@ -412,6 +412,20 @@ def test_contents_of_drawn_goals_are_as_frequent_as_published(drawn: list[Goal])
     assert math.sqrt(sum(z * z for z in deviations.values()) / len(deviations)) < 1.25
 
 
+def shapes_of(goal: Goal) -> Iterator[tuple[str, ...]]:
+    for domain in goal[ORDERING]:
+        yield (domain, *goal[domain])
+        yield from ((domain, part, *slots) for part, slots in goal[domain].items())
+
+
+@pytest.mark.integration
+def test_parts_and_slots_have_the_order_of_the_public_generator(drawn: list[Goal]) -> None:
+    known = {shape for goal in drawn for shape in shapes_of(goal)}
+    published = {shape for goal in golden("goals_sampled") for shape in shapes_of(goal)}
+    assert published
+    assert published <= known
+
+
 @pytest.mark.integration
 def test_the_domains_of_a_drawn_goal_agree(drawn: list[Goal]) -> None:
     check_constraints(drawn, real_database(), raw=False, drawn=True)
@@ -470,7 +484,7 @@ def test_a_journey_has_exactly_one_time(given: str) -> None:
 # Files of the goal model
 
 
-@pytest.mark.parametrize("protocol", [0, 5])
+@pytest.mark.parametrize("protocol", [0, 3, 5])
 def test_a_published_pickle_is_read(protocol: int, tmp_path: Path) -> None:
     times = {"taxi": {"info": {"leaveAt": Counter({"09:00": 2, "10:00": 1})}, "reqt": {}}}
     orderings = Counter({("taxi",): 2, ("hotel", "taxi"): 1})

@@ -20,7 +20,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.claims import CheckedMention, Claim
-from mwzeval.multiwoz.grounding.log import OF_LOG, compare_with_log, returned_by
+from mwzeval.multiwoz.grounding.log import compare_with_log, returned_by
 from mwzeval.multiwoz.grounding.scores import BY_LOG
 from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
 from mwzeval.multiwoz.predictions.reading import FunctionCall
@@ -207,11 +207,15 @@ def test_no_true_claim_is_flagged_in_real_logs(log: str) -> None:
     rows = [row for row in map(json.loads, text.splitlines()) if row["set"] == "clean"][:40]
     data = shared("data", "multiwoz")
     real = Evaluator(grounded=True, corpus="multiwoz-2.2", responses="lexicalized", data=data)
-    found = compared_with_log(real, {row["dialogue"]: row["messages"] for row in rows})
-    for slot in OF_LOG:
+    dialogues = {row["dialogue"]: row["messages"] for row in rows}
+    found = compared_with_log(real, dialogues)
+    for slot in ("reference", "booking", "choice"):
         agrees = [checked.agrees for checked in found if checked.mention.slot == slot]
         assert len(agrees) > 20
         assert all(agrees)
+    scored = real.score(dialogues)
+    claims = [{"dialogue": name, **plain(claim)} for name, claim in scored.claims()]
+    assert_adds_up(claims, scored.report().metrics["grounded"])
 
 
 # Counts compared with the database

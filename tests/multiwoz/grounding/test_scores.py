@@ -206,6 +206,15 @@ def test_a_venue_that_an_alias_hides_satisfies_a_goal_with_its_name() -> None:
         assert found.outcome.inform
 
 
+def test_intervals_resample_dialogues_only_for_scores_of_mentions() -> None:
+    scores = evaluator(confidence=0.9).evaluate(respoken("moderate", "cheap")).scores
+    for name, method in (("consistency", "bootstrap"), ("grounded_inform", "wilson")):
+        interval = named(scores, name).interval
+        assert interval is not None
+        assert interval.method == method
+        assert interval.low < named(scores, name).value < interval.high
+
+
 def test_less_hallucination_is_better() -> None:
     systems = {
         "inventing": evaluator().score(respoken(r"\d{11}", "01632999999")).scored_table,

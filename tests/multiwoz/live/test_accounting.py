@@ -173,6 +173,14 @@ def test_without_success_no_use_by_success_is_shown(prices: str) -> None:
     assert rows_of(report)["Agent: tokens in"][1] == "—"
 
 
+def test_files_without_usage_have_no_such_scores_and_tables() -> None:
+    report = scored(line("smp0021")).report()
+    assert not report.figures
+    assert "usage" not in report.metrics["live"]
+    assert not {"accounted", "agent_tokens_in"} & {*report.table.columns}
+    assert not [score for score in report.scores if score.name.startswith("agent_")]
+
+
 def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
     silent = with_usage(line("smp0021"), {"ms": 100})
     report = scored(HEAD, silent, scorer=priced(prices)).report()

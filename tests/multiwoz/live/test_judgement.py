@@ -140,6 +140,17 @@ def test_a_dialogue_with_calls_is_judged(
     judgement = judged({domain: part}, [asked, *calls, said])
     assert codes(judgement) == reasons
     assert judgement.success is (not reasons)
+    if reasons == ["booked-wrong"] * 2:
+        assert [reason.outcome for reason in judgement.reasons] == ["inform", "booking"]
+
+
+def test_reasons_name_the_right_values() -> None:
+    for answer, turn, value in (
+        ("The Red Kettle.", 0, "pricerange=cheap"),
+        ("The Blue Lantern is at 01223000002.", 0, "01223000001"),
+    ):
+        (reason, *_) = judged({"restaurant": LANTERN}, talk(ASK, answer)).reasons
+        assert (reason.turn, value in reason.text) == (turn, True)
 
 
 def test_an_agent_with_tools_of_its_own_tells_its_bookings() -> None:
@@ -280,7 +291,7 @@ CALLED = called("find_hotel", {}, area="east")
         ),
     ],
 )
-def test_the_state_is_what_is_called_or_else_what_the_user_has_talk(
+def test_the_state_is_what_is_called_or_else_what_the_user_has_said(
     messages: list[dict[str, Any]], states: list[Any]
 ) -> None:
     transcript = read_transcript(read_messages(messages), Delexicalizer(sample_tables()), "2021")

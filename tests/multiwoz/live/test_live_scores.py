@@ -246,3 +246,15 @@ def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
         mean = sum(prf[index] for prf in asking) / len(asking)
         assert found[name] == pytest.approx(100 * mean)
     assert found["turns"] == sum(each["steps"] for each in expected) / len(expected)
+    right, superfluous, missing = (sum(each["inform"][i] for each in expected) for i in range(3))
+    matches, mismatches = (sum(each["final_goal"][i] for each in expected) for i in range(2))
+    steps = [each["steps"] for each in expected if each["success"]]
+    satisfied = sum(each["final_goal"][1] == 0 for each in expected)
+    rates = {
+        "inform_micro_precision": 100 * right / (right + superfluous),
+        "inform_micro_recall": 100 * right / (right + missing),
+        "domains_satisfied": 100 * matches / (matches + mismatches),
+        "goals_satisfied": 100 * satisfied / len(expected),
+        "turns_of_successes": sum(steps) / len(steps),
+    }
+    assert {name: found[name] for name in rates} == pytest.approx(rates)

@@ -192,6 +192,10 @@ def turns_of_user(line: Line) -> list[int]:
 def test_the_agenda_user_understands_the_rule_agent_and_has_hardly_any_faults(
     lines: list[Line],
 ) -> None:
+    # Without acts of the agent, nothing could be misunderstood.
+    messages = [message for line in lines for message in line["messages"]]
+    spoken = [m for m in messages if m["role"] == "assistant" and not m.get("tool_calls")]
+    assert all(message["acts"] for message in spoken)
     check_understanding([line["user"] for line in lines])
     assert {line["user"]["token"] for line in lines} == {"[DONE]"}
     faulty = [

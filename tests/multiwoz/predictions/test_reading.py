@@ -78,6 +78,7 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     ("more turns than there are", json.dumps({ID: [TURN] * 4}), "too-many-turns", None, None),
     ("no response", one("response"), "missing-response", 0, "response"),
     ("misspelled response", one("response", respone="a"), "missing-response", 0, "response"),
+    ("null as state", one(state=None), "shape", 0, "state"),
     *((key, one(**changed), "shape", 0, key) for key, changed in MISFITS.items()),
 ]  # fmt: skip
 

@@ -53,7 +53,7 @@ def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
     return evaluator.evaluate(predictions).to_dict()
 
 
-@pytest.mark.parametrize("value", ["none", "", f" NONE{ZERO_WIDTH}"])
+@pytest.mark.parametrize("value", ["none", "", "NULL", "not given", f" NONE{ZERO_WIDTH}"])
 def test_a_value_for_slots_that_are_not_filled_is_told_and_can_be_read_as_one(value: str) -> None:
     predictions, as_it_is = changed(all_slots(value)), scored(sample_predictions("good"))
     plain = scored(predictions)

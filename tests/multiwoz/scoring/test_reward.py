@@ -43,6 +43,11 @@ def test_nothing_is_earned_twice_and_what_is_lost_can_be_won_back() -> None:
         TurnReward(("hotel",), (), (), 1 / 3),
         TurnReward((), (), (("hotel", "REFERENCE"),), 1 / 3),
     )
+    assert found.per_turn == (0, 0, 0, 0, 1)  # Inform and Success belong to the last turn
+    with_credit = reward(
+        {"hotel": HOTEL}, [{"hotel": turn} for turn in turns], RewardWeights(0, 0, 1)
+    )
+    assert with_credit.per_turn == pytest.approx([turn.credit for turn in found.turns])
     assert (found.inform, found.success, found.progress, found.value) == (True, True, 1, 1)
 
 

@@ -152,7 +152,7 @@ def test_a_value_is_that_of_what_was_just_named() -> None:
     )
     assert first.mentions[0].value == "noodle heaven city centre"
     (address,) = second.mentions
-    assert address[5:7] == ("Weir Street City Centre", ("3",))
+    assert (address.value, address.venues) == ("Weir Street City Centre", ("3",))
     assert address.sure
 
 
