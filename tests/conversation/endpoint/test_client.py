@@ -127,6 +127,11 @@ def test_a_request_is_repeated_after_a_temporary_fault(fault: Any) -> None:
 def test_a_request_is_repeated_after_its_time_limit() -> None:
     with asked("hang", seconds=0.3) as ask:
         assert ask().usage["retries"] == 1
+    with (
+        asked("hang", dialogue_seconds=0.3) as ask,
+        pytest.raises(InfrastructureError, match=r"0\.3"),
+    ):
+        ask.client.of_dialogue(Planned("a", None), "agent")(SAID)
 
 
 def test_after_the_last_retry_the_infrastructure_has_failed() -> None:

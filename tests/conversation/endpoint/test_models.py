@@ -9,6 +9,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,22 @@ def test_a_damaged_file_of_the_cache_is_replaced(damaged: str, tmp_path: Path) -
     assert cache.get("{}", 1) is None
     cache.put("{}", 1, FOUND)
     assert cache.get("{}", 1) == FOUND
+
+
+def test_threads_share_a_cache(tmp_path: Path) -> None:
+    cache = FolderCache(tmp_path, OURS)
+
+    def put_and_get(number: int) -> Completion | None:
+        request = str(number % 7)
+        cache.put(request, 1, Completion({"content": request * 5000}, None, {"ms": 1}))
+        return cache.get(request, 1)
+
+    with ThreadPoolExecutor(16) as pool:
+        found = [
+            completion and completion.message for completion in pool.map(put_and_get, range(200))
+        ]
+    assert found == [{"content": str(number % 7) * 5000} for number in range(200)]
+    assert sum(path.is_file() for path in tmp_path.rglob("*")) == 7
 
 
 KILLED = """

@@ -236,7 +236,8 @@ def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
         lines.append({"dialogue": f"v{number}", "goal": goal, "acts": acts, "user": user})
         expected.append(vector["expect"])
     assert len(lines) > 50
-    found = values(scored(*lines, scorer=scorer))
+    run = scored(*lines, scorer=scorer)
+    found = values(run)
     for name in ("complete", "success"):
         assert found[name] == 100 * sum(each[name] for each in expected) / len(expected)
     books = [sum(each["book"]) / len(each["book"]) for each in expected if each["book"]]
@@ -258,3 +259,7 @@ def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
         "turns_of_successes": sum(steps) / len(steps),
     }
     assert {name: found[name] for name in rates} == pytest.approx(rates)
+    trains = [e["domain_success"]["train"] for e in expected if "train" in e["domain_success"]]
+    by_domain = named(run.report().scores, "success", "train")
+    assert (by_domain.value, by_domain.n) == (100 * sum(trains) / len(trains), len(trains))
+    assert named(run.report().scores, "book_rate").n == len(books)
