@@ -49,7 +49,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ten_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
     learned = some(0, 10)
     settings = SclstmSettings(hidden=100, epochs=50, learning_rate=0.01, dropout=0.0, rarest=1)
-    nlg = train_sclstm(learned, learned, tmp_path / "model", settings)
+    train_sclstm(learned, learned, tmp_path / "model", settings)
+    nlg = load_sclstm(tmp_path / "model")
     for side in SIDES:
         known: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
         for example in examples_of(learned, side):

@@ -380,6 +380,13 @@ class NeverMade(RuleSystem):
         time.sleep(FOR_EVER)
 
 
+class NeverEndingAnswer(RuleSystem):
+    def answer(self, user_acts: Iterable[Act]) -> Any:
+        while user_acts:
+            time.sleep(0.01)
+            yield from ()
+
+
 class SleepyUser(RuleSimulator):
     def answer(self, system_acts: Iterable[Act]) -> Acts:
         time.sleep(FOR_EVER)
@@ -392,6 +399,7 @@ class SleepyUser(RuleSimulator):
     [
         (Sleeps, RuleSimulator, "agent_error", 0, "0.5 seconds"),
         (NeverMade, RuleSimulator, "agent_error", 0, "0.5 seconds"),
+        (NeverEndingAnswer, RuleSimulator, "agent_error", 0, "0.5 seconds"),
         (Dies, RuleSimulator, "agent_error", 0, "exit code 3"),
         (RuleSystem, SleepyUser, "user_error", 1, "0.5 seconds"),
     ],

@@ -265,6 +265,12 @@ def test_ppo_learns_something_else_with_another_discount_or_trace(setting: str) 
     assert not any(np.array_equal(learned[a], learned[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
 
 
+def test_ppo_has_the_discount_trace_and_clip_of_its_paper() -> None:
+    """Schulman et al. (2017), Table 3."""
+    settings = ppo.PPOSettings()
+    assert (settings.discount, settings.trace, settings.clip) == (0.99, 0.95, 0.2)
+
+
 STEADY: dict[str, Any] = {"exploration": Exploration(0.0, 0.0, 1, None)}
 DRAWERS: dict[str, tuple[Callable[[], Any], bool, bool]] = {
     "ppo": (lambda: ppo.PPO(SIZE, ACTIONS), True, True),
