@@ -145,7 +145,7 @@ def code(elsewhere: Path) -> None:
 
 @pytest.fixture
 def live(run: Run) -> Run:
-    """Hold the dialogues of an agent, of which none are there."""
+    """Run `mwzeval live` with a new file of dialogues."""
 
     def hold(agent: str, goals: str, *more: str) -> Any:
         Path("run.jsonl").unlink(missing_ok=True)

@@ -118,7 +118,7 @@ def test_ties_between_words_are_drawn_once_for_all() -> None:
 
 
 def misheard(text: str, number: int, *, legacy: bool = False) -> list[Act]:
-    """Return acts of which each is heard of an act instead of it."""
+    """Return acts that were misheard in place of an act."""
     simulation = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-6"])
     view, d = simulation.view, simulation.d
     d.rng = Rng(2)
