@@ -46,7 +46,7 @@ def write_lines(path: Path, lines: Sequence[Any]) -> None:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
-def test_an_error_names_the_benchmark_of_the_file(elsewhere: Path, run: Run) -> None:
+def test_errors_name_the_benchmark_of_the_input_file(elsewhere: Path, run: Run) -> None:
     write_lines(elsewhere / "test-400.jsonl", EPISODES)
     write_lines(elsewhere / "episodes", EPISODES[1:])
     for command, file, named in (
@@ -69,7 +69,7 @@ def meant(*given: str) -> Any:
     return parser_of("compare", given).get_default("benchmark")
 
 
-def test_predictions_tell_their_benchmark_by_their_shape() -> None:
+def test_the_benchmark_is_detected_from_the_shape_of_predictions() -> None:
     for benchmark, file in foreign_files():
         path = str(file)
         assert meant(path) == meant("-i", path, GOOD) == benchmark
@@ -77,7 +77,7 @@ def test_predictions_tell_their_benchmark_by_their_shape() -> None:
         assert meant("--benchmark", "multiwoz", path) == "multiwoz"
 
 
-def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path) -> None:
+def test_episode_files_are_recognized_under_any_file_name(elsewhere: Path) -> None:
     write_lines(elsewhere / "mine.json", EPISODES)
     assert meant("mine.json") == meant(str(elsewhere)) == "pydial"
     seed = elsewhere / "task" / "policy" / "seed-0"
@@ -91,7 +91,7 @@ def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path)
     assert meant(str(elsewhere)) == "multiwoz", "deeper ones are of something else"
 
 
-def test_a_folder_that_is_called_like_the_verb_tells_nothing(elsewhere: Path, run: Run) -> None:
+def test_a_folder_named_like_the_verb_does_not_affect_detection(elsewhere: Path, run: Run) -> None:
     folder = elsewhere / "evaluate"
     folder.mkdir()
     write_lines(folder / "1.json", EPISODES)
@@ -100,14 +100,14 @@ def test_a_folder_that_is_called_like_the_verb_tells_nothing(elsewhere: Path, ru
     assert (code, err[:16]) == (2, "error: evaluate ")
 
 
-def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(run: Run) -> None:
+def test_options_of_another_benchmark_cause_an_error_with_advice(run: Run) -> None:
     code, _, err = run("evaluate", "--split", "dev", E2E)
     wrong, _, _ = err.splitlines()
     assert code == 2
     assert all(name in wrong for name in ("--split", "crosswoz", "--benchmark"))
 
 
-def test_values_are_recognised_as_files_are() -> None:
+def test_values_of_another_benchmark_are_recognized_like_files() -> None:
     crosswoz = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
     with pytest.raises(InputError, match="crosswoz"):
         Evaluator(success=True).evaluate(crosswoz)
@@ -136,12 +136,12 @@ def test_values_are_recognised_as_files_are() -> None:
         *((odd, None) for odd in ODD),
     ],
 )
-def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) -> None:
+def test_recognition_by_shape_returns_the_benchmark_or_none(raw: Any, option: str | None) -> None:
     known = recognised(raw, but="multiwoz")
     assert (known.info.name if known else None) == option
 
 
-def test_a_benchmark_is_found_by_each_of_its_names() -> None:
+def test_benchmarks_are_found_by_each_of_their_names() -> None:
     for benchmark in benchmarks(external=False):
         for name in benchmark.names:
             assert name.startswith(benchmark.info.name)
@@ -151,7 +151,7 @@ def test_a_benchmark_is_found_by_each_of_its_names() -> None:
             benchmark_named(name)
 
 
-def test_responses_that_no_other_benchmark_recognises_are_of_multiwoz(elsewhere: Path) -> None:
+def test_responses_not_recognized_by_other_benchmarks_are_multiwoz(elsewhere: Path) -> None:
     for turn in ({"response": "ok"}, {"response": "ok", "state": {}}):
         write_json(elsewhere / "system.json", {"sng0073": [turn]})
         assert meant("system.json", E2E) == "multiwoz"
@@ -161,7 +161,7 @@ def test_responses_that_no_other_benchmark_recognises_are_of_multiwoz(elsewhere:
         assert meant("system.json") == "crosswoz"
 
 
-def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: Path) -> None:
+def test_the_header_of_live_dialogues_determines_the_benchmark(elsewhere: Path) -> None:
     run, packed, odd = "run.jsonl", "run.jsonl.gz", "odd.jsonl"
     for name, benchmark in ((run, "pydial"), (packed, "dstc7"), (odd, "chess")):
         raw = json.dumps({"mwzeval_live": 1, "benchmark": benchmark}).encode() + b"\n"

@@ -62,7 +62,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-def test_scores_go_to_the_terminal_and_the_report_into_a_file(
+def test_scores_are_printed_and_the_report_is_written_to_a_file(
     elsewhere: Path, evaluator: Evaluator, program: tuple[str, ...]
 ) -> None:
     done = start(program, "--bleu", "--success", "--richness", "--dst", "--input", GOOD)
@@ -73,7 +73,7 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
     assert f"{report['bleu']['sample']:.2f}" in done.stdout.decode()
 
 
-def test_warnings_go_to_standard_error(elsewhere: Path, run: Run) -> None:
+def test_warnings_are_printed_to_standard_error(elsewhere: Path, run: Run) -> None:
     code, out, err = run("evaluate", "-bsrd", sample_file("policy-only"), "-o", "report.json")
     assert code == 0
     wrote, *warnings = err.splitlines()
@@ -83,7 +83,7 @@ def test_warnings_go_to_standard_error(elsewhere: Path, run: Run) -> None:
 
 
 @pytest.mark.integration
-def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
+def test_output_is_identical_for_different_hash_seeds(elsewhere: Path) -> None:
     shown = [
         start(EVALUATE, "-bsrd", "-i", GOOD, "-o", f"{seed}.json", PYTHONHASHSEED=str(seed)).stdout
         for seed in range(3)
@@ -92,7 +92,7 @@ def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
     assert len({(elsewhere / f"{seed}.json").read_bytes() for seed in range(3)}) == 1
 
 
-def test_quiet_prints_nothing_but_errors(elsewhere: Path, run: Run) -> None:
+def test_quiet_mode_prints_only_errors(elsewhere: Path, run: Run) -> None:
     assert run("evaluate", "-s", "-q", sample_file("lexicalized")) == (0, "", "")
     assert read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["warnings"]
     code, out, err = run("evaluate", "-s", "--quiet", "-i", "missing.json")
@@ -100,7 +100,7 @@ def test_quiet_prints_nothing_but_errors(elsewhere: Path, run: Run) -> None:
     assert err.startswith("error: missing.json: ")
 
 
-def test_a_folder_that_the_sample_does_not_read_is_named(
+def test_unused_data_folders_cause_a_warning(
     elsewhere: Path, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     code, _, _ = run("evaluate", "-s", GOOD, "--corpus", "sample", "--data", "unread-folder")
@@ -134,7 +134,7 @@ NOT_FOR_HELP = {
         (f"evaluate -s -q {GOOD}", {"mwzeval.multiwoz.live", "torch", "pandas", "tqdm"}),
     ],
 )
-def test_a_verb_imports_only_what_it_needs(words: str, others: set[str]) -> None:
+def test_each_verb_imports_only_required_modules(words: str, others: set[str]) -> None:
     # Which modules, not how long: that is the same on any machine.
     program = (sys.executable, "-c", IMPORTED)
     done = start(program, *words.split(), PYTHONPATH=f"{ROOT}:{TOY}")
@@ -148,7 +148,7 @@ def no_large_files() -> None:
 
 
 @pytest.mark.integration
-def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Path) -> None:
+def test_a_failed_report_write_keeps_the_old_report(elsewhere: Path) -> None:
     assert start(EVALUATE, "-s", "-q", "-i", GOOD).returncode == 0
     before = (elsewhere / DEFAULT_OUTPUT).read_bytes()
     done = start(EVALUATE, "-bsrd", "-i", GOOD, before=no_large_files)
@@ -161,7 +161,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Pat
     assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
 
 
-def test_predictions_come_from_standard_input(elsewhere: Path, run: Run) -> None:
+def test_predictions_are_read_from_standard_input(elsewhere: Path, run: Run) -> None:
     reports = []
     for file in ("-", GOOD):
         arguments = ("evaluate", "-s", "-i", file)
@@ -173,7 +173,7 @@ def test_predictions_come_from_standard_input(elsewhere: Path, run: Run) -> None
 
 
 @pytest.mark.integration
-def test_a_reader_that_goes_away_ends_it_as_other_tools_end(elsewhere: Path) -> None:
+def test_a_closed_pipe_ends_the_program_with_exit_code_141(elsewhere: Path) -> None:
     # `true` reads nothing and is gone before the first line is printed.
     command = f"{' '.join(EVALUATE)} -bsrd -i {GOOD} | true; exit ${{PIPESTATUS[0]}}"
     done = start(("bash", "-c"), command)
@@ -205,9 +205,7 @@ def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[st
     assert read_json(elsewhere / "in.json") == with_placeholders()
 
 
-def test_active_domains_that_are_there_are_overwritten_only_on_request(
-    elsewhere: Path, run: Run
-) -> None:
+def test_existing_active_domains_are_overwritten_only_on_request(elsewhere: Path, run: Run) -> None:
     add = ("add-slot-domains", "-i", GOOD, "-o", "out.json")
     code, out, err = run(*add)
     assert (code, out, names(elsewhere)) == (2, "", [])
@@ -231,7 +229,7 @@ def test_active_domains_that_are_there_are_overwritten_only_on_request(
         ("evaluate \x1b[31m --no\x1b[0m", (r"--no\x1b[0m",)),
     ],
 )
-def test_a_mistake_is_named_in_three_lines(
+def test_usage_errors_are_reported_in_three_lines(
     arguments: str, mistake: tuple[str, ...], run: Run
 ) -> None:
     code, out, err = run(*arguments.split(" "))
@@ -243,7 +241,7 @@ def test_a_mistake_is_named_in_three_lines(
     assert max(map(len, (usage, advice))) < 100
 
 
-def test_help_lists_every_verb_once_and_the_version_is_printed(run: Run) -> None:
+def test_help_lists_every_verb_once_and_version_option_works(run: Run) -> None:
     assert run("--version") == (0, f"mwzeval {__version__}\n", "")
     code, out, err = run("--help")
     assert (code, out[:14], err) == (0, "usage: mwzeval", "")
@@ -276,7 +274,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("call", "place"), OUTPUTS)
-def test_an_output_that_cannot_be_is_refused_before_the_work(
+def test_impossible_outputs_are_rejected_before_any_work(
     call: str, place: str, elsewhere: Path, run: Run
 ) -> None:
     Path("folder").mkdir()
@@ -291,7 +289,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(
     assert Path("file").read_text(encoding="utf-8") == "mine"
 
 
-def test_files_that_were_written_and_replaced_are_named(run: Run) -> None:
+def test_written_and_replaced_files_are_reported(run: Run) -> None:
     for replaced in (False, True):
         (line,) = run("evaluate", "-s", GOOD).err.splitlines()
         assert DEFAULT_OUTPUT in line
@@ -300,7 +298,7 @@ def test_files_that_were_written_and_replaced_are_named(run: Run) -> None:
 
 
 @pytest.mark.integration
-def test_a_lone_surrogate_comes_out_as_the_escape_it_came_in(elsewhere: Path) -> None:
+def test_lone_surrogates_are_written_as_their_input_escapes(elsewhere: Path) -> None:
     text = r'{"smp0021": [{"response": "x", "state": {"\ud800": {"a": "b"}}}]}'
     (elsewhere / "in.json").write_text(text)
     assert start(EVALUATE, "-b", "-i", "in.json").returncode == 0
@@ -311,7 +309,7 @@ def test_a_lone_surrogate_comes_out_as_the_escape_it_came_in(elsewhere: Path) ->
 
 
 @pytest.mark.integration
-def test_garbage_in_quantity_is_linear_work(elsewhere: Path, run: Run) -> None:
+def test_validation_work_grows_linearly_with_invalid_slots(elsewhere: Path, run: Run) -> None:
     printed = []
 
     def work(size: int) -> int:
@@ -339,7 +337,7 @@ def test_garbage_in_quantity_is_linear_work(elsewhere: Path, run: Run) -> None:
     ],
 )
 @pytest.mark.integration
-def test_closed_or_full_streams_are_no_crash_and_lose_no_result(streams: str, code: int) -> None:
+def test_closed_or_full_streams_cause_no_crash_and_lose_no_result(streams: str, code: int) -> None:
     done = start(("bash", "-c"), f"{' '.join(EVALUATE)} -s -o out.json {streams}")
     assert b"Traceback" not in done.stderr
     assert done.returncode == code
@@ -350,7 +348,7 @@ def test_closed_or_full_streams_are_no_crash_and_lose_no_result(streams: str, co
 
 
 @pytest.mark.integration
-def test_the_prompt_takes_the_end_of_input_for_no() -> None:
+def test_the_prompt_treats_end_of_input_as_no() -> None:
     command = f"{' '.join(ADD_SLOT_DOMAINS)} -i {GOOD} -o out.json"
     done = start(("script", "-qec"), command, "/dev/null", stdin=b"\x04")
     assert b"Traceback" not in done.stdout
@@ -369,7 +367,7 @@ COMPLETED = {
 
 
 @pytest.mark.integration
-def test_the_next_word_is_completed(run: Run) -> None:
+def test_shell_completion_completes_the_next_word(run: Run) -> None:
     """By a shell that has read the script."""
     for shell in ("zsh", "tcsh", "bash"):
         code, script, _ = run("completion", shell)
@@ -386,7 +384,7 @@ def test_the_next_word_is_completed(run: Run) -> None:
         assert expected.encode() in start(("bash", "-c"), commands).stdout.split(), line
 
 
-def test_converting_there_and_back_keeps_the_scores(run: Run) -> None:
+def test_conversion_to_run_format_and_back_keeps_the_scores(run: Run) -> None:
     submission = str(ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_4.json")
     back = "Ubuntu_subtask_4.json"
     assert run("dstc7", "convert", submission, "--to", "run", "-o", "run.txt").code == 0

@@ -56,14 +56,14 @@ def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
             (folder / name).write_text(other.text, encoding="utf-8")
 
 
-def test_json_is_json() -> None:
+def test_json_blocks_in_documents_are_valid() -> None:
     for block in BLOCKS:
         if block.language == "json":
             json.loads(block.text)
 
 
 @pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.language == "python"]))
-def test_python_runs_and_prints_what_is_shown(
+def test_python_blocks_in_documents_print_the_output_shown(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = compile(block.text, str(block.document), "exec")
@@ -80,7 +80,7 @@ def test_python_runs_and_prints_what_is_shown(
 
 
 @pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.commands]))
-def test_commands_print_what_is_shown(
+def test_commands_in_documents_print_the_output_shown(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     prepare(block, folder, monkeypatch)
@@ -93,7 +93,7 @@ def test_commands_print_what_is_shown(
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_prints_what_it_shows(
+def test_notebooks_run_and_print_the_output_shown(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
@@ -111,7 +111,7 @@ def exists(dotted: str) -> bool:
     return False
 
 
-def test_files_and_names_of_modules_exist_in_documents_and_docstrings() -> None:
+def test_files_and_modules_named_in_documents_and_docstrings_exist() -> None:
     lost = []
     for document in (*DOCUMENTS, *sorted((ROOT / "mwzeval").rglob("*.py"))):
         for name in re.findall(r"`([^`\n]+)`", document.read_text(encoding="utf-8")):
@@ -150,7 +150,7 @@ LIVE = "live --agent rule-convlab --corpus sample --goals corpus:3 --level"
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_scores_are_in_the_table_of_metrics(command: str, run: Run) -> None:
+def test_all_scores_are_listed_in_the_table_of_metrics(command: str, run: Run) -> None:
     options = ["-q", "-o", "-"] if command.startswith("evaluate") else ["-f", "json"]
     code, out, _ = run(*words(f"mwzeval {command}"), *options)
     assert code == 0

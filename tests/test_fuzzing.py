@@ -324,7 +324,7 @@ def call_of(reader: Reader, world: Path, out: Path) -> list[str]:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits as Linux has them")
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.integration
-def test_damaged_files_end_in_an_error_with_a_place(
+def test_damaged_files_cause_an_error_with_a_location(
     name: str, child: Callable[[list[str], Path], dict[str, Any]], world: Path
 ) -> None:
     reader = READERS[name]

@@ -39,14 +39,14 @@ def lines_naming(name: str, path: Path) -> list[int]:
     return [number for number, line in enumerate(text.splitlines()) if word.search(line)]
 
 
-def test_entry_points_are_those_of_the_project() -> None:
+def test_built_in_entry_points_match_the_project_file() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     section = text.partition(f'[project.entry-points."{GROUP}"]\n')[2].partition("\n[")[0]
     assert section.strip() == "\n".join(f'{name} = "{BUILT_IN[name]}"' for name in BUILT_IN)
     assert all(BUILT_IN[name].startswith(f"mwzeval.{name}.") for name in NAMES)
 
 
-def test_a_benchmark_is_named_in_its_folder_the_registry_and_the_public_names() -> None:
+def test_benchmarks_are_named_only_in_their_folder_and_known_files() -> None:
     for name in NAMES:
         naming = {
             str(path.relative_to(PACKAGE)): lines
@@ -61,7 +61,7 @@ def test_a_benchmark_is_named_in_its_folder_the_registry_and_the_public_names() 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", NAMES)
-def test_without_a_benchmark_the_others_work(name: str, tmp_path: Path) -> None:
+def test_other_benchmarks_work_after_removing_one(name: str, tmp_path: Path) -> None:
     """It is deleted in a copy: its folder, and the lines that name it."""
     copy = tmp_path / "mwzeval"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))

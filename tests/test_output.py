@@ -47,13 +47,13 @@ def document(name: str) -> Document:
     return Document((name,), (sheet(name, ["", name], rows),), (name,), (record,), record)
 
 
-def test_what_a_terminal_obeys_or_hides_is_escaped_and_nothing_else() -> None:
+def test_printable_escapes_only_control_and_invisible_characters() -> None:
     assert printable(EVIL) == SHOWN
     assert printable(LEGITIMATE) == LEGITIMATE
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_every_format_escapes_what_a_terminal_obeys_and_nothing_else(format_name: str) -> None:
+def test_every_format_escapes_only_terminal_control_characters(format_name: str) -> None:
     text = render(document(EVIL), format_name)
     assert not OBEYED.search(text)
     lines = list(csv.reader(io.StringIO(text))) if format_name == "csv" else text.splitlines()
@@ -62,7 +62,7 @@ def test_every_format_escapes_what_a_terminal_obeys_and_nothing_else(format_name
         assert LEGITIMATE in render(document(LEGITIMATE), format_name)
 
 
-def test_json_has_the_same_text_before_and_after() -> None:
+def test_json_output_preserves_hostile_and_legitimate_text() -> None:
     for text in (EVIL, LEGITIMATE):
         assert json.loads(to_json({text: [text]})) == {text: [text]}
         assert json.loads(json_line({text: [text]})) == {text: [text]}
@@ -72,14 +72,14 @@ def test_json_has_the_same_text_before_and_after() -> None:
 @pytest.mark.parametrize(
     "name", ['=HYPERLINK("http://x","y")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1"]
 )
-def test_a_cell_is_no_formula(name: str) -> None:
+def test_csv_cells_are_not_spreadsheet_formulas(name: str) -> None:
     (row,) = csv.DictReader(io.StringIO(render(document(name), "csv")))
     assert not row["system"].lstrip().startswith(("=", "+", "-", "@", "\t", "\r"))
     assert name.strip() in row["system"]
     assert row["value"] == "-1.5"
 
 
-def test_an_error_has_the_lines_that_it_was_made_of() -> None:
+def test_error_messages_keep_their_lines_and_escape_control_characters() -> None:
     for error, lines in (
         (UsageError(f"no {EVIL}"), [f"no {SHOWN}"]),
         (DataError("first", EVIL), ["first", SHOWN]),
@@ -100,14 +100,14 @@ def test_an_error_has_the_lines_that_it_was_made_of() -> None:
         ["pydial", "table", EVIL],
     ],
 )
-def test_no_argument_reaches_the_terminal(arguments: list[str], run: Run) -> None:
+def test_control_characters_in_arguments_are_escaped(arguments: list[str], run: Run) -> None:
     code, out, err = run(*arguments)
     assert code == 2
     assert not OBEYED.search(out + err)
     assert not [line for line in err.splitlines()[1:] if line.startswith("error: b")]
 
 
-def test_names_of_files_do_not_reach_the_terminal(elsewhere: Path, run: Run) -> None:
+def test_control_characters_in_file_names_are_escaped(elsewhere: Path, run: Run) -> None:
     folder = elsewhere / "data" / "MultiWOZ_2.2" / "test"
     folder.mkdir(parents=True)
     (folder / "dialogues_\x1b[31m\n.json").write_text("[]")
@@ -116,7 +116,7 @@ def test_names_of_files_do_not_reach_the_terminal(elsewhere: Path, run: Run) -> 
     assert r"dialogues_\x1b[31m\n.json" in out
 
 
-def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
+def test_control_characters_in_system_exceptions_are_escaped() -> None:
     text = Summary({}, Rate.of([]), {}, 0, {f"ValueError: {EVIL}": 3}).to_text()
     assert f"3 × ValueError: {SHOWN}" in text.splitlines()
 
@@ -142,7 +142,9 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> Encoded:
 @pytest.mark.parametrize(
     "arguments", ["validate in.json", "evaluate -s in.json -o -", "rows -s in.json -f jsonl"]
 )
-def test_json_is_json_in_every_encoding(arguments: str, encoding: str, encoded: Encoded) -> None:
+def test_json_output_is_valid_in_every_encoding(
+    arguments: str, encoding: str, encoded: Encoded
+) -> None:
     turn = {"response": "é😀 x", "state": {"é😀": {"x": "y"}, "\ud800": {"x": "y"}}}
     write_json(Path("in.json"), {"smp0021": [turn]})
     text = encoded(encoding, lambda: main(arguments.split())).decode(encoding)
@@ -152,7 +154,7 @@ def test_json_is_json_in_every_encoding(arguments: str, encoding: str, encoded: 
         assert "é😀" in json.dumps(values, ensure_ascii=False)
 
 
-def test_a_page_is_utf_8_and_latex_is_latex_in_every_encoding(encoded: Encoded) -> None:
+def test_html_is_utf_8_and_latex_is_valid_with_ascii_streams(encoded: Encoded) -> None:
     assert encoded("ascii", lambda: write_result("<p>é😀", "html")).decode().strip() == "<p>é😀"
     latex = encoded("ascii", lambda: write_result(render(document("é"), "latex"), "latex"))
     assert b"\\u" not in latex.replace(b"\\usepackage", b"")
@@ -191,7 +193,7 @@ FIRST, THIRD = noticed("slot", "first", count=1_500), noticed("slot", "third", c
         ([[noticed("seeds", "few", None)], [noticed("seeds", "few", None)]], ["warning: few"]),
     ],
 )
-def test_warnings_have_a_line_for_each_kind_in_a_file(
+def test_warnings_are_printed_in_one_line_per_kind_and_file(
     of_files: list[list[Problem]], lines: list[str]
 ) -> None:
     found = warning_lines(of_files)
@@ -199,14 +201,14 @@ def test_warnings_have_a_line_for_each_kind_in_a_file(
     assert all(line in each for line, each in zip(lines, found, strict=True))
 
 
-def test_what_is_not_validated_has_a_line_for_each_warning_up_to_twenty() -> None:
+def test_files_without_validation_show_up_to_twenty_single_warnings() -> None:
     found = [[noticed("column", f"{n} is left out") for n in range(25)]]
     *lines, rest = warning_lines(found, can_be_validated=False)
     assert lines == [f"warning: one.json: {n} is left out" for n in range(20)]
     assert " 5 " in rest
 
 
-def test_warnings_come_behind_the_result_or_before_what_went_wrong(
+def test_warnings_are_printed_after_the_result_or_before_the_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     both = io.StringIO()
@@ -233,7 +235,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_a_terminal_has_a_bar_until_the_work_is_done(terminal: pytest.MonkeyPatch) -> None:
+def test_terminals_show_a_progress_bar_until_the_work_is_done(terminal: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     terminal.setattr(sys, "stderr", stream)
     with counting(4, "files") as update:
@@ -247,7 +249,7 @@ def test_a_terminal_has_a_bar_until_the_work_is_done(terminal: pytest.MonkeyPatc
     assert not lines[-1].strip()
 
 
-def test_other_streams_have_no_bar(terminal: pytest.MonkeyPatch) -> None:
+def test_non_terminal_streams_show_no_progress_bar(terminal: pytest.MonkeyPatch) -> None:
     def printed(stream: io.StringIO, *, shown: bool = True, **variables: str) -> str:
         with terminal.context() as patch:
             patch.setattr(sys, "stderr", stream)

@@ -81,7 +81,7 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
         assert report[metric] == expected[metric]
 
 
-def test_the_public_names_are_these() -> None:
+def test_the_package_exports_exactly_the_public_names() -> None:
     assert " ".join(mwzeval.__all__) == (
         "DataError DependencyError Evaluator InputError MwzevalError PredictedTurn Predictions "
         "Problem Report Reward RewardWeights UsageError __version__"
@@ -109,7 +109,7 @@ def start(program: str, *options: str, **variables: str) -> subprocess.Completed
 
 
 @pytest.mark.integration
-def test_a_missing_library_is_refused_by_name(tmp_path: Path) -> None:
+def test_errors_name_the_missing_library(tmp_path: Path) -> None:
     output = tmp_path / "report.json"
     without = WITHOUT.format(names=["Levenshtein"], error="ModuleNotFoundError")
     done = start(without + EVALUATE.format(file=GOOD, output=str(output)))
@@ -119,7 +119,7 @@ def test_a_missing_library_is_refused_by_name(tmp_path: Path) -> None:
     assert not output.exists()
 
 
-def test_the_command_that_installs_an_extra_is_true_without_an_index() -> None:
+def test_dependency_errors_name_an_extra_with_a_known_purpose() -> None:
     """It is told in one place; the extras are those of the project."""
     with pytest.raises(DependencyError) as raised:
         required("no_such_module", "neural")
@@ -144,13 +144,13 @@ assert "pkg_resources" not in sys.modules
 
 @pytest.mark.integration
 @pytest.mark.parametrize("error", ["ModuleNotFoundError", "AttributeError"])
-def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -> None:
+def test_words_are_segmented_without_working_setuptools(error: str) -> None:
     without = WITHOUT.format(names=["pkg_resources", "setuptools"], error=error)
     assert start(without + CUTTING, "-W", "error").returncode == 0
 
 
 @pytest.mark.integration
-def test_chinese_words_are_not_those_of_a_file_that_others_left(tmp_path: Path) -> None:
+def test_chinese_segmentation_ignores_foreign_cache_files(tmp_path: Path) -> None:
     # jieba itself believes any file of this name in the folder for temporary files.
     (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))
     module = "mwzeval.crosswoz.corpus.normalization"
@@ -165,7 +165,7 @@ stream = pkg_resources.resource_stream(__name__, "words.txt")
 """
 
 
-def test_a_package_finds_its_files_and_nothing_is_left_behind(
+def test_imports_without_setuptools_find_files_and_restore_sys_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "old_package"
@@ -186,7 +186,7 @@ def test_a_package_finds_its_files_and_nothing_is_left_behind(
         del sys.modules["old_package.reader"]
 
 
-def test_a_module_that_is_not_there_is_an_import_error() -> None:
+def test_missing_modules_raise_module_not_found_error() -> None:
     for name in ("no_such_package.module", "email.no_such_module"):
         with pytest.raises(ModuleNotFoundError, match="no_such"):
             import_without_setuptools(name)
@@ -195,7 +195,7 @@ def test_a_module_that_is_not_there_is_an_import_error() -> None:
 EXTRAS_OF_DEVELOPERS = {"dev", "dev-all", "docs"}
 
 
-def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
+def test_doctor_lists_purpose_and_found_packages_of_every_extra() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     table = text.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
     declared = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
@@ -207,7 +207,7 @@ def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
     assert extras["plot"]["missing"] == ""
 
 
-def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_missing_and_outdated_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ['nowhere>=1; extra == "plot"', 'numpy>=999; extra == "rl"', "numpy>=1"]
     monkeypatch.setattr("mwzeval.commands.doctor.requires", lambda name: lines)
     found = {of["extra"]: of for of in diagnosis().plain["extras"]}
@@ -217,7 +217,7 @@ def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch
     assert found["neural"]["missing"] == ""
 
 
-def test_public_files_are_counted(tmp_path: Path, run: Run) -> None:
+def test_doctor_counts_public_files_of_each_corpus(tmp_path: Path, run: Run) -> None:
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "hotel_db.json").write_text("[]", encoding="utf-8")
     out = run("doctor", "--data", str(tmp_path), "-f", "json").out

@@ -65,7 +65,7 @@ def install(folder: Path, name: str, code: str | None) -> Path:
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_what_cannot_be_used_is_skipped_with_one_line(case: str, tmp_path: Path, run: Run) -> None:
+def test_unusable_plugins_are_skipped_with_one_warning(case: str, tmp_path: Path, run: Run) -> None:
     name, code, cause = UNUSABLE[case]
     bad = install(tmp_path / case.replace(" ", "_").replace("-", "_"), name, code)
     sample = write_sample("toy", tmp_path)
@@ -93,7 +93,7 @@ def test_what_cannot_be_used_is_skipped_with_one_line(case: str, tmp_path: Path,
         ("recognises", "evaluate --benchmark multiwoz broken.json", 2),
     ],
 )
-def test_an_error_in_a_plugin_names_it_and_breaks_no_other_benchmark(
+def test_plugin_errors_name_the_plugin_and_affect_no_other_benchmark(
     method: str, command: str, code: int, tmp_path: Path, run: Run
 ) -> None:
     bad = install(tmp_path / f"raises_in_{method}", "bad", RAISING.replace("METHOD", method))
@@ -108,7 +108,9 @@ def test_an_error_in_a_plugin_names_it_and_breaks_no_other_benchmark(
 
 
 @pytest.mark.parametrize("returned", ["'hello'", "Shelf('t', 'n', None, {})"])
-def test_files_of_another_shape_are_skipped(returned: str, tmp_path: Path, run: Run) -> None:
+def test_plugin_shelves_of_the_wrong_shape_are_skipped(
+    returned: str, tmp_path: Path, run: Run
+) -> None:
     shelf = f"    def shelf(self, data):\n        return {returned}\n"
     code = "from mwzeval.benchmark import Shelf\n" + CLASS + shelf
     with installed(install(tmp_path / f"shelf_{len(returned)}", "bad", code)):
@@ -128,7 +130,7 @@ def test_files_of_another_shape_are_skipped(returned: str, tmp_path: Path, run: 
         (VERB.replace("return 7", "open('nowhere')"), "nowhere"),
     ],
 )
-def test_an_error_in_the_own_verb_of_a_plugin_names_it(
+def test_errors_in_plugin_verbs_name_the_plugin(
     code: str | None, cause: str, tmp_path: Path, run: Run
 ) -> None:
     module = f"verb_{sum(map(ord, cause))}"
@@ -143,14 +145,16 @@ def test_an_error_in_the_own_verb_of_a_plugin_names_it(
     assert cause in line
 
 
-def test_the_own_verb_of_a_plugin_may_exit(tmp_path: Path, run: Run) -> None:
+def test_plugin_verbs_may_exit_with_their_own_code(tmp_path: Path, run: Run) -> None:
     bad = install(tmp_path / "exits_in_verb", "bad", CLASS.replace("bad_verb", "verb_that_exits"))
     (bad / "verb_that_exits.py").write_text(VERB.replace("return 7", "raise SystemExit(3)"))
     with installed(bad):
         assert run("bad-verb") == Ran(3, "", "")
 
 
-def test_a_usage_error_of_a_scorer_is_no_error_of_the_plugin(tmp_path: Path, run: Run) -> None:
+def test_usage_errors_of_a_scorer_are_not_reported_as_plugin_errors(
+    tmp_path: Path, run: Run
+) -> None:
     method = "    def scorer(self, arguments):\n        arguments.parser.error('wrong use')\n"
     sample = write_sample("toy", tmp_path)
     with installed(install(tmp_path / "refuses", "bad", CLASS + method)):
@@ -160,7 +164,7 @@ def test_a_usage_error_of_a_scorer_is_no_error_of_the_plugin(tmp_path: Path, run
     assert "plug-in" not in err
 
 
-def test_own_entry_points_are_no_plugins(tmp_path: Path) -> None:
+def test_built_in_entry_points_are_not_plugins(tmp_path: Path) -> None:
     about = tmp_path / "mwzeval-9.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mwzeval\nVersion: 9\n")
@@ -189,17 +193,17 @@ def imports(path: Path) -> set[tuple[str, str]]:
     }
 
 
-def test_documented_names_exist() -> None:
+def test_names_documented_for_plugins_exist() -> None:
     assert len(NAMES) == 34
     assert all(hasattr(import_module(module), name) for module, name in NAMES)
 
 
 @pytest.mark.parametrize("path", [path for path in PLUGINS if "tests" not in path.parts])
-def test_plugins_import_documented_names_only(path: Path) -> None:
+def test_plugins_import_only_documented_names(path: Path) -> None:
     used = {(module, name) for module, name in imports(path) if module.startswith("mwzeval.")}
     assert used <= NAMES
 
 
-def test_the_page_shows_the_template() -> None:
+def test_the_plugin_page_contains_the_template_code() -> None:
     code = (TEMPLATE / "mwzeval_toy.py").read_text(encoding="utf-8")
     assert f"```python\n{code}```" in PAGE

@@ -55,7 +55,7 @@ CHEAP_TESTS = (
     ("version", "resolution"),
     [("3.10", "lowest-direct"), ("3.12", "lowest-direct"), ("3.13", "highest")],
 )
-def test_it_installs_and_runs_without_setuptools(
+def test_the_package_installs_and_runs_without_setuptools(
     version: str, resolution: str, tmp_path: Path
 ) -> None:
     python = interpreter(version)

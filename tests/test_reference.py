@@ -59,13 +59,13 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from commands(inner)
 
 
-def test_every_command_is_in_the_reference() -> None:
+def test_every_command_is_listed_in_the_reference() -> None:
     reference = text_of(ROOT / "docs" / "python.md")
     verbs = (*VERBS, *own_verbs(), *VERBS_OF_NONE)
     assert not [verb for verb in verbs if not re.search(rf"`(?:mwzeval )?{verb}\b", reference)]
 
 
-def test_commands_that_documents_name_have_these_options(run: Run) -> None:
+def test_options_in_documented_commands_exist(run: Run) -> None:
     named = set(re.findall(r"`(mwzeval [a-z-]+ [^`…]+)`", text_of(README)))
     for document in (README, *DOCS):
         named |= {command for block in blocks_of(document) for command in block.mentioned}
@@ -78,7 +78,7 @@ def test_commands_that_documents_name_have_these_options(run: Run) -> None:
     assert not wrong
 
 
-def test_commands_and_pages_that_the_package_names_exist() -> None:
+def test_commands_and_pages_named_in_the_package_exist() -> None:
     named = named_in_the_package(r"`(mwzeval [a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)?)")
     known = set(commands(command_parser()))
     assert len(named) > 5
@@ -91,13 +91,13 @@ def test_commands_and_pages_that_the_package_names_exist() -> None:
     assert not lost(sorted(pages), ROOT)
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
+def test_links_in_the_readme_have_existing_targets() -> None:
     """`mkdocs build --strict` checks those of the pages."""
     links = re.findall(r"\]\((?!https://)([^)\s]+)\)", text_of(README))
     assert not lost(links, ROOT)
 
 
-def test_packages_and_pages_are_listed() -> None:
+def test_documents_list_all_packages_and_pages() -> None:
     packages = {f"mwzeval/{path.parent.name}/" for path in (ROOT / "mwzeval").glob("*/__init__.py")}
     architecture = text_of(ROOT / "docs" / "architecture.md")
     listed = set(re.findall(r"^\| `(mwzeval/\w+/)` \|", architecture, re.MULTILINE))
@@ -118,7 +118,7 @@ def test_every_kind_of_reason_is_explained_and_documented() -> None:
             assert re.search(rf"^(?:### |\| )`{code}[:`]", page, re.MULTILINE), code
 
 
-def test_every_python_that_is_promised_is_tested() -> None:
+def test_every_supported_python_version_is_tested() -> None:
     tests = yaml.safe_load(text_of(ROOT / ".github" / "workflows" / "tests.yml"))
     versions = tests["jobs"]["tests"]["strategy"]["matrix"]["python"]
     project = text_of(ROOT / "pyproject.toml")
@@ -127,7 +127,7 @@ def test_every_python_that_is_promised_is_tested() -> None:
     assert release.version() == __version__
 
 
-def test_examples_in_docstrings_are_right() -> None:
+def test_examples_in_docstrings_are_correct() -> None:
     failed, attempted = [], 0
     for path in sorted((ROOT / "mwzeval").rglob("*.py")):
         if ">>> " in text_of(path):
@@ -139,7 +139,7 @@ def test_examples_in_docstrings_are_right() -> None:
     assert attempted > 20
 
 
-def test_workflows_call_what_there_is_and_only_publishing_may_write() -> None:
+def test_workflows_call_existing_targets_and_only_publishing_may_write() -> None:
     targets = set(re.findall(r"^([\w-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
     called: set[str] = set()
     for workflow in sorted((ROOT / ".github" / "workflows").glob("*.yml")):

@@ -55,7 +55,7 @@ def is_running(number: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_end_with_a_parent_that_was_killed(number: signal.Signals, tmp_path: Path) -> None:
+def test_workers_exit_when_their_parent_is_killed(number: signal.Signals, tmp_path: Path) -> None:
     program = [sys.executable, "-c", NEVER_DONE, str(tmp_path)]
     parent = subprocess.Popen(program, cwd=ROOT, stderr=subprocess.DEVNULL)
     places = [tmp_path / "a.pid", tmp_path / "b.pid"]
@@ -68,7 +68,7 @@ def test_workers_end_with_a_parent_that_was_killed(number: signal.Signals, tmp_p
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signal masks")
-def test_ctrl_c_is_not_for_workers_from_their_first_moment_on() -> None:
+def test_pool_workers_ignore_interrupts_from_startup() -> None:
     with pool(1) as executor:
         done = executor.submit(os.getpid)
         (worker,) = active_children()
@@ -80,7 +80,7 @@ def test_ctrl_c_is_not_for_workers_from_their_first_moment_on() -> None:
     assert signal.SIGINT not in held_signals()
 
 
-def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
+def test_workers_use_one_thread_and_parent_thread_counts_are_unchanged() -> None:
     before = threads()
     with pool(1) as executor:
         assert executor.submit(threads).result() == ["1"] * len(THREADS)
@@ -88,14 +88,14 @@ def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signal masks")
-def test_ctrl_c_is_not_for_workers() -> None:
+def test_cluster_workers_block_interrupts() -> None:
     with cluster("local", 2) as client:
         workers = client.run(held_signals, nanny=False)
     assert [signal.SIGINT in held for held in workers.values()] == [True, True]
     assert signal.SIGINT not in held_signals()
 
 
-def test_workers_that_do_not_start_are_told(
+def test_workers_that_fail_to_start_raise_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Python runs this first in every process, and those of a cluster are spawned.

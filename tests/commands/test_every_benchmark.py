@@ -154,14 +154,14 @@ def test_results_are_printed_in_every_format(
         assert ran is None or parsed(ran.out, format_name)
 
 
-def test_evaluate_writes_its_report_where_it_is_told(run: Run) -> None:
+def test_evaluate_writes_its_report_to_the_given_output(run: Run) -> None:
     assert parsed(run("evaluate BETTER -o -").out, "json").keys() >= {"meta"}
     assert not REPORT.exists()
     assert run("evaluate BETTER --quiet -o mine.json").out == ""
     assert read_json(Path("mine.json"))["meta"]["scores"]
 
 
-def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample: Sample) -> None:
+def test_reports_and_tables_do_not_contain_folder_paths(run: Run, sample: Sample) -> None:
     folders = {str(Path(file).parent) for file in (sample.better, sample.worse)}
     assert all(Path(folder).is_absolute() for folder in folders)
     for command in (
@@ -176,7 +176,7 @@ def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample
     assert "Ours" in parsed(ran.out, "html")
 
 
-def test_a_gate_holds_or_fails(name: str, run: Run) -> None:
+def test_gates_pass_or_fail_by_score_value(name: str, run: Run) -> None:
     assert run("evaluate WORSE -q").code == 0
     values = {
         record["score"]: record["value"]
@@ -193,7 +193,7 @@ def test_a_gate_holds_or_fails(name: str, run: Run) -> None:
     assert run("evaluate BETTER -q --fail-below WORSE").code == 0
 
 
-def test_reasons_are_counted_and_a_unit_or_a_reason_is_chosen(run: Run) -> None:
+def test_explain_counts_reasons_and_selects_by_unit_or_reason(run: Run) -> None:
     for format_name in ("text", "json"):
         assert parsed(run(f"explain WORSE -f {format_name}").out, format_name)
     worst = parsed(run("explain WORSE --worst 1 -f json").out, "json")[0]
@@ -205,7 +205,7 @@ def test_reasons_are_counted_and_a_unit_or_a_reason_is_chosen(run: Run) -> None:
     assert run(f"explain WORSE --reason {code}").out
 
 
-def test_what_another_system_won_is_listed(run: Run) -> None:
+def test_explain_lists_outcomes_lost_to_another_system(run: Run) -> None:
     found = parsed(run("explain WORSE --against BETTER -f json").out, "json")
     outcome = found["outcomes"][0]
     listed = [each for each in found["lost"] if each["outcome"] == outcome["outcome"]]
@@ -220,7 +220,7 @@ def test_what_another_system_won_is_listed(run: Run) -> None:
     assert "Traceback" not in refused.err
 
 
-def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> None:
+def test_live_with_an_unknown_agent_writes_no_file(name: str, run: Run) -> None:
     """Live dialogues have tests of their own: `test_live_of_every_benchmark.py`."""
     ran = run("live --agent nobody -o run.jsonl")
     assert (ran.code, ran.out) == (2, "")
@@ -228,7 +228,7 @@ def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> N
     assert not Path("run.jsonl").exists()
 
 
-def test_a_system_has_its_place_on_the_board(name: str, run: Run, sample: Sample) -> None:
+def test_leaderboard_includes_the_evaluated_system(name: str, run: Run, sample: Sample) -> None:
     command = f"leaderboard -i BETTER {FEW} {' '.join(sample.leaderboard or ())} --name mine"
     if sample.leaderboard is None and not lacks(name, "leaderboard"):
         assert "published" in run(command).err  # on other data
@@ -266,7 +266,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("name", ["multiwoz", "toy"])
-def test_bad_use_and_bad_input_exit_with_2(name: str, run: Run) -> None:
+def test_usage_errors_and_invalid_input_exit_with_2(name: str, run: Run) -> None:
     for command in REFUSED:
         ran = run(command)
         assert (ran.code, ran.out) == (2, ""), command
@@ -275,7 +275,7 @@ def test_bad_use_and_bad_input_exit_with_2(name: str, run: Run) -> None:
         assert not REPORT.exists(), command
 
 
-def test_help_of_every_verb_has_the_options_of_the_benchmark(name: str, run: Run) -> None:
+def test_help_of_every_verb_lists_the_benchmark_options(name: str, run: Run) -> None:
     for verb in VERBS:
         ran = run(f"{verb} --help")
         assert ran.code == 0
@@ -283,7 +283,7 @@ def test_help_of_every_verb_has_the_options_of_the_benchmark(name: str, run: Run
         assert ("--targets" in ran.out, "--maybe" in ran.out) == (name == "dstc7", name == "toy")
 
 
-def test_inputs_tell_their_benchmark(
+def test_the_benchmark_is_detected_from_the_input_file(
     run: Run, sample: Sample, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No score is named either: without, there are all that the file allows."""
@@ -324,7 +324,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize(
     "name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.integration) for name in NAMES[1:])]
 )
-def test_a_command_reads_a_file_once(
+def test_each_command_reads_each_input_file_once(
     name: str, run: Run, sample: Sample, opened: Counter[str]
 ) -> None:
     for command in COMMANDS:

@@ -36,7 +36,7 @@ def as_json(run: Run) -> Explained:
     return explain
 
 
-def test_a_reason_lists_its_dialogues(run: Run, as_json: Explained) -> None:
+def test_reason_option_lists_the_dialogues_with_that_reason(run: Run, as_json: Explained) -> None:
     everything = as_json(WEAK, "--worst", "1000")
     for asked in ("missing-constraint", "missing-constraint:area"):
         listed = as_json(WEAK, "--reason", asked)
@@ -53,7 +53,7 @@ def test_a_reason_lists_its_dialogues(run: Run, as_json: Explained) -> None:
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("elsewhere")
-def test_the_id_of_an_item_stands_for_its_trials(as_json: Explained, run: Run) -> None:
+def test_an_item_id_selects_all_trials_of_the_item(as_json: Explained, run: Run) -> None:
     live = "live --agent rule --corpus sample --goals corpus:test:smp0021,smp0022 --trials 3 -q"
     assert run(*live.split(), "-o", "run.jsonl").code == 0
     found = as_json("run.jsonl", "smp0021")
@@ -63,7 +63,9 @@ def test_the_id_of_an_item_stands_for_its_trials(as_json: Explained, run: Run) -
     assert {"grounded_inform", "hallucination"} <= set(report["meta"]["signatures"])
 
 
-def test_what_was_lost_to_another_system(as_json: Explained, other: str) -> None:
+def test_against_option_lists_outcomes_lost_to_another_system(
+    as_json: Explained, other: str
+) -> None:
     evaluator = Evaluator(success=True, corpus="sample")
     kept: dict[str, list[tuple[bool, bool]]] = {"inform": [], "success": []}
     names: dict[str, list[str]] = {"inform": [], "success": []}
@@ -111,7 +113,7 @@ def test_what_was_lost_to_another_system(as_json: Explained, other: str) -> None
     assert domains == sorted(domains, reverse=True)
 
 
-def test_an_omission_is_shown_with_what_the_other_system_gave(
+def test_an_omission_is_shown_with_the_answer_of_the_other_system(
     as_json: Explained, run: Run, other: str, tmp_path: Path
 ) -> None:
     good = read_json(Path(other))
@@ -130,7 +132,9 @@ def test_an_omission_is_shown_with_what_the_other_system_gave(
 
 
 @pytest.mark.integration
-def test_selections_hold_for_what_was_lost_to_another(as_json: Explained, other: str) -> None:
+def test_selection_options_filter_outcomes_lost_to_another_system(
+    as_json: Explained, other: str
+) -> None:
     everything = as_json(WEAK, "--against", other)
     asked = "missing-constraint"
     chosen = as_json(WEAK, "--against", other, "--reason", asked)
@@ -151,7 +155,7 @@ def test_selections_hold_for_what_was_lost_to_another(as_json: Explained, other:
 OVERLAP = str(ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_4.json")
 
 
-def test_outcomes_that_failed_for_the_same_reason_are_one_line(run: Run) -> None:
+def test_outcomes_with_the_same_failure_reason_share_one_line(run: Run) -> None:
     unknown = run("explain", "--benchmark", "dstc7", OVERLAP, "--reason", "ranked-belw")
     assert unknown.code == 2
     assert '"ranked-below"' in unknown.err

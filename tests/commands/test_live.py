@@ -70,7 +70,7 @@ def read(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 @pytest.mark.integration
-def test_an_agent_of_ones_own_calls_functions_on_the_database() -> None:
+def test_custom_agents_call_functions_on_the_database() -> None:
     assert live(f"{WORDS} --trials 2 --jobs 2 -o run.jsonl") == 0
     header, dialogues = read("run.jsonl")
     assert header["goals"]["source"] == "corpus:test:4"
@@ -95,7 +95,9 @@ def test_an_agent_of_ones_own_calls_functions_on_the_database() -> None:
         pytest.param(f"{ACTS} mine:Silent", 0, marks=pytest.mark.integration),
     ],
 )
-def test_agents_talk_to_users_in_words_and_acts(words: str, completed: int) -> None:
+def test_agents_exchange_utterances_and_dialogue_acts_with_users(
+    words: str, completed: int
+) -> None:
     assert live(f"{words} -o run.jsonl") == 0
     _, dialogues = read("run.jsonl")
     assert [dialogue["end"] for dialogue in dialogues] == ["user_stop"] * 4
@@ -105,7 +107,7 @@ def test_agents_talk_to_users_in_words_and_acts(words: str, completed: int) -> N
         assert bool(complete) == bool(completed)
 
 
-def test_sampled_goals_are_drawn_from_a_model_of_ones_own() -> None:
+def test_sampled_goals_are_drawn_from_the_given_goal_model() -> None:
     hotel = {"info": {"area": "north"}, "reqt": ["phone"]}
     model = estimated_model([{"domain_ordering": ["hotel"], "hotel": hotel}])
     Path("model.json").write_text(json.dumps(model), encoding="utf-8")
@@ -118,7 +120,7 @@ def test_sampled_goals_are_drawn_from_a_model_of_ones_own() -> None:
 
 
 @pytest.mark.integration
-def test_a_run_is_resumed_only_as_it_was(run: Run) -> None:
+def test_a_run_is_resumed_only_with_the_same_settings(run: Run) -> None:
     assert live("--agent rule -o run.jsonl") == 0
     whole = Path("run.jsonl").read_bytes()
     code, _, err = run(*LIVE, "corpus:4", "--agent=rule", "--strict-user", "-o", "run.jsonl")
@@ -127,7 +129,7 @@ def test_a_run_is_resumed_only_as_it_was(run: Run) -> None:
     assert Path("run.jsonl").read_bytes() == whole
 
 
-def test_without_an_output_only_scores_are_printed_and_nothing_is_kept(run: Run) -> None:
+def test_without_an_output_scores_are_printed_and_no_file_is_written(run: Run) -> None:
     before = sorted(Path().iterdir())
     command = (*LIVE, "corpus:2", "--agent", "rule")
     kept = run(*command, "-o", "run.jsonl")
@@ -144,7 +146,7 @@ def test_without_an_output_only_scores_are_printed_and_nothing_is_kept(run: Run)
 
 
 @pytest.mark.integration
-def test_problems_stand_in_lines_of_their_own(run: Run) -> None:
+def test_each_agent_problem_is_printed_on_a_separate_line(run: Run) -> None:
     Path("broken.py").write_text("def respond(messages):\n    raise KeyError('state')\n")
     for lines in (2, 3):  # the second time all dialogues are in the file
         command = (*LIVE, "corpus:2", "--agent", "broken.py:respond", "-o", "run.jsonl")
@@ -157,7 +159,7 @@ def test_problems_stand_in_lines_of_their_own(run: Run) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["unreachable", "mostly_unreachable"])
-def test_too_many_dialogues_that_say_nothing_fail(name: str, run: Run) -> None:
+def test_too_many_failed_dialogues_make_the_command_fail(name: str, run: Run) -> None:
     words = f"--agent mine:{name} --user mine:User -q -o run.jsonl"
     for _ in range(2):  # they are held again
         code, out, err = run(*LIVE, "corpus:4", *words.split())
@@ -169,7 +171,7 @@ def test_too_many_dialogues_that_say_nothing_fail(name: str, run: Run) -> None:
 PLAY = ("play", "multiwoz", "--corpus", "sample", "-o", "run.jsonl")
 
 
-def test_a_person_is_the_user(run: Run) -> None:
+def test_play_lets_a_person_act_as_the_user(run: Run) -> None:
     typed = b"a cheap hotel, please\n/bye thanks\n"
     code, out, err = run(*PLAY, "--goals", "corpus:smp0036", stdin=typed)
     assert code == 0
@@ -181,7 +183,9 @@ def test_a_person_is_the_user(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "result"), [("", '"trainid"'), ("--stress errors=1", '"status": "unavailable"')]
 )
-def test_a_person_is_the_agent_until_they_leave(options: str, result: str, run: Run) -> None:
+def test_play_lets_a_person_act_as_the_agent_until_they_quit(
+    options: str, result: str, run: Run
+) -> None:
     typed = b"/find_train day=monday\n/quit\n"
     code, out, err = run(*PLAY, "--as", "agent", *options.split(), stdin=typed)
     assert (code, out) == (130, "")
@@ -189,13 +193,13 @@ def test_a_person_is_the_agent_until_they_leave(options: str, result: str, run: 
     assert not Path("run.jsonl").exists()
 
 
-def test_the_benchmark_may_be_named_after_options(run: Run) -> None:
+def test_play_accepts_the_benchmark_name_after_options(run: Run) -> None:
     code, _, err = run("play", "--as", "agent", "crosswoz")
     assert code == 2
     assert "CrossWOZ" in err
 
 
-def test_the_next_dialogue_is_about_another_goal(run: Run) -> None:
+def test_each_played_dialogue_uses_another_goal(run: Run) -> None:
     codes = [run(*PLAY, "--goals", "corpus:2", stdin=b"/bye\n").code for _ in range(3)]
     assert codes == [0, 0, 2]
     assert len({str(dialogue["dialogue"]) for dialogue in read("run.jsonl")[1]}) == 2
@@ -249,7 +253,7 @@ def dialogues_in(raw: bytes) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.integration
-def test_neither_jobs_nor_a_cut_change_a_byte(held: Held) -> None:
+def test_output_bytes_do_not_depend_on_job_count_or_interruption(held: Held) -> None:
     whole = held()
     assert len(dialogues_in(whole)) > 2
     rng = random.Random(7)
@@ -259,7 +263,7 @@ def test_neither_jobs_nor_a_cut_change_a_byte(held: Held) -> None:
 
 
 @pytest.mark.integration
-def test_an_agent_that_fails_ends_its_own_dialogue(held: Held) -> None:
+def test_an_agent_failure_ends_only_the_dialogue_in_which_it_occurs(held: Held) -> None:
     fine = dialogues_in(held("own_agents.py:Fine"))
     assert {line["end"] for line in fine.values()} <= {"user_stop", "limit"}
     failed: dict[str, set[str]] = {}
@@ -275,7 +279,7 @@ def test_an_agent_that_fails_ends_its_own_dialogue(held: Held) -> None:
     assert failed["Raising"] == failed["Hanging"]
 
 
-def test_a_file_of_a_run_is_scored_and_explained_by_itself(
+def test_evaluate_validate_and_explain_accept_the_run_file_of_live(
     held: Held, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, *others = dialogues_in(held())
@@ -290,7 +294,7 @@ def test_a_file_of_a_run_is_scored_and_explained_by_itself(
 
 
 @pytest.mark.parametrize("end", ["agent_error", "infrastructure"])
-def test_a_dialogue_in_which_nothing_was_said_is_none_or_lost(
+def test_empty_dialogues_are_excluded_or_scored_as_failures_by_cause(
     end: str, held: Held, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     header, first, *others = held().splitlines()

@@ -82,9 +82,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_an_output_that_is_an_input_or_another_output_is_refused_unread(
-    files: Path, run: Run
-) -> None:
+def test_outputs_that_equal_an_input_or_another_output_are_rejected(files: Path, run: Run) -> None:
     before = contents(files)
     for call in CALLS.strip().splitlines():
         code, _, error = run(*called(call, files))
@@ -92,7 +90,7 @@ def test_an_output_that_is_an_input_or_another_output_is_refused_unread(
         assert contents(files) == before, call
 
 
-def test_standard_input_is_a_file_as_well(
+def test_overwriting_the_file_behind_standard_input_is_rejected(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = files / "in.json"
@@ -102,7 +100,9 @@ def test_standard_input_is_a_file_as_well(
     assert "overwritten" in capsys.readouterr().err
 
 
-def test_devices_and_names_that_are_no_files_are_not_compared(files: Path, run: Run) -> None:
+def test_devices_and_non_file_arguments_do_not_cause_overwrite_errors(
+    files: Path, run: Run
+) -> None:
     (files / "test").mkdir()
     for call in (
         "evaluate -b -i /dev/null -o /dev/null",

@@ -40,7 +40,7 @@ def validated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Validate:
     return validate
 
 
-def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(validated: Validate) -> None:
+def test_each_unknown_key_is_reported_once_with_count_and_suggestion(validated: Validate) -> None:
     keys = {"respons": '"response"', "activ_domains": '"active_domains"', "stat": '"state"'}
     predictions = {
         name: [{**turn, **dict.fromkeys(keys, "")} for turn in turns]
@@ -54,7 +54,7 @@ def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(validated:
         assert all(text in line for text in (f'"{key}"', meant, f"({turns} times)"))
 
 
-def test_ids_in_another_spelling_are_one_line_if_only_some_fit(validated: Validate) -> None:
+def test_misspelled_dialogue_ids_are_grouped_in_one_error(validated: Validate) -> None:
     turns = list(sample_predictions("good").values())
     ids = [f"{name}.json" for name in sample_predictions("good")]
     predictions = dict(zip([*ids[:-1], "smp9999"], turns, strict=True))
@@ -66,7 +66,7 @@ def test_ids_in_another_spelling_are_one_line_if_only_some_fit(validated: Valida
     assert "smp9999" in unknown
 
 
-def test_json_has_each_problem_with_its_place_and_none_that_follows_from_another(
+def test_json_lists_each_problem_with_its_location_and_no_follow_up_errors(
     validated: Validate,
 ) -> None:
     renamed = {
@@ -85,7 +85,7 @@ def test_json_has_each_problem_with_its_place_and_none_that_follows_from_another
     assert missing == {**expected, "message": missing["message"]}
 
 
-def test_a_pipe_gets_json_unless_text_is_chosen(validated: Validate) -> None:
+def test_piped_output_is_json_unless_text_is_requested(validated: Validate) -> None:
     for options, terminal in product(((), ("-f", "json"), ("-f", "text")), (True, False)):
         code, text = validated(sample_predictions("good"), *options, terminal=terminal)
         assert code == 0
@@ -111,7 +111,7 @@ def stateless() -> str:
     ("metric", "keep", "kinds"),
     [("success", 0, ["gold-states"]), ("success", 5, ["partial-state"]), ("bleu", 0, [])],
 )
-def test_gold_states_are_a_warning_where_a_score_uses_states(
+def test_missing_states_cause_a_warning_if_a_score_uses_states(
     metric: str, keep: int, kinds: list[str]
 ) -> None:
     report = Evaluator(**{metric: True}).evaluate(without_states(keep))  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ def test_gold_states_are_a_warning_where_a_score_uses_states(
         assert dict(report.score(metric).signature.choices)["state"] == "gold"
 
 
-def test_every_format_shows_the_condition(stateless: str, run: Run) -> None:
+def test_every_format_shows_the_gold_state_warning(stateless: str, run: Run) -> None:
     (message,) = conditions(Evaluator(success=True).evaluate(without_states()).warnings)
     for form in ("text", "markdown", "latex", "csv", "jsonl", "html"):
         for file in (stateless, GOOD):
@@ -131,7 +131,7 @@ def test_every_format_shows_the_condition(stateless: str, run: Run) -> None:
         assert (code, message in out) == (0, True), form
 
 
-def test_validate_lists_gold_states_and_strict_refuses_them(stateless: str, run: Run) -> None:
+def test_validate_lists_gold_states_and_strict_mode_rejects_them(stateless: str, run: Run) -> None:
     code, out, _ = run("validate", stateless)
     (problem,) = json.loads(out)["problems"]
     assert (code, problem["kind"], problem["severity"]) == (0, "gold-states", "warning")
@@ -139,7 +139,7 @@ def test_validate_lists_gold_states_and_strict_refuses_them(stateless: str, run:
         assert run("evaluate", "-s", file, "--strict").code == expected
 
 
-def test_references_without_the_default_ones_are_a_warning() -> None:
+def test_references_without_the_default_set_cause_a_warning() -> None:
     for chosen, kinds in (("other",), ["other-references"]), (("sample", "other"), []):
         census = Census(turns=1, references=Counter(dict.fromkeys(chosen, 1)))
         sets = {name: References(name, "0", {"smp0021": ("hello",)}) for name in chosen}
@@ -148,7 +148,7 @@ def test_references_without_the_default_ones_are_a_warning() -> None:
         assert [found.kind for found in findings.warnings if found.kind in CONDITIONS] == kinds
 
 
-def test_strict_refuses_no_warning_that_an_option_causes() -> None:
+def test_strict_mode_ignores_warnings_caused_by_options() -> None:
     arguments = Namespace(strict=True, quiet=True, output="-")
     document = Document((), (), (), (), {})
     warnings = [Problem(kind, "…", "warning") for kind in ("other-references", "gold-states")]
@@ -158,7 +158,7 @@ def test_strict_refuses_no_warning_that_an_option_causes() -> None:
     assert [problem.kind for problem in refused.value.problems] == ["gold-states"]
 
 
-def test_states_of_crosswoz_from_gold_acts_are_a_warning(run: Run) -> None:
+def test_crosswoz_states_conditioned_on_gold_acts_cause_a_warning(run: Run) -> None:
     predictions = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
     for conditioning, kinds in (("gold_previous_state", []), ("gold_acts", ["gold-acts"])):
         predictions["_meta"]["conditioning"] = conditioning

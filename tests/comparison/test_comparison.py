@@ -105,7 +105,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
             assert first.place == second.place == Place(1, 2)
 
 
-def test_exchanging_two_systems_changes_the_signs_and_nothing_else() -> None:
+def test_swapping_two_systems_only_reverses_the_signs() -> None:
     there = compare(systems("good", "weak-tracker"), resampling=FEW, scopes=True)
     back = compare(systems("weak-tracker", "good"), resampling=FEW, scopes=True)
     assert len(there.measures) == len(back.measures) > 20
@@ -117,7 +117,7 @@ def test_exchanging_two_systems_changes_the_signs_and_nothing_else() -> None:
             assert measure.of(system).place == place
 
 
-def test_the_order_of_dialogues_matters_only_to_msttr_whose_windows_follow_it() -> None:
+def test_dialogue_order_affects_only_msttr() -> None:
     def shuffled(system: str, seed: int) -> ScoredTable:
         predictions = sample_predictions(system)
         order = list(predictions)
@@ -138,7 +138,7 @@ def test_the_order_of_dialogues_matters_only_to_msttr_whose_windows_follow_it() 
         assert other.of("no-phone").place == measure.of("no-phone").place
 
 
-def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others() -> None:
+def test_only_common_dialogues_are_compared_and_scored() -> None:
     first, second = sample_predictions("good"), sample_predictions("weak-tracker")
     names = list(first)
     mine = scored_predictions({name: first[name] for name in names[3:]})
@@ -162,7 +162,7 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
     assert "2 of good, 3 of weak-tracker" in line
 
 
-def test_outcomes_of_which_systems_have_other_cases_are_tested_by_swapping() -> None:
+def test_outcomes_with_different_cases_use_the_randomization_test() -> None:
     share = percentage("right", of="case")
     rate = Measure("rate", "Rate", Signature("rate", ()), share, cases="case", outcome="right")
 
@@ -178,7 +178,7 @@ def test_outcomes_of_which_systems_have_other_cases_are_tested_by_swapping() -> 
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_scores_of_types_have_a_difference_and_an_interval_and_no_test(several: bool) -> None:
+def test_type_count_scores_have_a_difference_and_interval_but_no_test(several: bool) -> None:
     given: dict[str, System] = dict(systems(*PREDICTING))
     if several:
         given["no-phone"] = by_name([scored("no-phone")] * 5)
@@ -200,7 +200,7 @@ def test_scores_of_types_have_a_difference_and_an_interval_and_no_test(several: 
 
 
 @pytest.mark.integration
-def test_ranks_follow_from_all_pairs() -> None:
+def test_ranks_are_derived_from_all_pairwise_comparisons() -> None:
     comparison = of_all()
     rows = {name: scored(name) for name in comparison.systems}
     for name in ("success", "bleu.sample"):
@@ -220,7 +220,7 @@ def test_ranks_follow_from_all_pairs() -> None:
         assert len({place.rank for place in places.values()}) > 1
 
 
-def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
+def test_scores_missing_in_some_systems_are_listed_but_not_compared() -> None:
     comparison = of_all()
     without = comparison.lacking["Joint accuracy"]
     assert without
@@ -236,7 +236,7 @@ def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
     assert not predicting.lacking
 
 
-def test_systems_that_cannot_be_compared_are_groups_of_their_own() -> None:
+def test_incomparable_systems_are_placed_in_separate_groups() -> None:
     comparison = of_all()
     alike = tuple(name for name in SAMPLE_SYSTEMS if name != "policy-only")
     settings = [(alike, "state predicted"), (("policy-only",), "state gold")]
@@ -267,7 +267,7 @@ def test_systems_that_cannot_be_compared_are_groups_of_their_own() -> None:
     assert "Inform, state gold (n = 62)" in titles
 
 
-def test_a_group_has_a_baseline_units_and_ranks_of_its_own() -> None:
+def test_each_group_has_its_own_baseline_units_and_ranks() -> None:
     gold = {name: sample_predictions("policy-only") for name in ("c", "d")}
     gold["d"] = dict(list(gold["d"].items())[5:])
     evaluator = Evaluator(success=True, corpus="sample", responses="delexicalized")
@@ -287,7 +287,7 @@ def test_a_group_has_a_baseline_units_and_ranks_of_its_own() -> None:
         assert [*measure.pairs] == [(other.system, baseline.system)]
 
 
-def test_systems_that_cannot_be_compared_at_all_are_refused() -> None:
+def test_completely_incomparable_systems_are_rejected() -> None:
     predictions = sample_predictions("good")
     names = list(predictions)
     halves = (names[:30], names[30:])
@@ -304,7 +304,7 @@ def test_systems_that_cannot_be_compared_at_all_are_refused() -> None:
             compare(given, resampling=FEW)
 
 
-def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compare() -> None:
+def test_systems_with_one_common_dialogue_are_compared() -> None:
     predictions = sample_predictions("good")
     name = next(iter(predictions))
     single = scored_predictions({name: predictions[name]})
@@ -321,7 +321,7 @@ def test_p_values_are_shown_with_three_decimals() -> None:
     assert [shown_p(p_value) for p_value in (0.0004, 0.0, None)] == ["< 0.001", "< 0.001", "—"]
 
 
-def test_too_few_samples_for_ranks_are_pointed_out() -> None:
+def test_too_few_samples_for_ranks_are_reported_in_a_note() -> None:
     few = compare(systems(*SAMPLE_SYSTEMS), resampling=Resampling(samples=50))
     assert any("--samples 200" in note for note in comparison_document(few).notes)
     assert not any("--samples" in note for note in comparison_document(of_all()).notes)
@@ -343,14 +343,14 @@ def by_name(runs: Sequence[ScoredTable]) -> dict[str, ScoredTable]:
     return {f"seed-{number}": run for number, run in enumerate(runs)}
 
 
-def test_a_system_of_one_run_is_what_it_is_without_a_name_of_its_run() -> None:
+def test_naming_the_run_of_a_single_run_system_changes_no_result() -> None:
     expected = compare(systems("good", "no-phone"), resampling=FEW, scopes=True)
     named = {"good": {"a": scored("good")}, "no-phone": {"b": scored("no-phone")}}
     found = compare(named, resampling=FEW, scopes=True)
     assert replace(found, runs=expected.runs) == expected
 
 
-def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names() -> None:
+def test_order_and_number_of_systems_and_runs_do_not_change_results() -> None:
     mine, theirs = by_name(seeds("good", "no-phone")), by_name(seeds("good", "weak-tracker"))
     back: dict[str, System] = {
         "no": theirs,
@@ -368,7 +368,7 @@ def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names(
         check_opposite(difference_of(measure, "no"), difference_of(other, "mine"))
 
 
-def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_jackknife() -> None:
+def test_identical_runs_have_the_intervals_of_a_single_run() -> None:
     single = compare(systems("good", "weak-tracker"), resampling=FEW)
     copies = by_name([scored("weak-tracker")] * 2)
     found = compare({"good": scored("good"), "weak-tracker": copies}, resampling=FEW)
@@ -385,7 +385,7 @@ def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_j
         assert ends(difference) == pytest.approx(ends(expected), abs=close)
 
 
-def test_p_values_are_corrected_over_the_systems() -> None:
+def test_p_values_are_corrected_for_the_number_of_systems() -> None:
     mine, theirs = by_name(seeds("good", "no-phone")), by_name(seeds("good", "weak-tracker"))
     of_runs = compare({"a": mine, "b": theirs, "c": scored("good")}, resampling=FEW)
     for measure in (*of_all().measures, *of_runs.measures):
@@ -445,7 +445,7 @@ def cells(document: Document) -> dict[tuple[str, str], tuple[str, bool, str]]:
 
 
 @pytest.mark.parametrize("comparison", [of_single_runs, of_several_runs])
-def test_the_best_is_bold_and_what_does_not_differ_from_it_has_a_dagger(
+def test_the_best_score_is_bold_and_equivalent_scores_have_a_dagger(
     comparison: Callable[[], Comparison],
 ) -> None:
     found = comparison()
@@ -465,7 +465,7 @@ def test_the_best_is_bold_and_what_does_not_differ_from_it_has_a_dagger(
     assert not any(bold or "†" in mark for (_, c), (_, bold, mark) in shown.items() if c == "Words")
 
 
-def test_intervals_are_those_of_a_report_and_of_several_runs_wider_than_none() -> None:
+def test_comparison_intervals_match_reports_and_cover_run_variation() -> None:
     comparison = of_single_runs()
     for number, (name, rate) in enumerate(RATES.items()):
         for score in drawn(rate, number).scores(FEW):
@@ -478,7 +478,7 @@ def test_intervals_are_those_of_a_report_and_of_several_runs_wider_than_none() -
             assert several == (entry.system != "single")
 
 
-def test_intervals_are_shown_as_ends_half_widths_or_not_at_all() -> None:
+def test_intervals_are_shown_as_ends_half_widths_or_omitted() -> None:
     comparison = of_single_runs()
     interval = present(comparison.measure("rate").of("better").interval)
     for style, shown in (
@@ -491,7 +491,7 @@ def test_intervals_are_shown_as_ends_half_widths_or_not_at_all() -> None:
         assert ("95 %" in " ".join(document.sheets[0].caption)) == (style != "none")
 
 
-def test_only_scores_with_the_same_signature_are_held_against_each_other() -> None:
+def test_only_scores_with_the_same_signature_are_compared() -> None:
     systems = {
         "end-to-end": drawn(0.6, 1),
         "weak": drawn(0.2, 2),

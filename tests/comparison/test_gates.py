@@ -54,9 +54,7 @@ def failed(text: str, value: float = 50) -> list[str]:
         ("hallucination=5", math.nan, ["hallucination"]),
     ],
 )
-def test_a_score_fails_when_it_is_worse_than_its_gate_unrounded(
-    text: str, value: float, expected: list[str]
-) -> None:
+def test_gates_compare_unrounded_scores(text: str, value: float, expected: list[str]) -> None:
     assert failed(text, value) == expected
 
 
@@ -72,15 +70,13 @@ def test_a_score_fails_when_it_is_worse_than_its_gate_unrounded(
         ("halucination=5", '"hallucination"'),
     ],
 )
-def test_gates_that_make_no_sense_are_refused(text: str, named: str) -> None:
+def test_invalid_gates_are_rejected(text: str, named: str) -> None:
     with pytest.raises(UsageError) as caught:
         failed(text)
     assert named in str(caught.value)
 
 
-def test_gates_that_fail_are_printed_and_the_report_is_that_without_gates(
-    elsewhere: Path, run: Run
-) -> None:
+def test_failed_gates_are_printed_and_do_not_change_the_report(elsewhere: Path, run: Run) -> None:
     under, failing = "inform=90,success=80", "inform=99,success=10,inform.hotel=98,bleu=90"
     for metrics, system, gates, names in (
         ("bs", "good", ("--fail-under", under, "--fail-below", NO_PHONE), []),
@@ -97,12 +93,12 @@ def test_gates_that_fail_are_printed_and_the_report_is_that_without_gates(
 
 
 @pytest.mark.parametrize(("gate", "code"), [("recall10=0.5", 0), ("final=0.9", 1)])
-def test_a_benchmark_has_short_names_of_scores(gate: str, code: int, run: Run) -> None:
+def test_gates_accept_short_score_names_of_the_benchmark(gate: str, code: int, run: Run) -> None:
     file = str(ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_4.json")
     assert run("evaluate", "--benchmark", "dstc7", file, "-q", "--fail-under", gate).code == code
 
 
-def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
+def test_the_baseline_gate_agrees_with_the_paired_tests(evaluator: Evaluator) -> None:
     system = evaluator.score(sample_predictions("no-phone")).scored_table
     baseline = evaluator.score(sample_predictions("good")).scored_table
     ours, theirs = system.table, baseline.table.select(system.table.units)
@@ -127,7 +123,7 @@ def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
     assert not worse_than(system, system, Resampling())
 
 
-def test_the_step_summary_gets_the_tables_and_the_failures_or_there_is_a_warning(
+def test_step_summary_gets_tables_and_failures_or_a_warning_is_printed(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     summary = elsewhere / "summary.md"

@@ -52,7 +52,7 @@ def test_power_smallest_difference_and_items_agree_with_statsmodels() -> None:
     assert TwoSided().power_of(0, 0) == 0.05
 
 
-def test_trials_are_needed_until_they_are_enough() -> None:
+def test_trials_needed_is_the_smallest_sufficient_number() -> None:
     spread, test = Spread(300, 1500), TwoSided()
     for items in (20, 60, 100, 200, 400, 900):
         trials = test.trials_needed(5, spread, items)
@@ -64,7 +64,7 @@ def test_trials_are_needed_until_they_are_enough() -> None:
     assert test.trials_needed(5, Spread(1800, None), 10) is None
 
 
-def test_spreads_of_equal_numbers_are_those_of_an_analysis_of_variance() -> None:
+def test_spreads_with_equal_trial_counts_agree_with_anova() -> None:
     from scipy.stats import f_oneway
 
     random = np.random.default_rng(5)
@@ -77,7 +77,7 @@ def test_spreads_of_equal_numbers_are_those_of_an_analysis_of_variance() -> None
     assert spread.between == pytest.approx(max(0, (squares - within) / 4))
 
 
-def test_spreads_of_unequal_numbers_are_unbiased() -> None:
+def test_spreads_with_unequal_trial_counts_are_unbiased() -> None:
     random = np.random.default_rng(7)
     numbers = random.integers(1, 6, size=40)
     found = []
@@ -90,13 +90,13 @@ def test_spreads_of_unequal_numbers_are_unbiased() -> None:
     assert within == pytest.approx(4, rel=0.05)
 
 
-def test_spreads_without_second_trials_are_of_one_trial() -> None:
+def test_spreads_of_single_trials_have_no_within_item_variance() -> None:
     spread = spread_of([np.array([score]) for score in (1.0, 0, 0, 1)])
     assert spread.between == pytest.approx(1 / 3)
     assert spread.within is None
 
 
-def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
+def test_predicted_power_agrees_with_simulated_systems() -> None:
     """Of outcomes, from a pilot of both systems, which are alike in part in what they find hard."""
     random = np.random.default_rng(11)
 
@@ -123,7 +123,7 @@ def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
         assert found / repetitions == pytest.approx(expected, abs=allowed)
 
 
-def test_equal_clusters_have_the_errors_and_variances_of_statsmodels() -> None:
+def test_equal_clusters_agree_with_statsmodels_errors_and_variances() -> None:
     """Version 0.15.0, of the data below.
 
     `OLS(d, 1).fit(cov_type="cluster", cov_kwds={"groups": g}).bse`, and `MixedLM(d, 1,
@@ -162,7 +162,7 @@ def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
     assert np.mean(found, axis=0).tolist() == pytest.approx([4 * size, 2, 9], rel=0.07)
 
 
-def test_clusters_of_one_item_are_none() -> None:
+def test_clusters_of_one_item_have_no_shared_variance() -> None:
     random = np.random.default_rng(27)
     scores = list(random.normal(0, 1, size=(30, 1)) + random.normal(0, 2, size=(30, 3)))
     alone = spread_of(scores, clusters=range(30))
@@ -194,7 +194,7 @@ def write(folder: Path, name: str, outcomes: np.ndarray[Any, Any]) -> str:
 
 
 @pytest.mark.integration
-def test_a_published_pilot_by_hand(power: Power) -> None:
+def test_power_of_a_published_pilot_agrees_with_a_manual_computation(power: Power) -> None:
     file = str(shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv"))
     found = power(file, "--difference", "10", "--goals", "50", "--trials", "1,4")
     rows = np.loadtxt(file, skiprows=1)
@@ -216,7 +216,7 @@ def test_a_published_pilot_by_hand(power: Power) -> None:
     assert paired == pytest.approx(smallest[4, "alike"])
 
 
-def test_two_pilots_tell_how_alike_the_systems_are(tmp_path: Path, power: Power) -> None:
+def test_two_pilots_determine_the_correlation_between_systems(tmp_path: Path, power: Power) -> None:
     random = np.random.default_rng(3)
     rates = random.random((400, 1))
     mine = write(tmp_path, "mine", random.random((400, 3)) < rates)
@@ -241,7 +241,7 @@ def clustered(path: Path, seed: int) -> str:
     return str(path)
 
 
-def test_clusters_take_more_items(power: Power, tmp_path: Path) -> None:
+def test_clusters_increase_the_number_of_items_needed(power: Power, tmp_path: Path) -> None:
     files = [clustered(tmp_path / f"{name}.csv", seed) for seed, name in enumerate("ab")]
     found = power(files[0], "--goals", "180")
     clusters = found["clusters"]
@@ -258,7 +258,7 @@ def test_clusters_take_more_items(power: Power, tmp_path: Path) -> None:
     assert variances["between_clusters"] == pytest.approx(2, rel=0.4)
 
 
-def test_advice_is_about_the_items_that_there_are(tmp_path: Path, power: Power) -> None:
+def test_advice_depends_on_the_number_of_available_items(tmp_path: Path, power: Power) -> None:
     random = np.random.default_rng(4)
     outcomes = random.random((200, 4)) < random.choice((0.3, 0.7), size=(200, 1))
     file = write(tmp_path, "pilot", outcomes)
@@ -272,7 +272,7 @@ def test_advice_is_about_the_items_that_there_are(tmp_path: Path, power: Power) 
         assert advice in found["advice"].partition(";")[0]
 
 
-def test_a_corpus_limits_the_items_unless_others_are_asked_for(power: Power) -> None:
+def test_the_corpus_size_limits_the_items_unless_goals_are_given(power: Power) -> None:
     for asked, items in (((), {50, 62}), (("--goals", "200"), {200})):
         found = power(GOOD, "-s", "--difference", "3", *asked)
         assert found["items_in_corpus"] == 62
@@ -284,7 +284,9 @@ def test_a_corpus_limits_the_items_unless_others_are_asked_for(power: Power) -> 
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("elsewhere")
-def test_simulated_users_are_as_many_as_are_wanted(power: Power, run: Run) -> None:
+def test_items_of_live_runs_are_limited_only_with_all_goals_of_a_corpus(
+    power: Power, run: Run
+) -> None:
     live = ("live", "--agent", "rule-convlab", "--corpus", "sample", "-q", "-o")
     for goals, known in (("corpus:test", 62), ("corpus:test:40", None), ("sampled:30", None)):
         assert run(*live, f"{goals}.jsonl", "--goals", goals).code == 0

@@ -49,7 +49,7 @@ def files(elsewhere: Path) -> list[str]:
     return [Path(write_json(elsewhere / f"{n}.json", mixture(n))).name for n in range(4)]
 
 
-def test_every_score_has_mean_spread_and_range(
+def test_runs_report_mean_deviation_and_range_of_every_score(
     files: list[str], evaluator: Evaluator, run: Run
 ) -> None:
     code, out, err = run("runs", "-bsrd", *files, "-f", "csv", "--fail-under", "inform=99")
@@ -71,7 +71,7 @@ def test_every_score_has_mean_spread_and_range(
         assert (found["min"], found["max"]) == (min(found["values"]), max(found["values"]))
 
 
-def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) -> None:
+def test_variance_components_of_rates_agree_with_their_outcomes(evaluator: Evaluator) -> None:
     runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(4)}
     units = runs["0"].table.units
     without = {score.name for score in scores_of_runs(runs) if score.components is None}
@@ -97,7 +97,7 @@ def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) ->
             assert sum(found.shares) == pytest.approx(1)
 
 
-def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
+def test_runs_with_different_cases_have_a_spread_but_no_components() -> None:
     score = percentage("right", of="case")
     measure = Measure("rate", "Rate", Signature("rate", ()), score, cases="case")
     same = [("a", {"right": 1, "case": 1}), ("b", {"case": 1}), ("c", {"right": 1, "case": 1})]
@@ -109,7 +109,7 @@ def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
         assert list(found.values) == pytest.approx([200 / 3, 200 / 3 if other is same else 50])
 
 
-def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) -> None:
+def test_runs_with_different_inputs_or_settings_are_rejected(evaluator: Evaluator) -> None:
     whole, shorter, lacking = mixture(0), mixture(2), mixture(1)
     stateless = without(lacking, "state")
     first = next(iter(shorter))
@@ -129,7 +129,7 @@ def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) 
             scores_of_runs(runs)
 
 
-def test_runs_that_score_the_same_are_as_good_as_one_of_them(elsewhere: Path, run: Run) -> None:
+def test_identical_runs_rank_like_a_single_run(elsewhere: Path, run: Run) -> None:
     for name in "abcd":
         (elsewhere / f"{name}.json").symlink_to(sample_file("lexicalized"))
     compared = ("compare", "same=a.json,b.json,c.json", "d.json", "--table", "none")
@@ -149,7 +149,7 @@ def compare(run: Run) -> Run:
     return partial(run, "compare", *FEW)
 
 
-def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(compare: Run) -> None:
+def test_alpha_option_sets_significance_and_interval_confidence(compare: Run) -> None:
     for level, rank, confidence in (("0.000001", 1, "99.9999 %"), ("0.1", 2, "90 %")):
         _, out, _ = compare(GOOD, sample_file("no-phone"), "-b", "--alpha", level)
         assert re.search(rf"\nsample-no-phone +26\.48 .* {rank}\n", out)
@@ -167,7 +167,7 @@ def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(compar
         (("/a.json", "a.json"), ["/a", "a"]),
     ],
 )
-def test_systems_are_called_like_their_files(files: tuple[str, ...], expected: list[str]) -> None:
+def test_systems_are_named_after_their_files(files: tuple[str, ...], expected: list[str]) -> None:
     assert names_of(files) == expected
 
 
@@ -185,7 +185,7 @@ def runs_of(folder: Path, system: str, *others: str) -> str:
     return f"{system}={','.join(files)}"
 
 
-def test_systems_with_several_runs_are_compared_by_their_means(
+def test_systems_with_several_runs_are_compared_by_mean_scores(
     compare: Run, tmp_path: Path
 ) -> None:
     baseline = runs_of(tmp_path, "baseline", "no-phone", "no-phone", "no-phone")
@@ -212,16 +212,14 @@ def test_systems_with_several_runs_are_compared_by_their_means(
         assert found["test"] == (None if found["difference"] is None else "hierarchical-bootstrap")
 
 
-def test_a_name_that_comes_again_has_further_runs_and_their_order_is_nothing(
-    compare: Run, tmp_path: Path
-) -> None:
+def test_repeated_system_names_add_runs_in_any_order(compare: Run, tmp_path: Path) -> None:
     first = runs_of(tmp_path, "a", "no-phone", "no-phone", "no-phone")
     runs = first.removeprefix("a=").split(",")
     apart = compare(f"a={runs[2]},{runs[0]}", GOOD, f"a={runs[1]}", "-b")
     assert apart.out == compare(first, GOOD, "-b").out != ""
 
 
-def test_copies_of_one_run_are_pointed_out(compare: Run, tmp_path: Path) -> None:
+def test_copies_of_one_run_cause_a_caution(compare: Run, tmp_path: Path) -> None:
     copies = [
         write_json(tmp_path / f"{name}.json", sample_predictions("no-phone")) for name in "abc"
     ]
@@ -240,7 +238,7 @@ def test_copies_of_one_run_are_pointed_out(compare: Run, tmp_path: Path) -> None
         ("x.json", None),
     ],
 )
-def test_an_existing_file_wins_over_what_its_name_might_mean(
+def test_existing_file_names_take_precedence_over_run_syntax(
     argument: str, expected: tuple[str, tuple[str, ...]] | None
 ) -> None:
     Path("lr=0.1.json").touch()

@@ -136,12 +136,12 @@ class NeedsMore:
         (own_user, type("Mute", (), {"begin": lambda self: ""}), "answer"),
     ],
 )
-def test_code_that_cannot_be_called_is_refused_at_once(make: Any, made: Any, message: str) -> None:
+def test_uncallable_code_is_refused_immediately(make: Any, made: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make("mine", made)
 
 
-def test_the_text_of_a_user_is_checked_and_a_user_receives_copies() -> None:
+def test_user_texts_are_validated_and_users_receive_copies() -> None:
     class Mine:
         is_done = False
 
@@ -209,7 +209,7 @@ def test_a_slow_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert IMPORT_LIMIT in report.read_text()
 
 
-def test_an_import_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_end_at_their_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(IMPORT_LIMIT, "0.05")
     (tmp_path / "hanging_agent.py").write_text("from threading import Event\nEvent().wait()\n")
     with pytest.raises(UsageError, match="hanging_agent"):
@@ -241,7 +241,7 @@ def play_user(*typed: str) -> tuple[Ending, str, Messages]:
     return ending, shown.getvalue(), recorded
 
 
-def test_a_person_sees_the_goal_and_writes_until_the_goodbye() -> None:
+def test_human_users_see_the_goal_and_write_until_goodbye() -> None:
     typed = ("", "an inn, please", "/goal", "/gaol", "/bye thanks")
     ending, shown, recorded = play_user(*typed)
     assert ending == Ending("user_stop", 2)
@@ -253,12 +253,12 @@ def test_a_person_sees_the_goal_and_writes_until_the_goodbye() -> None:
 
 
 @pytest.mark.parametrize("typed", [("hello",), ("hello", "/quit")])
-def test_a_person_may_leave(typed: tuple[str, ...]) -> None:
+def test_quitting_or_end_of_input_interrupts_the_run(typed: tuple[str, ...]) -> None:
     with pytest.raises(KeyboardInterrupt):
         play_user(*typed)
 
 
-def test_a_person_as_the_agent_calls_functions() -> None:
+def test_human_agents_can_call_functions() -> None:
     calls = ("/add 3", '/add terms="a b', '/add terms="a b" more=5')
     terminal, shown = terminal_with("/tools", *calls, "the sum is 5")
     record = Record()

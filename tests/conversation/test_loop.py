@@ -66,13 +66,13 @@ def unavailable() -> Doubling:
     raise RuntimeError("cannot be made")
 
 
-def test_user_and_agent_take_turns_and_the_last_message_is_answered() -> None:
+def test_user_and_agent_alternate_and_the_last_message_is_answered() -> None:
     user, agent = Counting(3), Doubling()
     assert converse(lambda: user, lambda: agent) == Ending("user_stop", 3)
     assert (agent.heard, user.heard) == ([1, 2, 3], [2, 4])
 
 
-def test_a_user_who_leaves_without_a_message_has_no_turn_and_no_answer() -> None:
+def test_users_leaving_without_a_message_get_no_turn_or_answer() -> None:
     agent = Doubling()
     assert converse(lambda: Leaving(2), lambda: agent) == Ending("user_stop", 1)
     assert agent.heard == [1]
@@ -99,20 +99,20 @@ NO, RESET = ValueError("no"), InfrastructureError("reset")
         (Counting(9), unavailable, Ending("agent_error", 0, "RuntimeError: cannot be made")),
     ],
 )
-def test_the_ending_names_the_side_that_has_failed(
+def test_endings_name_the_failed_side(
     user: Counting, agent: Callable[[], Doubling], expected: Ending
 ) -> None:
     assert converse(lambda: user, agent, user_turns=4) == expected
 
 
-def test_interrupts_and_exceptions_that_are_no_failures_are_passed_on() -> None:
+def test_interrupts_and_unexpected_exceptions_are_propagated() -> None:
     with pytest.raises(KeyboardInterrupt):
         converse(lambda: Counting(3), lambda: Doubling({1: KeyboardInterrupt()}))
     with pytest.raises(ValueError, match="no"):
         converse(lambda: Counting(2, {1: NO}), Doubling, failures=())
 
 
-def test_before_each_call_the_ending_without_an_answer_is_noted() -> None:
+def test_preliminary_endings_are_noted_before_each_call() -> None:
     noted: list[Ending] = []
     converse(lambda: Counting(2), Doubling, note=noted.append)
     assert noted == [
@@ -150,7 +150,7 @@ def episode_of(item: str, **limits: Any) -> Episode:
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("item", ["a", "c", "d"])
 @pytest.mark.parametrize("limits", [{}, {"user_turns": 2}])
-def test_an_episode_is_the_dialogue_of_a_run(
+def test_episodes_equal_dialogues_of_a_run(
     agent: Callable[[Messages], Any], item: str, limits: dict[str, Any]
 ) -> None:
     record = Record()
@@ -207,7 +207,7 @@ def test_too_many_wrong_calls_of_a_harness_end_the_dialogue() -> None:
     assert episode.trajectory().end == "agent_error"
 
 
-def test_a_harness_may_stop_the_dialogue_once() -> None:
+def test_harness_can_stop_a_dialogue_only_once() -> None:
     episode = episode_of("b")
     episode.begin()
     episode.stop("5 tokens")
@@ -216,7 +216,7 @@ def test_a_harness_may_stop_the_dialogue_once() -> None:
     assert (trajectory.end, trajectory.problem, trajectory.turns) == ("limit", "5 tokens", 1)
 
 
-def test_a_dialogue_whose_user_cannot_be_made_is_over() -> None:
+def test_user_creation_failures_end_the_dialogue() -> None:
     def no_user() -> ToyUser:
         raise InfrastructureError("no server")
 
@@ -225,7 +225,7 @@ def test_a_dialogue_whose_user_cannot_be_made_is_over() -> None:
     assert episode.trajectory().end == "infrastructure"
 
 
-def test_an_episode_begins_once_and_has_a_trajectory_at_its_end() -> None:
+def test_episodes_begin_once_and_provide_a_trajectory_at_the_end() -> None:
     episode = episode_of("b")
     with pytest.raises(UsageError, match="begin"):
         episode.answer("one")

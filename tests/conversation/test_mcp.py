@@ -35,7 +35,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_several_servers_append_each_call_to_the_log_at_once(path: Path) -> None:
+def test_servers_append_each_call_to_a_shared_log_immediately(path: Path) -> None:
     with CallLog(path) as log, CallLog(path) as other:
         log.add("a#2", 1, "add", '{"terms": [1]}', {"sum": 1})
         (line,) = lines_of(path)
@@ -178,7 +178,7 @@ def test_a_session_is_named_by_header_address_or_connection(served: Served) -> N
         ({"terms": float("nan")}, "cannot add nan"),
     ],
 )
-def test_invalid_arguments_have_a_result_with_an_error(
+def test_invalid_arguments_return_an_error_result(
     arguments: Any, error: str, served: Served
 ) -> None:
     server, sessions = served
@@ -187,7 +187,7 @@ def test_invalid_arguments_have_a_result_with_an_error(
     assert sessions.errors == 1
 
 
-def test_arguments_in_a_string_lone_surrogates_and_other_spellings_of_hosts_are_accepted(
+def test_unusual_arguments_and_host_spellings_are_accepted(
     served: Served,
 ) -> None:
     answer = post(served[0], call('{"terms": [2, 3]}'), "/mcp?session=a")
@@ -218,7 +218,9 @@ def test_arguments_in_a_string_lone_surrogates_and_other_spellings_of_hosts_are_
         (400, {"body": "{"}),
     ],
 )
-def test_other_requests_are_refused(status: int, request_: dict[str, str], served: Served) -> None:
+def test_invalid_requests_are_refused(
+    status: int, request_: dict[str, str], served: Served
+) -> None:
     server, sessions = served
     assert post(server, **{"body": json.dumps(call({})), **request_})[0] == status
     assert sessions.begun == 0

@@ -66,7 +66,7 @@ def planned(count: int) -> Iterator[Planned]:
         *((False, 2, 1), (False, 4, 1)),
     ],
 )
-def test_threads_and_processes_do_not_change_the_file(
+def test_output_does_not_depend_on_threads_and_processes(
     trusts: bool, jobs: int, concurrency: int, file: Path, tmp_path: Path
 ) -> None:
     setting = many(trusts=trusts)
@@ -75,7 +75,7 @@ def test_threads_and_processes_do_not_change_the_file(
 
 
 @pytest.mark.parametrize("count", [2, 20, 256])
-def test_each_thread_runs_a_dialogue_at_the_same_time(count: int) -> None:
+def test_threads_run_dialogues_concurrently(count: int) -> None:
     together = threading.Barrier(count, timeout=30)
     with Threads(many(before=lambda planned: together.wait()), count) as threads:
         assert len(list(threads.held(planned(2 * count)))) == 2 * count
@@ -141,7 +141,7 @@ def test_dialogues_that_ended_before_an_interruption_are_written(file: Path, who
     assert run_toy(many(), file) == whole
 
 
-def test_the_time_limit_at_the_end_is_for_all_threads_together(
+def test_final_time_limit_is_shared_by_all_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     released = threading.Event()
@@ -185,7 +185,7 @@ def err() -> Any:
         (False, True, err, RuntimeError, "ValueError: a mistake"),
     ],
 )
-def test_an_error_of_the_setting_ends_the_run(
+def test_setting_errors_end_the_run(
     trusts: bool,
     is_started: bool,
     failure: Callable[[], Any],
@@ -206,7 +206,7 @@ def test_an_error_of_the_setting_ends_the_run(
         assert lines_of(resumed) == lines_of(whole)
 
 
-def test_ended_dialogues_of_processes_are_available_after_an_interruption() -> None:
+def test_finished_process_dialogues_are_available_on_interruption() -> None:
     with Processes(many(), 2, 8) as pool:
         ended = pool.held(planned(40))
         first = [next(ended) for _ in range(5)]
@@ -250,7 +250,7 @@ def test_infrastructure_errors_between_other_dialogues_do_not_stop_a_run(file: P
 
 @pytest.mark.integration
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_a_failure_of_an_agent_ends_its_own_dialogue(jobs: int, file: Path) -> None:
+def test_agent_failures_end_only_their_own_dialogue(jobs: int, file: Path) -> None:
     goals = {word: f"fine {word} more" for word in FAILURES} | {"good": "one two"}
     lines = lines_of(run_toy(toy(broken, goals=goals), file, jobs=jobs, limits=TimeLimits()))
     good = lines.pop("good")

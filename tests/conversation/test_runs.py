@@ -39,7 +39,7 @@ def test_dialogues_are_in_the_order_of_goals_and_trials(whole: bytes) -> None:
     assert contents == ["one", "one", "two", "two"]
 
 
-def test_a_file_that_is_cut_at_any_byte_is_resumed(whole: bytes, file: Path) -> None:
+def test_files_truncated_at_any_byte_are_resumed(whole: bytes, file: Path) -> None:
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
     for end in (*range(0, 60, 7), *range(last, len(whole), 9), len(whole) - 1, len(whole)):
         file.write_bytes(whole[:end])
@@ -102,7 +102,7 @@ def test_dialogues_with_infrastructure_errors_are_repeated(file: Path, tmp_path:
     assert run_toy(fixed, file) == run_toy(fixed, tmp_path / "new.jsonl")
 
 
-def test_the_summary_has_the_most_frequent_problems_also_of_a_finished_run(file: Path) -> None:
+def test_summaries_list_the_most_frequent_problems(file: Path) -> None:
     words = ("one", "two", "three", "same", "four", "same", "same")
     goals = {name: f"{word} more" for name, word in zip("abcdefg", words, strict=True)}
 
@@ -157,7 +157,7 @@ def test_a_time_limit_must_be_positive(seconds: float) -> None:
         TimeLimits(turn=seconds)
 
 
-def test_a_comment_in_the_header_stays(file: Path, whole: bytes) -> None:
+def test_comments_in_the_header_are_preserved(file: Path, whole: bytes) -> None:
     first, _, rest = whole.partition(b"\n")
     mine = first[:-1] + b',"comment":"mine"}\n'
     file.write_bytes(mine + rest[: len(rest) // 2])
@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_written_is_an_error(name: str, message: str, tmp_
         run_toy(toy(), tmp_path / name)
 
 
-def test_the_progress_bar_has_the_success_rate(
+def test_progress_bar_shows_the_success_rate(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     goals = {"a": "one", "b": "raise two", "c": "three"}
@@ -222,7 +222,7 @@ def test_the_progress_bar_has_the_success_rate(
     assert "66.7 % (20.8–93.9)" in capsys.readouterr().err
 
 
-def test_dialogues_have_names_and_seeds_by_goal_trial_and_side() -> None:
+def test_names_and_seeds_of_dialogues_depend_on_goal_trial_and_side() -> None:
     plan = [Planned(item, None, trial, True) for item in "ab" for trial in (1, 2)]
     assert [planned.name for planned in plan] == ["a#1", "a#2", "b#1", "b#2"]
     seeds = [planned.number for planned in (*plan, plan[0]._replace(seed=1))]

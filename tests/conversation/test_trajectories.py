@@ -44,7 +44,7 @@ def read(*lines: Any) -> tuple[LiveFile, Findings]:
     return check_live(text(*lines), findings), findings
 
 
-def test_dialogues_have_the_order_of_the_file_and_the_header() -> None:
+def test_dialogues_and_header_are_read_in_file_order() -> None:
     lines = line("b#1", trial=1), line("a#2", trial=2, more=[1]), line("c"), line("c", trial=2)
     file, findings = read(HEADER, *lines[:2], HEADER, *lines[2:])
     assert findings.problems == []
@@ -100,7 +100,9 @@ def test_the_first_line_distinguishes_runs_from_predictions(first: Any, expected
         (['{"dialogue": "a", "end": "limit", "end": "limit", "acts": []}\n'], "repeated-key", ""),
     ],
 )
-def test_a_problem_has_a_kind_and_a_place(lines: list[Any], kind: str, place: str) -> None:
+def test_problems_are_reported_with_kind_and_position(
+    lines: list[Any], kind: str, place: str
+) -> None:
     _, findings = read(*lines)
     (problem,) = [str(error) for error in findings.errors if error.kind == kind]
     assert place in problem
@@ -115,7 +117,7 @@ def test_lines_after_a_problem_are_read() -> None:
 
 
 @pytest.mark.parametrize("end", ["user_error", "agent_error", "infrastructure"])
-def test_a_dialogue_that_has_failed_may_be_empty(end: str) -> None:
+def test_failed_dialogues_may_be_empty(end: str) -> None:
     assert read(line(messages=[], end=end))[1].problems == []
 
 
@@ -157,7 +159,7 @@ def test_a_written_trajectory_is_read_again(trajectory: Trajectory) -> None:
     assert trajectory_of(raw) == trajectory
 
 
-def test_a_line_of_another_program_only_needs_a_name_and_messages_or_acts() -> None:
+def test_external_lines_need_only_a_name_and_messages_or_acts() -> None:
     file, findings = read(
         {"dialogue": "mul1", "messages": [HI], "mood": "good"},
         {"dialogue": "mul2", "acts": [[[], []], [[], []]]},
@@ -191,7 +193,7 @@ FAILED = {"type": "tool_result", "content": "x", "is_error": True}
         ({"role": "user", "content": [FAILED]}, [], [(None, "", "x", True)]),
     ],
 )
-def test_a_turn_has_the_remarks_calls_and_results_of_all_formats(
+def test_turns_contain_texts_calls_and_results_of_all_formats(
     message: dict[str, Any], remarks: list[str], calls: list[Any]
 ) -> None:
     expected = [call if isinstance(call, ExecutedCall) else ExecutedCall(*call) for call in calls]
@@ -206,7 +208,7 @@ def test_each_message_of_the_user_begins_a_turn() -> None:
     assert turns == [Turn("", agent="hello"), Turn("hi"), answered, Turn("hi")]
 
 
-def test_results_without_ids_belong_to_calls_in_their_order() -> None:
+def test_results_without_ids_are_matched_to_calls_in_order() -> None:
     calls = {"role": "assistant", "tool_calls": [call_of("find", "1"), call_of("find", "2")]}
     results = [{"role": "tool", "content": result} for result in "aba"]
     (turn,) = turns_of(read_messages([HI, calls, *results]))

@@ -84,7 +84,7 @@ def test_the_usage_of_a_dialogue_is_the_sum_of_its_messages(
         *((invalid, {}) for invalid in INVALID),
     ],
 )
-def test_a_line_has_the_usage_of_messages_without_usage(
+def test_usage_of_the_line_is_used_for_messages_without_usage(
     usage: Any, expected: dict[str, Usage]
 ) -> None:
     assert usage_of(dialogue(SAID, ANSWER, SAID, usage=usage)) == expected
@@ -114,7 +114,7 @@ def write(folder: Path, content: Any) -> Path:
     return path
 
 
-def test_a_cost_follows_from_the_prices_of_a_file(tmp_path: Path) -> None:
+def test_costs_are_computed_from_the_price_file(tmp_path: Path) -> None:
     raw = {"small": {"in": 0.5, "out": 2}, "large": {"in": 3, "out": 15, "cached_in": 0.3}}
     prices = read_prices(write(tmp_path, raw))
     used = Usage(9, 0, tokens_in=1_000_000, tokens_out=200_000, cached=400_000)
@@ -141,7 +141,7 @@ def test_a_cost_follows_from_the_prices_of_a_file(tmp_path: Path) -> None:
         ('{"m": {"in": 1, "out": NaN}}', None),
     ],
 )
-def test_a_problem_of_a_price_file_has_a_place(
+def test_problems_in_price_files_are_reported_with_file_and_key(
     content: Any, key: str | None, tmp_path: Path
 ) -> None:
     path = write(tmp_path, content)

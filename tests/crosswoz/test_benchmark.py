@@ -64,7 +64,7 @@ def unknown_in_log(folder: Path) -> str:
     return str(log(folder, [dialogue("a", "1", turns=turns), dialogue("b", "2")]))
 
 
-def test_options_take_the_place_of_the_header(world: Path, run: Run, of_crosswoz: Run) -> None:
+def test_options_replace_a_missing_file_header(world: Path, run: Run, of_crosswoz: Run) -> None:
     plain = rule_tracker_file(GOLD.fold)
     ran = of_crosswoz("evaluate", write(world, plain), "-o", "-")
     assert json.loads(ran.out)["dst"]["joint_single_turn"]["S"] == 0
@@ -78,7 +78,7 @@ def test_options_take_the_place_of_the_header(world: Path, run: Run, of_crosswoz
     assert "joint_full" in json.loads(ran.out)["dst"]
 
 
-def test_every_warning_is_an_error_when_strict(world: Path, of_crosswoz: Run) -> None:
+def test_strict_turns_warnings_into_errors(world: Path, of_crosswoz: Run) -> None:
     plain = user_acts()
     plain["1"][0]["user_acts"] *= 2
     file, second = (write(world, plain, name) for name in ("first.json", "second.json"))
@@ -107,7 +107,7 @@ def test_unknown_intents_are_errors_unless_lenient(
         assert of_crosswoz(verb, file, "--strict", "--lenient").code == 2
 
 
-def test_a_folder_that_cannot_be_made_is_named(world: Path, run: Run) -> None:
+def test_folder_creation_errors_name_the_folder(world: Path, run: Run) -> None:
     taken = world / "taken"
     taken.write_text("")
     ran = run("crosswoz", "mine-templates", "--fold", "test", "-o", str(taken))
@@ -125,21 +125,23 @@ class Interrupted:
         raise KeyboardInterrupt
 
 
-def test_an_interrupted_simulation_says_how_to_go_on(tmp_path: Path, run: Run) -> None:
+def test_interrupted_simulations_suggest_the_resume_option(tmp_path: Path, run: Run) -> None:
     options = ("--revision", "sample", "--per-type", "1", "-o", str(tmp_path / "log.jsonl"))
     ran = run("crosswoz", "simulate", "--system", f"{__name__}:Interrupted", *options)
     assert ran.code == 130
     assert "--resume" in ran.err
 
 
-def test_a_log_of_a_simulation_is_recognised(world: Path, of_crosswoz: Run) -> None:
+def test_simulation_logs_are_recognised(world: Path, of_crosswoz: Run) -> None:
     file = str(log(world, [dialogue("a", "1"), dialogue("b", "2", finished=False)]))
     assert "natural mix" in of_crosswoz("evaluate", file).out
     assert "甲店" in of_crosswoz("explain", file, "a").out
 
 
 @pytest.mark.parametrize("track", TRACKS)
-def test_gold_stands_beside_each_track(track: str, tmp_path: Path, of_crosswoz: Run) -> None:
+def test_report_shows_gold_scores_for_each_track(
+    track: str, tmp_path: Path, of_crosswoz: Run
+) -> None:
     file = str(ROOT / "predictions" / f"crosswoz-sample-{track}.json")
     output = tmp_path / "report.json"
     ran = of_crosswoz("evaluate", file, "-o", str(output))
@@ -148,7 +150,7 @@ def test_gold_stands_beside_each_track(track: str, tmp_path: Path, of_crosswoz: 
     assert {name.partition(".")[0] for name in beside} == {track}
 
 
-def test_slot_scores_count_the_dialogues_that_fill_the_slots_of_a_domain(of_crosswoz: Run) -> None:
+def test_domain_slot_scores_count_dialogues_with_slots_of_the_domain(of_crosswoz: Run) -> None:
     file = str(ROOT / "predictions" / "crosswoz-sample-dst.json")
     scores = json.loads(of_crosswoz("evaluate", file, "-o", "-").out)["meta"]["scores"]
     found = {score["scope"]: score["n"] for score in scores if score["score"] == "dst.slot_f1"}
@@ -164,7 +166,7 @@ def test_slot_scores_count_the_dialogues_that_fill_the_slots_of_a_domain(of_cros
         )
 
 
-def test_files_that_are_not_the_published_ones_are_told(world: Path, of_crosswoz: Run) -> None:
+def test_modified_corpus_files_are_reported(world: Path, of_crosswoz: Run) -> None:
     ran = of_crosswoz("evaluate", write(world, user_acts()), "-o", "-")
     meta = json.loads(ran.out)["meta"]
     (warning,) = meta["warnings"]
@@ -173,7 +175,7 @@ def test_files_that_are_not_the_published_ones_are_told(world: Path, of_crosswoz
     assert f"crosswoz-release@{meta['sources']}" in ran.err
 
 
-def test_the_revision_of_a_file_counts_unless_another_is_named(
+def test_header_revision_selects_the_corpus_and_conflicts_are_errors(
     world: Path, of_crosswoz: Run
 ) -> None:
     file = write(world, user_acts(revision="convlab2"))
@@ -187,7 +189,7 @@ def test_the_revision_of_a_file_counts_unless_another_is_named(
 
 
 @pytest.mark.parametrize("revision", [None, "samle"])
-def test_a_corpus_that_is_not_there_is_told_with_the_file_that_asked_for_it(
+def test_missing_corpus_error_names_the_predictions_file(
     revision: str | None, tmp_path: Path, of_crosswoz: Run
 ) -> None:
     file = write(tmp_path, user_acts(revision=revision))
@@ -197,7 +199,7 @@ def test_a_corpus_that_is_not_there_is_told_with_the_file_that_asked_for_it(
         assert datum in ran.err
 
 
-def test_only_known_tracks_are_benchmarks() -> None:
+def test_unknown_benchmark_tracks_are_refused() -> None:
     assert benchmark_named("crosswoz-dst") is benchmark_named("crosswoz")
     with pytest.raises(UsageError, match='"crosswoz-policy"'):
         benchmark_named("crosswoz-polcy")
@@ -230,7 +232,7 @@ def baseline(run: Run) -> Baseline:
 
 
 @pytest.mark.parametrize("header", [{}, {"split": None}])
-def test_a_file_of_val_just_works(
+def test_predictions_of_the_val_fold_are_recognised(
     header: dict[str, None], folds: Path, baseline: Baseline, of_crosswoz: Run
 ) -> None:
     file = baseline("val", **header)
@@ -241,7 +243,7 @@ def test_a_file_of_val_just_works(
     assert of_crosswoz("evaluate", file, "--fold", "val").code == 0
 
 
-def test_a_fold_that_is_named_must_be_the_files(
+def test_named_fold_must_match_the_predictions(
     folds: Path, baseline: Baseline, of_crosswoz: Run
 ) -> None:
     for verb in ("evaluate", "validate"):
@@ -255,7 +257,7 @@ def test_a_fold_that_is_named_must_be_the_files(
         assert "val" in ran.err
 
 
-def test_files_of_different_folds_are_each_their_own_and_not_comparable(
+def test_predictions_of_different_folds_cannot_be_compared(
     folds: Path, baseline: Baseline, of_crosswoz: Run
 ) -> None:
     one, other = baseline("val", "val.json"), baseline("test", "test.json")
@@ -267,14 +269,14 @@ def test_files_of_different_folds_are_each_their_own_and_not_comparable(
     assert "fold:val" in of_crosswoz("compare", one, again).out
 
 
-def test_a_simulation_needs_no_fold_in_particular(folds: Path, of_crosswoz: Run) -> None:
+def test_simulation_logs_are_evaluated_without_the_test_fold(folds: Path, of_crosswoz: Run) -> None:
     (folds / "shelf" / "crosswoz" / "test.json").unlink()
     file = str(log(folds, [dialogue("a", "1"), dialogue("b", "2")]))
     assert of_crosswoz("evaluate", file).code == 0
 
 
 @pytest.mark.parametrize("is_zipped", [True, False])
-def test_the_train_fold_is_enough_for_everything(
+def test_train_fold_suffices_for_baselines_evaluation_and_statistics(
     is_zipped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, of_crosswoz: Run
 ) -> None:
     corpus = write_folds(tmp_path / "crosswoz", train=["1", "2", "1b", "2b"])
@@ -311,7 +313,7 @@ def test_the_train_fold_is_enough_for_everything(
         ("evaluate", "--benchmark", "crosswoz", "predictions.json", "--fold", "train"),
     ],
 )
-def test_without_a_train_fold_it_is_told_what_misses_and_what_is_there(
+def test_missing_train_fold_error_lists_the_available_folds(
     call: tuple[str, ...], folds: Path, baseline: Baseline, run: Run
 ) -> None:
     baseline("val")
@@ -321,7 +323,7 @@ def test_without_a_train_fold_it_is_told_what_misses_and_what_is_there(
         assert datum in ran.err
 
 
-def test_the_sample_says_which_folds_it_has(
+def test_sample_corpus_lists_its_available_folds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, of_crosswoz: Run
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -39,7 +39,7 @@ def simulate(*arguments: str | Path) -> int:
     ],
 )
 @pytest.mark.parametrize("option", [("--system",), ("--level", "text", "--nlu")])
-def test_whatever_a_module_of_ones_own_raises_is_told(
+def test_errors_raised_by_custom_modules_are_reported(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     option: tuple[str, ...],
@@ -53,7 +53,7 @@ def test_whatever_a_module_of_ones_own_raises_is_told(
         simulate(*option, f"{name}:Mine")
 
 
-def test_an_nlu_of_ones_own_that_cannot_be_made_is_told() -> None:
+def test_custom_nlu_construction_errors_are_reported() -> None:
     with pytest.raises(UsageError, match=r'"builtins:exit".*SystemExit'):
         simulate("--level", "text", "--nlu", "builtins:exit")
 
@@ -65,7 +65,7 @@ def live(*arguments: str) -> int:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("more", [(), ("--level", "text")])
-def test_live_holds_the_same_dialogues(
+def test_live_command_produces_the_same_dialogues_as_simulate(
     more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
@@ -86,14 +86,14 @@ def test_live_holds_the_same_dialogues(
         (("rules", "--goals", "sampled:1"), '"rule"'),
     ],
 )
-def test_live_refuses_what_makes_no_sense(
+def test_live_command_refuses_invalid_options(
     options: tuple[str, ...], datum: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert live(*options) == 2
     assert datum in capsys.readouterr().err
 
 
-def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate() == 0
     head = capsys.readouterr().out.splitlines()[0]
     assert head.split() == ["goal", "type", "dialogues", "finished", "%", "user", "turns"]
@@ -101,7 +101,7 @@ def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["outcomes"]["finished"] == 15
 
 
-def test_templates_that_cannot_be_understood_are_refused(tmp_path: Path) -> None:
+def test_mined_templates_are_refused_for_template_nlu(tmp_path: Path) -> None:
     for side in ("user", "system"):
         mined = tmp_path / f"auto_{side}_template_nlg.json"
         mined.write_text('{"General+bye+none": ["再见"]}', "utf-8")
@@ -109,7 +109,7 @@ def test_templates_that_cannot_be_understood_are_refused(tmp_path: Path) -> None
         simulate("--level", "text", "--templates", tmp_path)
 
 
-def test_in_words_the_templates_that_come_along_are_understood(tmp_path: Path) -> None:
+def test_bundled_templates_are_understood_in_text_simulations(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     assert simulate("--level", "text", "-o", log) == 0
     meta, dialogues = read_log(log)
@@ -119,7 +119,7 @@ def test_in_words_the_templates_that_come_along_are_understood(tmp_path: Path) -
     assert sum(understood) >= 0.98 * len(understood)
 
 
-def test_a_system_of_ones_own_takes_part(
+def test_custom_system_can_be_simulated(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -141,13 +141,15 @@ def test_a_system_of_ones_own_takes_part(
         (("--limit", "0"), "limit"),
     ],
 )
-def test_bad_use_is_told(arguments: Sequence[str], datum: str) -> None:
+def test_invalid_simulate_options_are_refused(arguments: Sequence[str], datum: str) -> None:
     with pytest.raises(UsageError, match=re.escape(datum)):
         simulate(*arguments)
 
 
 @pytest.mark.parametrize("chosen", [("--hold-out", "20"), ()])
-def test_training_needs_dialogues_to_choose_on(tmp_path: Path, chosen: Sequence[str]) -> None:
+def test_training_requires_held_out_validation_dialogues(
+    tmp_path: Path, chosen: Sequence[str]
+) -> None:
     fixed = ("-o", str(tmp_path), "--revision", "sample", "--fold", "val")
     with pytest.raises(UsageError, match="hold-out"):
         run("policy", "train", *fixed, *chosen)
@@ -159,7 +161,7 @@ def baseline(folder: Path, *arguments: str | Path) -> Path:
     return file
 
 
-def test_generated_texts_are_compared_side_by_side(
+def test_compare_shows_scores_of_generated_texts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, other = (
@@ -175,7 +177,7 @@ def test_generated_texts_are_compared_side_by_side(
     assert main(["explain", "--benchmark", "crosswoz", one]) == 2
 
 
-def test_a_seed_and_files_of_ones_own_decide_what_templates_say(tmp_path: Path) -> None:
+def test_template_output_depends_on_the_seed_and_the_template_files(tmp_path: Path) -> None:
     first, again, other = (
         read_json(baseline(tmp_path, "template", "--seed", seed)) for seed in "112"
     )

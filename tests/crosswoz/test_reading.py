@@ -48,7 +48,7 @@ def change(file: Plain, operation: str) -> Plain:
     return file
 
 
-def test_what_is_wrong_is_found_with_its_place() -> None:
+def test_errors_in_predictions_are_reported_with_their_position() -> None:
     lines = (Path(__file__).with_name("bad_predictions.tsv")).read_text("utf-8").splitlines()[1:]
     failures = []
     for line in lines:
@@ -69,11 +69,11 @@ def test_what_is_wrong_is_found_with_its_place() -> None:
 
 
 @pytest.mark.parametrize("track", FIELDS)
-def test_gold_as_prediction_has_no_problem(track: str) -> None:
+def test_gold_predictions_have_no_problems(track: str) -> None:
     assert validate(predictions(track), GOLD) == []
 
 
-def test_all_problems_come_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     file = predictions("nlu")
     for operation in (
         'set 1/0/user_acts/0 ["Infrom", "景点", "门票", "免费"]',
@@ -88,7 +88,7 @@ def test_all_problems_come_at_once() -> None:
     assert kinds == {"unknown-intent", "not-an-act", "missing-field", "missing-dialogues"}
 
 
-def test_a_lenient_check_counts_what_does_not_exist_as_wrong() -> None:
+def test_lenient_evaluation_counts_unknown_slots_as_wrong() -> None:
     file = predictions("dst")
     file["2"][0]["state"]["酒店"]["酒店设备"] = "暖气"
     options = Options(lenient=True)
@@ -98,7 +98,7 @@ def test_a_lenient_check_counts_what_does_not_exist_as_wrong() -> None:
     assert joint.value == pytest.approx(80)  # four of five exchanges
 
 
-def test_a_part_is_scored_when_allowed_and_its_coverage_is_shown() -> None:
+def test_allowed_partial_predictions_are_scored_with_their_coverage() -> None:
     file = predictions("nlu")
     del file["1"]
     report = evaluate(file, GOLD, Options(allow_partial=True)).report()
@@ -109,7 +109,7 @@ def test_a_part_is_scored_when_allowed_and_its_coverage_is_shown() -> None:
     assert "n:1" in str(report.scores[0].signature)
 
 
-def test_a_repeated_act_counts_once_and_acts_may_be_texts() -> None:
+def test_repeated_acts_count_once_and_acts_may_be_strings() -> None:
     file = predictions("nlu")
     file["1"][0]["user_acts"] *= 3
     for name in ("1", "2"):
@@ -121,7 +121,7 @@ def test_a_repeated_act_counts_once_and_acts_may_be_texts() -> None:
     assert evaluated.report().metrics["nlu"]["f1"]["total"] == 100
 
 
-def test_other_widths_cases_and_blanks_are_normalised_and_counted() -> None:
+def test_spelling_variants_are_normalised_and_counted() -> None:
     file = predictions("nlu")
     file["1"][1]["system_acts_nlu"] = [["Inform", "景点", "电话", "０１０－１　010-2"]]
     evaluated = evaluate(file, GOLD)
@@ -137,7 +137,7 @@ def test_other_widths_cases_and_blanks_are_normalised_and_counted() -> None:
     assert dst["joint_full_normalised"]["total"] == 100
 
 
-def test_predictions_of_another_fold_are_recognised() -> None:
+def test_predictions_of_another_fold_are_reported() -> None:
     gold = Gold(GOLD.fold, lambda: {"train": frozenset({"77", "78"})})
     options = Options(("nlu",), allow_partial=True)
     for file, kind in (
@@ -148,12 +148,12 @@ def test_predictions_of_another_fold_are_recognised() -> None:
         assert "train" in problem.message
 
 
-def test_a_corpus_file_is_no_predictions_file() -> None:
+def test_corpus_files_are_refused_as_predictions() -> None:
     (problem, *_) = validate({"1": {"messages": [], "goal": []}}, GOLD, Options(("nlu",)))
     assert problem.kind == "corpus-file"
 
 
-def test_a_file_in_gbk_is_recognised(tmp_path: Path) -> None:
+def test_gbk_encoded_files_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "gbk.json"
     text = json.dumps(predictions("nlu"), ensure_ascii=False)
     for content, is_gbk in ((text.encode("gbk"), True), (b'{"1": "\xff\xfe\xff"}', False)):
@@ -176,13 +176,15 @@ def test_a_file_in_gbk_is_recognised(tmp_path: Path) -> None:
         ('{"_meta": 5, "1": []}', "shape"),
     ],
 )
-def test_broken_files_are_told_from_others(tmp_path: Path, text: str, kind: str) -> None:
+def test_broken_files_are_reported_with_their_problem_kind(
+    tmp_path: Path, text: str, kind: str
+) -> None:
     path = tmp_path / "broken.json"
     path.write_text(text, "utf-8")
     assert kind in [problem.kind for problem in validate(path, GOLD, Options(("nlu",)))]
 
 
-def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
+def test_json_and_jsonl_files_have_equal_scores(tmp_path: Path) -> None:
     file = predictions("dst")
     dialogues = [{"dialogue_id": name, "turns": file[name]} for name in ("1", "2")]
     lines = [json.dumps(line) for line in ({"_meta": file["_meta"]}, *dialogues)]
@@ -192,7 +194,7 @@ def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
         assert evaluate(tmp_path / name, GOLD).report().scores == expected
 
 
-def test_options_say_what_they_do_not_know() -> None:
+def test_unknown_option_values_are_refused_with_suggestions() -> None:
     with pytest.raises(UsageError, match='"policy"'):
         Options(("polic",))
     with pytest.raises(UsageError, match="predicted_history"):
@@ -206,7 +208,7 @@ def warnings(file: Plain) -> list[Problem]:
 @pytest.mark.parametrize(
     ("track", "key", "empty"), [("dst", "state", {}), ("policy", "system_acts", [])]
 )
-def test_what_is_empty_everywhere_is_told(track: str, key: str, empty: object) -> None:
+def test_fields_that_are_always_empty_are_reported(track: str, key: str, empty: object) -> None:
     file = predictions(track)
     for name in ("1", "2"):
         file[name] = [{**exchange, key: empty} for exchange in file[name]]
@@ -217,7 +219,7 @@ def test_what_is_empty_everywhere_is_told(track: str, key: str, empty: object) -
 
 
 @pytest.mark.parametrize("value", ["none", "无", "未提及", " None "])
-def test_values_for_unfilled_slots_are_told(value: str) -> None:
+def test_placeholder_values_of_unfilled_slots_are_reported(value: str) -> None:
     file = predictions("dst")
     file["1"][1]["state"]["景点"]["门票"] = file["2"][0]["state"]["酒店"]["酒店类型"] = value
     (problem,) = warnings(file)
@@ -225,7 +227,7 @@ def test_values_for_unfilled_slots_are_told(value: str) -> None:
     assert (problem.dialogue, problem.turn, problem.key) == ("1", 1, "state.景点.门票")
 
 
-def test_a_text_that_is_too_long_is_refused() -> None:
+def test_overlong_responses_are_refused() -> None:
     file = predictions("e2e")
     file["1"][0]["response"] = "好的" * 5_000
     assert validate(file, GOLD) == []

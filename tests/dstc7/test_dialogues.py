@@ -66,7 +66,7 @@ def read(tmp_path: Path, *raw: Any) -> Any:
         pytest.param(10**5000, None, id="too-long"),
     ],
 )
-def test_candidate_ids_have_one_form(raw: Any, canonical: str | None) -> None:
+def test_candidate_ids_are_normalized(raw: Any, canonical: str | None) -> None:
     assert candidate_id(raw) == canonical
 
 
@@ -74,16 +74,16 @@ def test_candidate_ids_have_one_form(raw: Any, canonical: str | None) -> None:
     ("raw", "canonical"),
     [(1200001, "1200001"), (" 1200001 ", "1200001"), ("007", "7"), ("000", "0"), (False, None)],
 )
-def test_example_ids_have_one_form(raw: Any, canonical: str | None) -> None:
+def test_example_ids_are_normalized(raw: Any, canonical: str | None) -> None:
     assert example_id(raw) == canonical
 
 
-def test_ids_are_written_as_they_were() -> None:
+def test_only_short_canonical_numbers_are_written_as_integer_ids() -> None:
     written = {"12": 12, "012": "012", "9" * 30: "9" * 30, "A1": "A1"}
     assert {identity: plain_id(identity) for identity in written} == written
 
 
-def test_texts_and_unknown_keys_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_utterances_and_unknown_keys_are_read_unchanged(tmp_path: Path) -> None:
     said = [{"speaker": f"participant_{n}", "utterance": "x", "time": n} for n in (1, 2, 1)]
     first, second = read(
         tmp_path,
@@ -112,7 +112,7 @@ def test_texts_and_unknown_keys_are_kept_as_they_are(tmp_path: Path) -> None:
         ("options-for-correct-answers", None, 2, None),
     ],
 )
-def test_lists_may_be_absent_or_empty(
+def test_candidate_and_answer_lists_may_be_absent_or_empty(
     key: str, value: list[Any] | None, candidates: int, correct: int | None, tmp_path: Path
 ) -> None:
     raw = example() | {key: value}
@@ -144,7 +144,9 @@ def test_lists_may_be_absent_or_empty(
         (example(profile=[]), "bad-type", "profile"),
     ],
 )
-def test_malformed_examples_are_located(raw: Any, kind: str, names: str, tmp_path: Path) -> None:
+def test_malformed_examples_are_errors_that_name_the_cause(
+    raw: Any, kind: str, names: str, tmp_path: Path
+) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, raw, example(example_id=2))
     problem = caught.value.problems[0]
@@ -152,7 +154,7 @@ def test_malformed_examples_are_located(raw: Any, kind: str, names: str, tmp_pat
     assert names in str(problem)
 
 
-def test_all_malformed_examples_are_reported_and_the_others_read(tmp_path: Path) -> None:
+def test_all_malformed_examples_are_reported_and_valid_examples_read(tmp_path: Path) -> None:
     lacking = {"example-id": 5}
     path = Folder(tmp_path).write("d.json", [1, example(), lacking, example(), example()])
     findings = Findings()
@@ -166,7 +168,7 @@ def test_all_malformed_examples_are_reported_and_the_others_read(tmp_path: Path)
 
 
 @pytest.mark.parametrize("ids", [["ab", "AB "], [5, 5]])
-def test_ids_that_become_the_same_are_reported(ids: list[Any], tmp_path: Path) -> None:
+def test_candidate_ids_with_equal_normal_form_are_warnings(ids: list[Any], tmp_path: Path) -> None:
     options = [{"candidate-id": identity, "utterance": str(n)} for n, identity in enumerate(ids)]
     path = Folder(tmp_path).write("d.json", [example(options_for_next=options)])
     findings = Findings()
@@ -176,7 +178,7 @@ def test_ids_that_become_the_same_are_reported(ids: list[Any], tmp_path: Path) -
     assert (problem.kind, problem.severity) == ("ambiguous-option", "warning")
 
 
-def test_streaming_stops_at_the_first_problem_without_a_list_for_them(tmp_path: Path) -> None:
+def test_streaming_without_findings_stops_at_the_first_error(tmp_path: Path) -> None:
     path = Folder(tmp_path).write("d.json", [example(), 1, example(example_id=2)])
     stream = stream_examples(path)
     assert next(stream).example_id == "1100001"
@@ -203,7 +205,9 @@ def test_compressed_files_are_read(ending: str, tmp_path: Path) -> None:
         ("\ufeff[1,\r\n}", "line 2, column 1"),
     ],
 )
-def test_broken_json_is_located(content: str, place: str, tmp_path: Path) -> None:
+def test_json_syntax_errors_are_reported_with_line_and_column(
+    content: str, place: str, tmp_path: Path
+) -> None:
     path = Folder(tmp_path).write("d.json", content)
     findings = Findings()
     with pytest.raises(InputError, match=place) as caught:
@@ -211,7 +215,7 @@ def test_broken_json_is_located(content: str, place: str, tmp_path: Path) -> Non
     assert kinds(caught.value.problems) == ["not-json"]
 
 
-def test_broken_json_is_located_far_into_a_file(tmp_path: Path) -> None:
+def test_json_syntax_errors_late_in_a_file_have_line_and_column(tmp_path: Path) -> None:
     lines = [json.dumps(example(example_id=n, weather="é" * 500)) for n in range(1, 400)]
     lines[300] = lines[300][:-1] + " oops}"
     stream = stream_examples(Folder(tmp_path).write("d.json", "[\n" + ",\n".join(lines) + "\n]"))
@@ -231,14 +235,16 @@ def test_broken_json_is_located_far_into_a_file(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08 not gzip", "unreadable"),
     ],
 )
-def test_files_that_are_no_array_of_examples(content: bytes, kind: str, tmp_path: Path) -> None:
+def test_files_without_a_readable_json_array_are_errors(
+    content: bytes, kind: str, tmp_path: Path
+) -> None:
     path = Folder(tmp_path).write("d.json", content)
     with pytest.raises(InputError) as caught:
         read_examples(path)
     assert kinds(caught.value.problems) == [kind]
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_dialogue_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.json"):
         read_examples(tmp_path / "nothing.json")
 
@@ -253,7 +259,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("1\tA\t\u2028 odd\x0bends\x0c\n2\tB", {"1": ("A",), "2": ("B",)}),
     ],
 )
-def test_targets(text: str, targets: dict[str, tuple[str, ...]], tmp_path: Path) -> None:
+def test_targets_are_parsed_and_survive_a_round_trip(
+    text: str, targets: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
     path = Folder(tmp_path).write("t.tsv", text)
     assert read_targets(path) == targets
     again = write_targets(targets)
@@ -261,14 +269,14 @@ def test_targets(text: str, targets: dict[str, tuple[str, ...]], tmp_path: Path)
         assert read_targets(Folder(tmp_path).write("again.tsv", text)) == targets
 
 
-def test_a_pool_splits_at_the_first_tab_only(tmp_path: Path) -> None:
+def test_pool_lines_are_split_at_the_first_tab(tmp_path: Path) -> None:
     path = Folder(tmp_path).write("p.tsv", 'a1\tx\ty "z"\r\nB2\t\n')
     findings = Findings()
     assert read_pool(path, findings) == {"A1": 'x\ty "z"', "B2": ""}
     assert kinds(findings.problems) == ["pool-size"]
 
 
-def test_a_pool_says_all_that_is_wrong(tmp_path: Path) -> None:
+def test_all_errors_in_a_pool_are_reported(tmp_path: Path) -> None:
     path = Folder(tmp_path).write("p.tsv", "a\tx\nb\n\tx\nA \ty\n")
     with pytest.raises(InputError) as caught:
         read_pool(path)
@@ -279,7 +287,7 @@ def test_a_pool_says_all_that_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize(("name", "count"), [("train", 20), ("dev", 10), ("test", 10)])
-def test_real_ubuntu_examples(name: str, count: int) -> None:
+def test_official_ubuntu_sample_files_are_read(name: str, count: int) -> None:
     examples = read_examples(shared("data", "dstc7", f"ubuntu_sample_{name}_subtask_1.json"))
     assert len(examples) == count
     for found in examples:

@@ -38,7 +38,7 @@ COUNTS = {"b": 3, "a": 3, "the": 9, "once": 1, "d": 2}
     ("minimum_count", "largest", "expected"),
     [(2, 100, "the a b d"), (1, 100, "the a b d once"), (2, 2, "the a"), (10, 100, "")],
 )
-def test_the_most_frequent_words_are_learned(
+def test_vocabulary_contains_the_most_frequent_words(
     minimum_count: int, largest: int, expected: str
 ) -> None:
     settings = replace(SMALL, minimum_count=minimum_count, largest_vocabulary=largest, buckets=4)
@@ -47,7 +47,7 @@ def test_the_most_frequent_words_are_learned(
     assert vocabulary.numbers_of(expected) == list(range(len(words)))
 
 
-def test_unknown_words_share_buckets_that_are_the_same_in_every_process() -> None:
+def test_unknown_words_are_hashed_to_buckets_by_crc32() -> None:
     # The published check value of CRC-32 is that of these nine digits.
     vocabulary = Vocabulary(("the",), buckets=2**32)
     assert vocabulary.numbers_of("The 123456789 the") == [0, 1 + 0xCBF43926, 0]
@@ -55,7 +55,7 @@ def test_unknown_words_share_buckets_that_are_the_same_in_every_process() -> Non
     assert few.numbers_of("123456789") == [1 + 0xCBF43926 % 50]
 
 
-def test_contexts_keep_their_latest_words_and_how_old_they_are() -> None:
+def test_contexts_keep_their_latest_words_with_message_ages() -> None:
     settings = replace(SMALL, context_words=4, ages=3)
     bags = context_bags([[[1, 2, 3], [4], [], [5, 6]], [[7]]], settings)
     # 2 stands for two messages ago and more.
@@ -117,7 +117,7 @@ def whole(vectors: Vectors) -> np.ndarray:
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
-def test_learning_and_ranking_have_the_scores_of_the_formula(is_shared: bool) -> None:
+def test_training_and_ranking_scores_equal_the_formula(is_shared: bool) -> None:
     settings = replace(SMALL, shared=is_shared, ages=2)
     generator = np.random.default_rng(5)
     weights = {
@@ -134,7 +134,7 @@ def test_learning_and_ranking_have_the_scores_of_the_formula(is_shared: bool) ->
     np.testing.assert_allclose(learned, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_what_is_right_for_another_pair_is_no_wrong_answer_of_it() -> None:
+def test_shared_answers_are_excluded_from_the_negatives_of_a_pair() -> None:
     """Pairs: two answers of one example, then two examples with the same words as an answer."""
     data = training_data(
         [
@@ -151,7 +151,7 @@ def test_what_is_right_for_another_pair_is_no_wrong_answer_of_it() -> None:
 
 
 @pytest.mark.integration
-def test_training_finds_what_no_shared_word_tells(tmp_path: Path) -> None:
+def test_training_learns_word_associations_without_shared_words(tmp_path: Path) -> None:
     settings = replace(SMALL, epochs=20, learning_rate=0.02)
     model, curve = train_dual_encoder(TRAINING, DEV, tmp_path, settings)
     found = [point.scores["recall_at_1"] for point in curve]
@@ -170,7 +170,7 @@ def trained(folder: Path, settings: Settings = SMALL, *, last: int = len(TRAININ
 
 @pytest.mark.integration
 @pytest.mark.parametrize("is_shared", [True, False])
-def test_the_same_seed_gives_the_same_bytes_and_another_others(
+def test_model_files_are_deterministic_and_depend_on_the_seed(
     is_shared: bool, tmp_path: Path
 ) -> None:
     settings = replace(SMALL, shared=is_shared, epochs=2)
@@ -182,7 +182,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_others(
 
 
 @pytest.mark.parametrize(("training", "dev"), [(TRAINING[:1], DEV), (TRAINING, [])])
-def test_files_that_teach_nothing_are_refused(
+def test_too_few_training_pairs_and_empty_dev_data_are_errors(
     training: list[Query], dev: list[Query], tmp_path: Path
 ) -> None:
     with pytest.raises(InputError):
@@ -190,7 +190,7 @@ def test_files_that_teach_nothing_are_refused(
 
 
 @pytest.mark.integration
-def test_dev_examples_without_lists_get_the_answers_of_others(tmp_path: Path) -> None:
+def test_dev_examples_without_candidates_use_answers_of_other_examples(tmp_path: Path) -> None:
     bare = [replace(query, candidate_ids=(), candidates=()) for query in DEV]
     _, curve = train_dual_encoder(TRAINING, bare, tmp_path, replace(SMALL, epochs=1))
     assert 0 <= curve[0].scores["recall_at_1"] < 0.3
@@ -214,7 +214,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"vocabulary": np.zeros(0, np.uint8)},
     ],
 )
-def test_a_model_with_wrong_weights_is_refused(
+def test_models_with_invalid_weights_are_errors(
     change: dict[str, np.ndarray], folder: Path, tmp_path: Path
 ) -> None:
     raw = (folder / MODEL_FILE).read_bytes()
@@ -226,7 +226,7 @@ def test_a_model_with_wrong_weights_is_refused(
 
 
 @pytest.mark.parametrize("about", ["{}", '{"settings": {"x": 1}}', '{"settings": []}'])
-def test_a_model_with_other_settings_is_refused(about: str, tmp_path: Path) -> None:
+def test_models_with_invalid_settings_are_errors(about: str, tmp_path: Path) -> None:
     metadata = {"mwzeval": f'{{"format": 1, "kind": "dual encoder", "about": {about}}}'}
     path = tmp_path / MODEL_FILE
     path.write_bytes(save({"vocabulary": np.zeros(1, np.uint8)}, metadata=metadata))
@@ -234,7 +234,9 @@ def test_a_model_with_other_settings_is_refused(about: str, tmp_path: Path) -> N
         DualEncoder.load(path)
 
 
-def test_a_loaded_model_ranks_as_the_trained_one(folder: Path, tmp_path: Path) -> None:
+def test_saved_models_encode_contexts_identically_after_reload(
+    folder: Path, tmp_path: Path
+) -> None:
     model, messages = DualEncoder.load(folder), [query.messages for query in DEV[:10]]
     again = DualEncoder.load(model.save(tmp_path))
     assert (whole(model.contexts(messages)) == whole(again.contexts(messages))).all()

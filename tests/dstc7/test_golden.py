@@ -32,7 +32,7 @@ def cases(name: str, choose: Callable[[dict[str, Any]], Any] = bool) -> list[Any
     try:
         return [pytest.param(case, id=case["name"]) for case in golden(name) if choose(case)]
     except (pytest.skip.Exception, pytest.fail.Exception):
-        return []  # `test_the_golden_cases_are_there` says so
+        return []  # `test_golden_case_files_are_complete` says so
 
 
 def has_figures(case: dict[str, Any]) -> bool:
@@ -46,7 +46,7 @@ def is_reproduced(case: dict[str, Any]) -> bool:
     return has_figures(case) and not case["original"]["error"] and not is_other_fault
 
 
-def test_the_golden_cases_are_there() -> None:
+def test_golden_case_files_are_complete() -> None:
     assert len(golden("ranking_metrics.json")) >= 90
     assert len(golden("fscore90.json")) >= 29
 
@@ -59,7 +59,7 @@ def track_of(case: dict[str, Any]) -> Track:
 
 
 @pytest.mark.parametrize("case", cases("ranking_metrics.json", has_figures))
-def test_scores_are_those_of_the_specification(case: dict[str, Any]) -> None:
+def test_ranking_scores_equal_the_specification(case: dict[str, Any]) -> None:
     spec = case["spec"]
     inputs = loaded(case["predictions"], case["targets_tsv"], track_of(case))
     evaluated = score(inputs)
@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_specification(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("ranking_metrics.json", is_reproduced))
-def test_compat_2018_gives_the_figures_of_the_old_script(case: dict[str, Any]) -> None:
+def test_compat_2018_reproduces_the_scores_of_the_2018_script(case: dict[str, Any]) -> None:
     original, options = case["original"], Options(compat="2018")
     evaluated = score(loaded(case["predictions"], case["targets_tsv"], track_of(case), options))
     ranking = plain_metrics(evaluated)["ranking"]
@@ -92,7 +92,7 @@ def test_compat_2018_gives_the_figures_of_the_old_script(case: dict[str, Any]) -
 @pytest.mark.parametrize(
     "case", cases("ranking_metrics.json", lambda case: "expected_validation" in case)
 )
-def test_validation_finds_what_it_should(case: dict[str, Any], tmp_path: Path) -> None:
+def test_validation_reports_the_expected_problems(case: dict[str, Any], tmp_path: Path) -> None:
     expected = case["expected_validation"]
     content = case.get("predictions_text", case.get("predictions"))
     problems = Folder(tmp_path).problems(
@@ -110,7 +110,7 @@ def test_validation_finds_what_it_should(case: dict[str, Any], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("case", cases("ranking_metrics.json", lambda case: not has_figures(case)))
-def test_what_has_no_expected_figures_is_refused(case: dict[str, Any], tmp_path: Path) -> None:
+def test_cases_without_expected_scores_are_refused(case: dict[str, Any], tmp_path: Path) -> None:
     content = case.get("predictions_text", case.get("predictions"))
     with pytest.raises(InputError) as caught:
         Folder(tmp_path).evaluated(content, case["targets_tsv"], track_of(case))
@@ -118,7 +118,7 @@ def test_what_has_no_expected_figures_is_refused(case: dict[str, Any], tmp_path:
 
 
 @pytest.mark.parametrize("case", cases("fscore90.json"))
-def test_the_f_score_is_that_of_the_specification(case: dict[str, Any]) -> None:
+def test_f_scores_equal_the_specification(case: dict[str, Any]) -> None:
     # Not by way of a file: one of the random cases has NONE beside other answers.
     targets = {name: tuple(ids) for name, ids in case["targets"].items()}
     options = Options(metric="fscore", **case["options"])
@@ -144,7 +144,7 @@ def test_the_f_score_is_that_of_the_specification(case: dict[str, Any]) -> None:
         assert values == tuple(close(row[name]) for name in ("precision", "recall", "f"))
 
 
-def test_a_thousand_examples_of_a_hundred_candidates() -> None:
+def test_large_submission_scores_equal_the_specification() -> None:
     expected = read_json(shared("golden", "dstc7", "large_expected.json"))["spec"]
     evaluated = evaluate(
         shared("golden", "dstc7", "large_predictions.json.gz"),

@@ -36,7 +36,7 @@ FIXTURES = ROOT / "data" / "dstc7"
 @pytest.mark.integration
 @pytest.mark.skipif(sys.platform != "linux", reason="a sparse file and a limit as Linux has them")
 @pytest.mark.parametrize("reader", [read_submission, read_targets])
-def test_two_gigabytes_where_a_small_file_is_meant(reader: Any, tmp_path: Path) -> None:
+def test_two_gigabyte_files_are_refused_within_a_memory_limit(reader: Any, tmp_path: Path) -> None:
     path = tmp_path / "Ubuntu_subtask_1.json"
     with path.open("wb") as stream:
         stream.truncate(2_000_000_000)
@@ -89,7 +89,7 @@ REST = '{"candidate-id": "A", "confidence": 1}]}'
         (GOOD, '{"candidate-id": "B", "confidence": 2},', 200_000, ["too-many-candidates"]),
     ],
 )
-def test_small_values_without_end_are_refused_in_little_memory(
+def test_many_small_values_are_refused_within_a_memory_limit(
     start: str, repeated: str, times: int, expected: list[str], tmp_path: Path
 ) -> None:
     text = f"{start}{repeated * times}"
@@ -105,7 +105,7 @@ def test_small_values_without_end_are_refused_in_little_memory(
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_unknown_candidates_without_end_fill_no_memory(strict: bool, tmp_path: Path) -> None:
+def test_number_of_unknown_candidate_problems_is_limited(strict: bool, tmp_path: Path) -> None:
     entries = {"1": [(f"X{n}", 1 / n) for n in range(1, 50_001)]}
     (example, *_) = json.loads((FIXTURES / "ubuntu_dev_subtask_1.json").read_text("utf-8"))
     dialogues = [{**example, "example-id": 1}]
@@ -123,14 +123,16 @@ def test_unknown_candidates_without_end_fill_no_memory(strict: bool, tmp_path: P
 
 
 @pytest.mark.parametrize("text", ["[" * 500_000, '{"a":' * 300_000, "[" * 200_000 + "]" * 200_000])
-def test_items_nested_too_deeply_are_refused_in_little_memory(text: str, tmp_path: Path) -> None:
+def test_deeply_nested_items_are_refused_within_a_memory_limit(text: str, tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text(f'[{{"a": 1}},\n{text}', encoding="utf-8")
     with memory_below(50_000_000), pytest.raises(InputError, match=r"item 2 .* too deeply"):
         list(items_of(path))
 
 
-def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_above_the_size_limit_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "8MB")
     path = tmp_path / "d.json.gz"
     path.write_bytes(gzip.compress(b'[{}, {}, {"a": "' + b"x" * 3_000_000))
@@ -139,7 +141,7 @@ def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kinds(caught.value.problems) == ["too-large"]
 
 
-def test_what_is_broken_at_its_end_is_located_in_little_memory(tmp_path: Path) -> None:
+def test_syntax_error_at_file_end_is_located_within_a_memory_limit(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text("[\n" + '{"a": [1, 2, 3, 4]},\n' * 200_000 + "oops]", encoding="utf-8")
     with memory_below(20_000_000), pytest.raises(InputError, match="line 200002, column 1"):
@@ -163,7 +165,7 @@ values = st.recursive(
 
 @QUIET
 @given(raw=st.lists(values, max_size=5), indent=st.sampled_from([None, 1]), data=st.data())
-def test_an_array_is_read_like_by_the_json_module_however_it_comes(
+def test_chunked_array_reading_equals_the_json_module(
     raw: list[Any], indent: int | None, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces may end within a token or a character; a cut text is read as far as its items go."""
@@ -199,7 +201,9 @@ READERS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", READERS)
 @QUIET
 @given(data=st.data())
-def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
+def test_damaged_files_are_read_or_refused_with_a_file_name(
+    name: str, data: st.DataObject, tmp_path: Path
+) -> None:
     read, file = READERS[name]
     content = bytearray((FIXTURES / file).read_bytes()[:20_000])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -245,7 +249,7 @@ item = st.one_of(
     metric=st.sampled_from(["ranking", "fscore"]),
     order=st.sampled_from(["list", "confidence"]),
 )
-def test_any_json_is_scored_or_refused(
+def test_any_json_submission_is_scored_or_refused(
     raw: Any, strict: bool, metric: Any, order: Any, tmp_path: Path
 ) -> None:
     given = raw, "1\tA\n2\tB,C\n", UBUNTU, Options(metric=metric, strict=strict, order=order)
@@ -260,7 +264,7 @@ def test_any_json_is_scored_or_refused(
 
 
 @pytest.mark.parametrize("kind", ["targets", "dialogues", "pool"])
-def test_any_other_file_in_the_place_of_gold_data_ends_well(kind: str) -> None:
+def test_wrong_gold_files_are_reported_without_a_crash(kind: str) -> None:
     files: dict[str, Any] = {
         "targets": FIXTURES / "ubuntu_responses_subtask_2.tsv",
         "dialogues": FIXTURES / "ubuntu_test_subtask_2.json",
@@ -276,7 +280,7 @@ def test_any_other_file_in_the_place_of_gold_data_ends_well(kind: str) -> None:
     assert not failures
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_folders_in_place_of_files_are_errors(tmp_path: Path) -> None:
     for read, _ in READERS.values():
         with pytest.raises(MwzevalError):
             read(tmp_path)

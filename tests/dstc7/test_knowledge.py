@@ -28,19 +28,19 @@ from tests.dstc7.cases import Folder
 from tests.dstc7.conversations import conversations, write_dialogues
 
 
-def test_what_is_missing_is_empty(tmp_path: Path) -> None:
+def test_missing_course_fields_are_empty(tmp_path: Path) -> None:
     raw = {"Course": "EECS280", "CourseTitle": 3, "Area": None, "Description": " NA "}
     courses = read_courses(Folder(tmp_path).write("course-info.json", {"EECS280-FA16": raw}))
     assert courses["EECS280-FA16"] == Course("EECS280-FA16", "EECS280", "3", "", "")
 
 
-def test_a_course_file_is_an_object_of_objects(tmp_path: Path) -> None:
+def test_malformed_course_files_are_errors(tmp_path: Path) -> None:
     for content, names in (([], r"c\.json"), ({"EECS1": 5, "EECS2": {}}, "EECS1"), ("{", "line 1")):
         with pytest.raises(InputError, match=names):
             read_courses(Folder(tmp_path).write("c.json", content))
 
 
-def test_man_pages_of_a_folder(tmp_path: Path) -> None:
+def test_man_pages_are_read_from_a_folder(tmp_path: Path) -> None:
     for name, text in {"ls.1.txt": "list", "ls.txt": "l", "ntp.conf.5": "time"}.items():
         Folder(tmp_path).write(name, text)
     Folder(tmp_path).write("empty.1", "")
@@ -48,18 +48,18 @@ def test_man_pages_of_a_folder(tmp_path: Path) -> None:
     assert found == [("ls", None, "l"), ("ls", "1", "list"), ("ntp.conf", "5", "time")]
 
 
-def test_a_folder_without_man_pages(tmp_path: Path) -> None:
+def test_folders_without_man_pages_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         read_man_pages(tmp_path)
 
 
-def test_man_pages_of_lines(tmp_path: Path) -> None:
+def test_man_pages_are_read_from_json_lines(tmp_path: Path) -> None:
     lines = '{"name": "ls", "section": 1, "text": "list"}\n\n{"name": "cp", "text": "copy"}\n'
     pages = read_man_pages(Folder(tmp_path).write("m.jsonl", lines))
     assert [(page.name, page.section) for page in pages] == [("cp", None), ("ls", "1")]
 
 
-def test_malformed_man_pages_are_all_reported(tmp_path: Path) -> None:
+def test_all_malformed_man_pages_are_reported(tmp_path: Path) -> None:
     lines = '{"name": "ls"}\n[]\n{"name": 1, "text": ""}\n'
     with pytest.raises(InputError) as caught:
         read_man_pages(Folder(tmp_path).write("m.jsonl", lines))
@@ -104,7 +104,7 @@ COURSES = {
         ("long", " ".join(["word"] * MOST_WORDS)),
     ],
 )
-def test_a_man_page_is_found_by_its_name_as_a_token(text: str, expected: str) -> None:
+def test_man_pages_are_found_by_name_tokens(text: str, expected: str) -> None:
     assert PAGES.about(text) == expected
 
 
@@ -120,18 +120,20 @@ def test_a_man_page_is_found_by_its_name_as_a_token(text: str, expected: str) ->
         ("", ""),
     ],
 )
-def test_a_course_is_found_by_code_or_number(text: str, expected: str, tmp_path: Path) -> None:
+def test_courses_are_found_by_code_or_unambiguous_number(
+    text: str, expected: str, tmp_path: Path
+) -> None:
     file = Folder(tmp_path).write("course-info.json", COURSES)
     assert Courses.of(read_courses(file).values()).about(text) == expected
 
 
-def test_no_more_than_a_few_pages_are_added() -> None:
+def test_number_of_added_man_pages_is_limited() -> None:
     pages = ManPages.of(ManPage(f"p{place}", None, f"text{place}") for place in range(9))
     expected = [f"text{place}" for place in range(8, 8 - MOST_NAMED, -1)]
     assert pages.about(" ".join(f"p{place}" for place in range(8, -1, -1))).split() == expected
 
 
-def test_knowledge_joins_the_context_as_its_oldest_message_and_each_candidate() -> None:
+def test_knowledge_is_added_to_contexts_and_candidates() -> None:
     example = Example(
         "1",
         (Message("a", "hi"), Message("b", "which apt-get ?")),
@@ -147,7 +149,7 @@ def test_knowledge_joins_the_context_as_its_oldest_message_and_each_candidate() 
 
 
 @pytest.mark.parametrize("name", ["tfidf", "bm25"])
-def test_knowledge_finds_what_shared_words_do_not(name: str, tmp_path: Path) -> None:
+def test_knowledge_improves_recall_without_shared_words(name: str, tmp_path: Path) -> None:
     """Contexts have words such as ask7, which the page of ask7 explains by reply7."""
     track, output = Track("ubuntu", 5), tmp_path / "Ubuntu_subtask_5.json"
     dialogues = write_dialogues(tmp_path / "dialogues.json", conversations(40, seed=3))
@@ -160,6 +162,6 @@ def test_knowledge_finds_what_shared_words_do_not(name: str, tmp_path: Path) -> 
     assert found[1] > found[0] + 0.25
 
 
-def test_only_subtask_5_has_external_knowledge(tmp_path: Path) -> None:
+def test_external_knowledge_is_an_error_outside_subtask_5(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="subtask 5"):
         read_knowledge(tmp_path / "pages.jsonl", Track("ubuntu", 1))

@@ -60,7 +60,7 @@ def by_definition(ranking: Sequence[str], relevant: Sequence[str]) -> dict[str, 
 
 
 @given(st.lists(rankings(), min_size=1, max_size=5))
-def test_rows_are_those_of_the_definitions(pairs: list[tuple[list[str], list[str]]]) -> None:
+def test_ranking_scores_equal_their_definitions(pairs: list[tuple[list[str], list[str]]]) -> None:
     ranked, relevant = zip(*pairs, strict=True)
     columns = ranking_columns(ranked, relevant)
     for index, pair in enumerate(pairs):
@@ -83,7 +83,7 @@ def test_rows_are_those_of_the_definitions(pairs: list[tuple[list[str], list[str
         ([1e-300, 1e-301], 0.9, [0]),
     ],
 )
-def test_the_shortest_prefix_that_covers_enough(
+def test_selection_is_the_shortest_prefix_that_reaches_coverage(
     weights: list[float], coverage: float, chosen: list[int]
 ) -> None:
     assert covering(weights, coverage) == chosen
@@ -93,7 +93,7 @@ def test_the_shortest_prefix_that_covers_enough(
     st.lists(st.integers(0, 1000), min_size=1, max_size=10),
     st.sampled_from([Fraction(1, 2), Fraction(9, 10), Fraction(1)]),
 )
-def test_what_is_covered_is_enough_and_nothing_more(numbers: list[int], coverage: Fraction) -> None:
+def test_selection_reaches_coverage_and_is_minimal(numbers: list[int], coverage: Fraction) -> None:
     chosen = covering([number / 1000 for number in numbers], float(coverage))
     total = sum(numbers)
     if not total:
@@ -106,7 +106,7 @@ def test_what_is_covered_is_enough_and_nothing_more(numbers: list[int], coverage
     assert [numbers[index] for index in chosen] == sorted(numbers, reverse=True)[: len(chosen)]
 
 
-def test_selections_have_scores_of_their_own_which_are_0_for_nothing() -> None:
+def test_selection_scores_are_0_without_correct_selections() -> None:
     selections = [Selection(3, 2, 4), Selection(0, 0, 1), Selection(2, 0, 1)]
     columns = selection_columns(selections)
     assert columns["correct_selected"].tolist() == [2, 0, 0]
@@ -152,7 +152,7 @@ def test_worked_examples(name: str, tmp_path: Path) -> None:
     assert {key: found[key] for key in values} == pytest.approx(values, abs=1e-12)
 
 
-def test_w5_has_none_scores_and_a_view_of_the_answerable_examples(tmp_path: Path) -> None:
+def test_w5_reports_none_scores_and_scores_of_answerable_examples(tmp_path: Path) -> None:
     evaluated, _ = worked_example("W5", tmp_path)
     found, answerable = scores(evaluated), scores(evaluated, "answerable")
     # NONE stands first nowhere. Without it, the first of the three answerable ones is right.
@@ -161,7 +161,7 @@ def test_w5_has_none_scores_and_a_view_of_the_answerable_examples(tmp_path: Path
     assert answerable["mrr"] == pytest.approx(1 / 3)
 
 
-def test_none_above_the_right_candidate_is_taken_out_for_the_answerable_view(
+def test_none_is_removed_from_rankings_of_answerable_examples(
     tmp_path: Path,
 ) -> None:
     evaluated = Folder(tmp_path).evaluated(
@@ -175,7 +175,7 @@ def test_none_above_the_right_candidate_is_taken_out_for_the_answerable_view(
     assert of_none == pytest.approx([0.5, 1, 2 / 3])
 
 
-def test_w6_repeats_are_an_error_or_taken_out(tmp_path: Path) -> None:
+def test_w6_repeated_candidates_are_errors_or_removed(tmp_path: Path) -> None:
     given = submission_of({"1": "B B C"}), "1\tC\n", UBUNTU
     with pytest.raises(InputError) as caught:
         Folder(tmp_path).evaluated(*given, Options(strict=True))
@@ -186,9 +186,7 @@ def test_w6_repeats_are_an_error_or_taken_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("order", "rank"), [("list", 3), ("confidence", 1)])
-def test_w8_the_order_is_that_of_the_list_or_of_the_confidences(
-    order: Any, rank: int, tmp_path: Path
-) -> None:
+def test_w8_ranking_order_follows_list_or_confidence(order: Any, rank: int, tmp_path: Path) -> None:
     raw = submission_of({"1": [("A", 0.1), ("B", 0.2), ("C", 0.7)]})
     targets, options = targets_of({"1": "C"}), Options(order=order)
     folder = Folder(tmp_path)
@@ -197,14 +195,14 @@ def test_w8_the_order_is_that_of_the_list_or_of_the_confidences(
     assert "not-sorted" in kinds(folder.problems(raw, targets, options=options), "warning")
 
 
-def test_equal_confidences_keep_the_order_of_the_list(tmp_path: Path) -> None:
+def test_equal_confidences_keep_list_order(tmp_path: Path) -> None:
     ranking = [("D", 0.2), ("B", 0.4), ("A", 0.2), ("C", 0.2)]
     raw, targets = submission_of(dict.fromkeys("1234", ranking)), "1\tA\n2\tB\n3\tC\n4\tD\n"
     evaluated = Folder(tmp_path).evaluated(raw, targets, options=Options(order="confidence"))
     assert ranks(evaluated) == [3, 1, 4, 2]
 
 
-def test_f4_has_a_macro_mean_that_is_labelled_as_ours(tmp_path: Path) -> None:
+def test_f4_macro_mean_is_labelled_as_unofficial(tmp_path: Path) -> None:
     evaluated, _ = worked_example("F4", tmp_path)
     [macro] = [s for s in evaluated.report().scores if s.name == "macro.mean_f"]
     assert macro.value == pytest.approx(1 / 3)

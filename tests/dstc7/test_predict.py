@@ -97,7 +97,7 @@ def every_case() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("name", "track"), list(every_case()))
 @pytest.mark.parametrize("choices", [False, True])
-def test_what_a_baseline_writes_is_valid(
+def test_baseline_submissions_pass_strict_validation(
     name: str, track: Track, choices: bool, baseline: Callable[..., Baseline], tmp_path: Path
 ) -> None:
     files, output = files_of(track), tmp_path / track.file_name
@@ -127,7 +127,7 @@ def test_what_a_baseline_writes_is_valid(
         ([1.0] * 20, True, [0.1] * 10),
     ],
 )
-def test_scores_become_probabilities(
+def test_scores_are_converted_to_probabilities(
     scores: list[float], are_logarithms: bool, expected: list[float]
 ) -> None:
     ranking = Ranked("1", tuple((f"C{place}", score) for place, score in enumerate(scores)))
@@ -136,7 +136,7 @@ def test_scores_become_probabilities(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_files_give_the_same_bytes(
+def test_predictions_are_deterministic(
     name: str, baseline: Callable[..., Baseline], tmp_path: Path
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
@@ -146,7 +146,7 @@ def test_the_same_files_give_the_same_bytes(
 
 
 @pytest.mark.parametrize("name", LEXICAL)
-def test_the_threshold_of_none_keeps_its_promise_on_dev(name: str, tmp_path: Path) -> None:
+def test_tuned_none_threshold_has_the_best_final_score_on_dev(name: str, tmp_path: Path) -> None:
     dev, output = files_of(UBUNTU_4).dev, tmp_path / "dev.json"
 
     def final(**given: Any) -> float:
@@ -161,7 +161,7 @@ def test_the_threshold_of_none_keeps_its_promise_on_dev(name: str, tmp_path: Pat
         assert final(none_score=other) <= best + 1e-12
 
 
-def test_without_a_score_none_joins_no_list(tmp_path: Path) -> None:
+def test_none_is_not_ranked_without_a_none_score(tmp_path: Path) -> None:
     track = Track("advising", 4)
     files, output = files_of(track), tmp_path / track.file_name
     assert predict(Baseline("tfidf"), track, files.dialogues, output).threshold is None
@@ -171,7 +171,7 @@ def test_without_a_score_none_joins_no_list(tmp_path: Path) -> None:
     assert validate(output, gold, track, Options(strict=True)) == []
 
 
-def test_a_candidate_that_is_listed_twice_is_ranked_once(tmp_path: Path) -> None:
+def test_duplicate_candidates_are_ranked_once(tmp_path: Path) -> None:
     query = conversations(1, seed=1)[0]
     twice = replace(
         query,
@@ -199,14 +199,14 @@ def test_a_candidate_that_is_listed_twice_is_ranked_once(tmp_path: Path) -> None
         (("tfidf", "model"), {}, UBUNTU_1, "tfidf"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(
+def test_incompatible_options_are_errors(
     baseline: tuple[Any, ...], arguments: dict[str, Any], track: Track, names: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=names):
         predict(Baseline(*baseline), track, "test.json", tmp_path / "out.json", **arguments)
 
 
-def test_files_without_anything_to_rank_or_to_tune_on_are_refused(tmp_path: Path) -> None:
+def test_files_without_candidates_or_dev_answers_are_errors(tmp_path: Path) -> None:
     empty, output, bm25 = tmp_path / "dialogues.json", tmp_path / "out.json", Baseline("bm25")
     empty.write_text("[]", encoding="utf-8")
     for dialogues in (empty, files_of(Track("ubuntu", 2)).dialogues):
@@ -227,7 +227,7 @@ def test_files_without_anything_to_rank_or_to_tune_on_are_refused(tmp_path: Path
         ("torch", "train(file, file, output)", "neural"),
     ],
 )
-def test_a_missing_library_is_named_with_its_extra(
+def test_missing_library_error_names_the_extra(
     module: str, call: str, extra: str, tmp_path: Path
 ) -> None:
     """In a process of its own, in which the library cannot be found."""

@@ -106,7 +106,7 @@ TEXTS = st.lists(st.text("ab c_Ä-9", max_size=12), min_size=1, max_size=6)
 @of_both
 @example(CONTEXTS, CANDIDATES)
 @given(contexts=TEXTS, candidates=TEXTS)
-def test_a_baseline_agrees_with_its_formula(
+def test_baseline_scores_equal_the_formula(
     vectors: Maker, twin: Twin, contexts: list[str], candidates: list[str]
 ) -> None:
     if not any(map(plain_words, candidates)):
@@ -120,7 +120,7 @@ def test_a_baseline_agrees_with_its_formula(
 
 
 @of_both
-def test_candidates_without_words_score_nothing(vectors: Maker, twin: Twin) -> None:
+def test_candidates_without_words_have_score_zero(vectors: Maker, twin: Twin) -> None:
     found = list_scores(*vectors(["a b", ""], ["?!", ""]), [1, 1])
     assert [row.tolist() for row in found] == [[0.0], [0.0]]
 
@@ -129,7 +129,7 @@ FEW_SCORES = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=1, max_si
 
 
 @given(FEW_SCORES, st.integers(1, 35))
-def test_the_best_are_the_head_of_the_whole_order(scores: list[float], most: int) -> None:
+def test_best_candidates_are_the_first_of_the_full_ranking(scores: list[float], most: int) -> None:
     array = np.array(scores, dtype=np.float32)
     places, values = best(array, most)
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:most]
@@ -148,7 +148,7 @@ def random_vectors(rows: int, seed: int, *, with_dense: bool) -> tuple[Vectors, 
 
 
 @pytest.mark.parametrize("with_dense", [False, True])
-def test_scores_are_dot_products(with_dense: bool) -> None:
+def test_pool_and_list_scores_are_dot_products(with_dense: bool) -> None:
     contexts, whole_contexts = random_vectors(2 * BLOCK + 3, 3, with_dense=with_dense)
     pool, whole_pool = random_vectors(200, 4, with_dense=with_dense)
     products = whole_contexts @ whole_pool.T
@@ -187,7 +187,9 @@ def final_score(rankings: list[Ranked], correct: list[str], threshold: float) ->
 
 
 @given(st.lists(st.tuples(SCORES, st.integers(-1, 14)), min_size=1, max_size=8))
-def test_no_threshold_is_better_than_the_tuned_one(cases: list[tuple[list[float], int]]) -> None:
+def test_tuned_none_threshold_maximizes_the_final_score(
+    cases: list[tuple[list[float], int]],
+) -> None:
     rankings = [ranking(scores) for scores, _ in cases]
     correct = [NONE if which < 0 else f"C{which}" for _, which in cases]
     tuned = tune(rankings, [{right} for right in correct])
@@ -206,7 +208,7 @@ def test_no_threshold_is_better_than_the_tuned_one(cases: list[tuple[list[float]
         (-1.0, ["C0", "C1", "C2", NONE]),
     ],
 )
-def test_none_stands_where_its_score_says(score: float, expected: list[str]) -> None:
+def test_none_is_inserted_by_its_score(score: float, expected: list[str]) -> None:
     result = insert_none(ranking([5.0, 2.0, 2.0]), score)
     assert [name for name, _ in result.entries] == expected
 
@@ -229,21 +231,21 @@ def test_random_rankings_have_the_expected_scores() -> None:
         assert np.mean(scores[ranks - 1]) == pytest.approx(np.mean(scores), abs=4 * error)
 
 
-def test_an_order_depends_on_seed_and_example_alone() -> None:
+def test_random_rankings_depend_only_on_seed_and_example() -> None:
     first = shuffled(range(5), 1)
     assert shuffled(range(4, -1, -1), 1) == first[::-1]
     assert shuffled(range(5), 2) != first
     assert len(set(map(tuple, first))) == 5
 
 
-def test_scores_fall_and_every_candidate_is_there_once() -> None:
+def test_random_rankings_contain_each_candidate_once_by_falling_score() -> None:
     names, scores = zip(*at_random("1", (*IDS, NONE), seed=1).entries, strict=True)
     assert sorted(names) == sorted((*IDS, NONE))
     assert list(scores) == sorted({*scores}, reverse=True)
     assert 0 < scores[-1] < scores[0] == 1
 
 
-def test_a_pool_gives_different_candidates_each_as_often() -> None:
+def test_random_pool_samples_are_distinct_and_uniform() -> None:
     pool = [f"P{place}" for place in range(1000)]
     drawn = [[n for n, _ in at_random(str(at), pool, 3, 100).entries] for at in range(400)]
     assert {(len(names), len({*names})) for names in drawn} == {(100, 100)}

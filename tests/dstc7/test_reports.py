@@ -46,7 +46,7 @@ def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
 
 
 @pytest.mark.parametrize("name", TRACK_NAMES)
-def test_the_sample_scores_out_of_the_box_and_matching_words_beats_guessing(name: str) -> None:
+def test_overlap_baseline_scores_above_random_on_the_sample(name: str) -> None:
     track, final = track_of(name), []
     for system in ("overlap", "random"):
         submission, strict = sample_submission(track, system), Options(strict=True)
@@ -58,13 +58,13 @@ def test_the_sample_scores_out_of_the_box_and_matching_words_beats_guessing(name
     assert final[0] > final[1]
 
 
-def test_the_sample_fits_no_other_submission(tmp_path: Path) -> None:
+def test_other_submissions_cannot_be_scored_on_the_sample(tmp_path: Path) -> None:
     path = Folder(tmp_path).write("Ubuntu_subtask_1.json", submission_of({"1200001": "A B"}))
     with pytest.raises(InputError, match="--targets"):
         evaluate(path, sample_gold(UBUNTU), UBUNTU)
 
 
-def test_other_orders_are_not_compared() -> None:
+def test_submissions_with_different_orders_cannot_be_compared() -> None:
     raw, targets = submission_of({"1": "A B"}), "1\tA\n"
     by_list = score(loaded(raw, targets)).scored_table
     by_confidence = score(loaded(raw, targets, options=Options(order="confidence"))).scored_table
@@ -72,14 +72,14 @@ def test_other_orders_are_not_compared() -> None:
         compare({"list": by_list, "confidence": by_confidence})
 
 
-def test_permuting_examples_changes_no_score() -> None:
+def test_example_order_does_not_change_scores() -> None:
     evaluated = sample("overlap", "dstc7-ubuntu-4")
     shuffled = dict(reversed(list(evaluated.loaded.submission.items())))
     again = score(replace(evaluated.loaded, submission=shuffled))
     assert again.report().metrics == evaluated.report().metrics
 
 
-def test_a_mean_over_tracks_says_what_it_covers() -> None:
+def test_mean_over_tracks_lists_the_covered_tracks() -> None:
     chosen = {name: sample("overlap", name) for name in ("dstc7-ubuntu-1", "dstc7-ubuntu-4")}
     mean, covered = mean_final(chosen)
     values = [scores(each)["final"] for each in chosen.values()]
@@ -89,7 +89,7 @@ def test_a_mean_over_tracks_says_what_it_covers() -> None:
         mean_final({})
 
 
-def test_an_example_is_explained_with_its_context_and_what_stood_above() -> None:
+def test_explanation_shows_context_and_higher_ranked_candidates() -> None:
     evaluated = sample("overlap")
     rank = dict(zip(evaluated.units(), ranks(evaluated), strict=True))
     example = next(name for name, place in rank.items() if 1 < place <= 10)
@@ -121,7 +121,7 @@ LOST = {
 
 
 @pytest.mark.parametrize("code", LOST)
-def test_each_way_to_lose_has_a_code_and_what_is_won_has_none(code: str) -> None:
+def test_each_failure_has_a_reason_code_and_success_has_none(code: str) -> None:
     answer, rankings = LOST[code]
     inputs = loaded(submission_of(rankings), f"1\t{answer}\n", WITH_NONE)
     explanation = explain(inputs, "1")
@@ -129,7 +129,7 @@ def test_each_way_to_lose_has_a_code_and_what_is_won_has_none(code: str) -> None
     assert explanation.outcomes["total"]["recall@1"] is (code == "")
 
 
-def test_the_f_score_is_explained_by_what_was_selected() -> None:
+def test_f_score_explanation_marks_the_selected_candidates() -> None:
     raw = submission_of({"1": [("A", 0.7), ("B", 0.25), ("C", 0.05)]})
     inputs = loaded(raw, "1\tC\n", options=Options(metric="fscore"))
     explanation = explain(inputs, "1")
@@ -139,12 +139,12 @@ def test_the_f_score_is_explained_by_what_was_selected() -> None:
     assert marks == ["selected", "selected", "right"]
 
 
-def test_an_unknown_example_cannot_be_explained() -> None:
+def test_explaining_an_unknown_example_is_an_error() -> None:
     with pytest.raises(UsageError, match='"92000'):
         explain(sample("overlap").loaded, "920001")
 
 
-def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
+def test_gold_files_are_found_by_their_standard_names(tmp_path: Path) -> None:
     names = {
         "targets": "advising_responses_subtask_1.tsv",
         "case2 targets": "advising_responses_subtask_1_case2.tsv",
@@ -173,7 +173,7 @@ def half_right() -> ScoredSubmission:
 
 
 @pytest.mark.integration
-def test_figures_are_those_of_their_sources() -> None:
+def test_published_results_equal_their_sources() -> None:
     source = read_json(shared("data", "dstc7", "published_results.json"))
     rows = [
         (row.system, {name: figure.value for name, figure in row.figures.items()})
@@ -190,14 +190,14 @@ def test_figures_are_those_of_their_sources() -> None:
     assert len(published) >= len(rows) - 12
 
 
-def test_every_source_is_named() -> None:
+def test_all_sources_are_cited_by_published_rows() -> None:
     results = read_results()
     used = {row.source for table in results.tables for row in table.rows if row.kind == "published"}
     assert used == set(results.sources)
 
 
 @pytest.mark.parametrize("name", TRACK_NAMES)
-def test_every_track_has_a_table(name: str) -> None:
+def test_every_track_has_published_result_tables(name: str) -> None:
     results = read_results()
     tables = tables_of(results, track_of(name), "test")
     assert {table.keys["case"] for table in tables} in ({None}, {"case1", "case2"})
@@ -210,7 +210,7 @@ def placed(split: str, report: Report) -> Document:
     return published_document(results, tables, replace(report, name="mine"))
 
 
-def test_a_submission_stands_in_its_place_with_its_interval() -> None:
+def test_submission_is_inserted_by_score_with_its_interval() -> None:
     document = placed("test", half_right().report(Resampling(samples=100)))
     names = [row[0].text for row in document.sheets[0].rows]
     # Its Recall@10 is 1, above all others.
@@ -219,17 +219,17 @@ def test_a_submission_stands_in_its_place_with_its_interval() -> None:
     assert [r["value"] for r in document.records if not r["published"]][:2] == [0.5, 1.0]
 
 
-def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
+def test_submissions_on_test_are_excluded_from_dev_tables() -> None:
     assert all(record["published"] for record in placed("dev", half_right().report()).records)
 
 
-def test_only_official_scores_are_placed() -> None:
+def test_unofficial_scores_cannot_be_placed_in_published_tables() -> None:
     inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
     with pytest.raises(UsageError, match="official"):
         placed("test", score(inputs).report())
 
 
-def test_a_test_set_has_its_own_table() -> None:
+def test_each_test_set_has_a_separate_table() -> None:
     results = read_results()
     [table] = tables_of(results, track_of("dstc7-advising-3-case2"), "test")
     assert table.title == "dstc7-advising-3 case2 test"
@@ -237,6 +237,6 @@ def test_a_test_set_has_its_own_table() -> None:
         tables_of(results, track_of("dstc7-advising-3"), "train")
 
 
-def test_a_file_that_holds_no_results(tmp_path: Path) -> None:
+def test_files_without_published_results_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"x\.json"):
         read_results(Folder(tmp_path).write("x.json", {"tables": 1}))

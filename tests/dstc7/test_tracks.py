@@ -34,7 +34,7 @@ from tests.dstc7.cases import (
 from tests.places import ROOT
 
 
-def test_the_evaluated_pairs_are_these() -> None:
+def test_track_names_are_the_evaluated_dataset_subtask_pairs() -> None:
     assert (
         *("dstc7-ubuntu-1", "dstc7-ubuntu-2", "dstc7-ubuntu-4", "dstc7-ubuntu-5"),
         *("dstc7-advising-1", "dstc7-advising-3", "dstc7-advising-4", "dstc7-advising-5"),
@@ -52,7 +52,7 @@ def test_the_evaluated_pairs_are_these() -> None:
         *[("ubuntu", None), ("", None)],
     ],
 )
-def test_unknown_tracks(name: str, suggested: str | None) -> None:
+def test_unknown_tracks_are_errors_with_suggestions(name: str, suggested: str | None) -> None:
     with pytest.raises(UsageError, match=suggested):
         track_of(name)
 
@@ -71,11 +71,11 @@ def test_unknown_tracks(name: str, suggested: str | None) -> None:
         ("-", None),
     ],
 )
-def test_official_names_say_the_track(file: str, track: Track | None) -> None:
+def test_track_is_parsed_from_official_file_names(file: str, track: Track | None) -> None:
     assert track_of_file(file) == track
 
 
-def test_the_test_set_comes_from_the_name_when_the_track_does_not_say_it() -> None:
+def test_file_name_sets_the_test_set_if_the_track_lacks_it() -> None:
     file = "Advising_subtask_1_case2.json"
     assert track_from("dstc7-advising-1", file).case == "case2"
     assert track_from("dstc7-advising-1-case1", file).case == "case1"
@@ -90,7 +90,7 @@ def zipped(path: Path, **examples: str) -> Path:
     return path
 
 
-def test_a_zip_has_a_submission_for_each_track(tmp_path: Path) -> None:
+def test_submissions_in_a_zip_are_selected_by_track(tmp_path: Path) -> None:
     names = {"team/Ubuntu_subtask_1": "A", "team/Advising_subtask_3_case1": "B", "team/notes": ""}
     path = zipped(tmp_path / "team.zip", **names)
     assert set(tracks_in(path)) == {UBUNTU, Track("advising", 3, "case1")}
@@ -112,9 +112,7 @@ def test_damaged_zips_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["../../", "/etc/", "x\\"])
-def test_a_zip_is_read_whatever_the_folders_in_it_and_never_unpacked(
-    folder: str, tmp_path: Path
-) -> None:
+def test_zips_with_unsafe_paths_are_read_without_extraction(folder: str, tmp_path: Path) -> None:
     path = tmp_path / "in" / "team.zip"
     path.parent.mkdir()
     zipped(path, **{f"{folder}Ubuntu_subtask_1": "A"})
@@ -123,13 +121,13 @@ def test_a_zip_is_read_whatever_the_folders_in_it_and_never_unpacked(
     assert not list(tmp_path.rglob("Ubuntu_subtask_1.json"))
 
 
-def test_two_files_of_one_track_in_a_zip_are_not_guessed_between(tmp_path: Path) -> None:
+def test_duplicate_track_files_in_a_zip_are_errors(tmp_path: Path) -> None:
     names = {"a/Ubuntu_subtask_1": "A", "b/Ubuntu_subtask_1": "B"}
     with pytest.raises(UsageError, match=r"a/Ubuntu_subtask_1\.json, b/Ubuntu_subtask_1\.json"):
         read_submission(zipped(tmp_path / "team.zip", **names), track=UBUNTU)
 
 
-def test_a_written_submission_is_read_back(tmp_path: Path) -> None:
+def test_submissions_survive_a_write_and_read_round_trip(tmp_path: Path) -> None:
     rankings = [("1200001", [("TLSHF16Y4J4L", 0.61), ("NONE", 0.25)]), ("2", [("12", 1.0)])]
     write_submission(tmp_path / "s.json", rankings)
     submission = read_submission(tmp_path / "s.json")
@@ -142,24 +140,24 @@ def test_a_written_submission_is_read_back(tmp_path: Path) -> None:
     assert raw[1]["candidate-ranking"][0]["candidate-id"] == 12
 
 
-def test_a_confidence_that_is_not_finite_is_not_written() -> None:
+def test_writing_a_non_finite_confidence_is_an_error() -> None:
     with pytest.raises(ValueError, match="A is nan"):
         submission_text([("1", [("A", float("nan"))])])
 
 
-def test_a_run_has_six_columns_and_falling_scores() -> None:
+def test_trec_runs_have_six_columns_and_falling_scores() -> None:
     inputs = loaded(submission_of({"1": "A B B C"}), "1\tA\n")
     assert to_run(inputs.submission, tag="mine") == (
         "1 Q0 A 1 -1 mine\n1 Q0 B 2 -2 mine\n1 Q0 C 3 -3 mine\n"
     )
 
 
-def test_qrels_have_four_columns() -> None:
+def test_trec_qrels_have_four_columns() -> None:
     assert to_qrels({"1": ("A", "B", "A")}) == "1 0 A 1\n1 0 B 1\n"
 
 
 @pytest.mark.parametrize("order", ["list", "confidence"])
-def test_the_way_there_and_back_keeps_the_scores(order: Any, tmp_path: Path) -> None:
+def test_trec_round_trip_preserves_scores(order: Any, tmp_path: Path) -> None:
     folder, options = Folder(tmp_path), Options(order=order)
     raw = submission_of({"1": [("A", 0.2), ("B", 0.9), ("C", 0.9)], "2": "D E"})
     correct = {"1": "C,A", "2": "Q", "3": "R"}
@@ -172,7 +170,7 @@ def test_the_way_there_and_back_keeps_the_scores(order: Any, tmp_path: Path) -> 
     assert plain_metrics(after) == plain_metrics(before)
 
 
-def test_trec_eval_gives_the_same_scores_for_what_was_converted(tmp_path: Path) -> None:
+def test_trec_eval_scores_of_converted_files_equal_ours(tmp_path: Path) -> None:
     ir_measures: Any = pytest.importorskip("ir_measures", reason="the dev extra has it")
     gold = ROOT / "data" / "dstc7" / "advising_responses_subtask_3.tsv"
     evaluated = evaluate(ROOT / "predictions" / "dstc7-overlap" / SEVERAL.file_name, Gold(gold))
@@ -206,7 +204,7 @@ def test_trec_eval_gives_the_same_scores_for_what_was_converted(tmp_path: Path) 
         (read_qrels, "1 0 A 0\n", "malformed-targets", None),
     ],
 )
-def test_malformed_files(
+def test_malformed_trec_files_are_errors(
     read: Any, text: str, kind: str, place: str | None, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=place) as caught:
@@ -214,7 +212,7 @@ def test_malformed_files(
     assert kinds(caught.value.problems) == [kind]
 
 
-def test_an_id_with_a_blank_has_no_place_in_columns() -> None:
+def test_ids_with_spaces_cannot_be_written_to_trec_runs() -> None:
     inputs = loaded(submission_of({"1": [("A B", 1.0)]}), "1\tA\n", UBUNTU)
     with pytest.raises(UsageError, match="A B"):
         to_run(inputs.submission)

@@ -101,7 +101,7 @@ def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, dict[str
     return changed(change), targets, track, more
 
 
-def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path: Path) -> None:
+def test_each_code_has_severity_and_position_and_errors_prevent_scoring(tmp_path: Path) -> None:
     lines = (Path(__file__).parent / "validation.tsv").read_text("utf-8").splitlines()[1:]
     folder = Folder(tmp_path)
     failures: list[tuple[str, bool, object]] = []
@@ -156,13 +156,13 @@ FINE: dict[str, tuple[Any, str, Track, dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", FINE)
-def test_a_good_submission_has_no_problem(case: str, tmp_path: Path) -> None:
+def test_valid_submissions_have_no_problems(case: str, tmp_path: Path) -> None:
     raw, targets, track, options, more = FINE[case]
     strict = Options(strict=True, **options)
     assert Folder(tmp_path).problems(raw, targets, track, strict, **more) == []
 
 
-def test_ids_match_whatever_their_type_and_case(tmp_path: Path) -> None:
+def test_ids_match_regardless_of_type_and_case(tmp_path: Path) -> None:
     raw = [
         {
             "example-id": " 0012 ",
@@ -182,7 +182,7 @@ def places(problems: Sequence[Problem]) -> list[Place]:
     return [(problem.kind, problem.example, problem.position) for problem in problems]
 
 
-def test_all_problems_are_collected_with_their_places(tmp_path: Path) -> None:
+def test_all_problems_are_reported_with_their_positions(tmp_path: Path) -> None:
     raw = good()
     entries(raw)[3]["confidence"] = "high"
     entries(raw)[9]["candidate-id"] = None
@@ -198,7 +198,7 @@ def test_all_problems_are_collected_with_their_places(tmp_path: Path) -> None:
     assert ("duplicate-candidate", "2", 100) in found
 
 
-def test_what_is_malformed_moves_no_place_and_is_reported_once(tmp_path: Path) -> None:
+def test_malformed_entries_do_not_shift_positions_and_are_reported_once(tmp_path: Path) -> None:
     raw = good()
     entries(raw)[9] = None
     entries(raw)[50]["candidate-id"] = "QQQ"
@@ -211,12 +211,12 @@ def test_what_is_malformed_moves_no_place_and_is_reported_once(tmp_path: Path) -
     ]
 
 
-def test_problems_of_all_files_are_found_together(tmp_path: Path) -> None:
+def test_problems_of_all_input_files_are_reported_together(tmp_path: Path) -> None:
     found = kinds(Folder(tmp_path).problems("[", "1\n", dialogues="{}"))
     assert {"not-json", "malformed-targets", "not-an-array"} <= set(found)
 
 
-def test_rankings_in_another_order_are_counted(tmp_path: Path) -> None:
+def test_unsorted_rankings_are_counted_in_one_problem(tmp_path: Path) -> None:
     raw = good()
     for example in (0, 1):
         entries(raw, example)[70]["confidence"] = 0.9
@@ -232,7 +232,9 @@ def test_rankings_in_another_order_are_counted(tmp_path: Path) -> None:
         ("Advising_subtask_1_case2.json", "dstc7-advising-1"),
     ],
 )
-def test_another_name_is_a_warning(name: str, says: str, tmp_path: Path) -> None:
+def test_unofficial_or_mismatched_file_names_are_warnings(
+    name: str, says: str, tmp_path: Path
+) -> None:
     folder = Folder(tmp_path)
     path = folder.write(name, good())
     [problem] = validate(path, folder.gold(TARGETS), UBUNTU, STRICT)
@@ -240,7 +242,7 @@ def test_another_name_is_a_warning(name: str, says: str, tmp_path: Path) -> None
     assert says in str(problem)
 
 
-def test_the_official_name_says_the_track(tmp_path: Path) -> None:
+def test_track_is_inferred_from_official_file_name(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     path = folder.write("Advising_subtask_3_case2.json", good())
     evaluated = evaluate(path, folder.gold("1\tC003,C004\n2\tC005\n"))
@@ -250,7 +252,7 @@ def test_the_official_name_says_the_track(tmp_path: Path) -> None:
         evaluate(folder.write("mine.json", good()), folder.gold(TARGETS))
 
 
-def test_targets_may_come_from_the_dialogues(tmp_path: Path) -> None:
+def test_targets_are_read_from_dialogues_without_a_target_file(tmp_path: Path) -> None:
     raw = dialogues(scenario=4, speaker="student")
     raw[0]["options-for-correct-answers"] = [{"candidate-id": "c003", "utterance": "x"}]
     raw[1]["options-for-correct-answers"] = []
@@ -266,7 +268,7 @@ def test_targets_may_come_from_the_dialogues(tmp_path: Path) -> None:
     ]
 
 
-def test_several_answers_are_worth_set_recall(tmp_path: Path) -> None:
+def test_set_recall_is_reported_for_tracks_with_several_answers(tmp_path: Path) -> None:
     evaluated = Folder(tmp_path).evaluated(good(), "1\tC003,C004\n2\tC005\n", SEVERAL)
     names = [score.name for score in evaluated.report().scores]
     assert "set_recall@10" in names
@@ -286,17 +288,17 @@ def test_several_answers_are_worth_set_recall(tmp_path: Path) -> None:
         ({"compat": "2018", "metric": "fscore"}, "compat"),
     ],
 )
-def test_options_that_make_no_sense(options: dict[str, Any], names: str) -> None:
+def test_invalid_options_are_errors(options: dict[str, Any], names: str) -> None:
     with pytest.raises(UsageError, match=names):
         Options(**options)
 
 
-def test_scoring_needs_answers() -> None:
+def test_gold_data_without_targets_and_dialogues_is_an_error() -> None:
     with pytest.raises(UsageError):
         Gold()
 
 
-def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
+def test_overflowing_probabilities_are_reported_and_scored(tmp_path: Path) -> None:
     raw = submission_of({"1": [(f"C{n}", 1e308) for n in range(10)]})
     options = Options(metric="fscore")
     problems = Folder(tmp_path).problems(raw, "1\tC0\n", options=options)
@@ -305,7 +307,7 @@ def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
     assert fscore["counts"] == {"selected": 9, "correct_selected": 1, "correct": 1}
 
 
-def test_repeats_of_2018_do_not_lift_set_recall_above_1(tmp_path: Path) -> None:
+def test_compat_2018_repeats_do_not_raise_set_recall_above_1(tmp_path: Path) -> None:
     raw = submission_of({"1": "A A B"})
     options = Options(compat="2018")
     report = Folder(tmp_path).evaluated(raw, "1\tA,B\n", SEVERAL, options).report()

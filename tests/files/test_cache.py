@@ -68,7 +68,7 @@ def derived_files(folder: Path) -> list[Path]:
     return list((folder / "derived").iterdir())
 
 
-def test_the_cache_is_the_users_or_the_one_that_was_named(
+def test_the_cache_folder_is_the_user_cache_or_the_configured_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -85,7 +85,7 @@ def test_the_cache_is_the_users_or_the_one_that_was_named(
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"line\r\n" * 500_000])
-def test_checksums_are_those_of_sha256sum_and_git(tmp_path: Path, content: bytes) -> None:
+def test_checksums_agree_with_sha256sum_and_git(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     git = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
@@ -94,7 +94,7 @@ def test_checksums_are_those_of_sha256sum_and_git(tmp_path: Path, content: bytes
         assert read(path) == expected
 
 
-def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     for read in (checksums_of, remembered_checksums):
         for path in (tmp_path / "absent", tmp_path):
             with pytest.raises(DataError, match=path.name):
@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     ],
     ids=["size", "content", "content but not its time", "inode"],
 )
-def test_a_file_is_read_again_only_when_it_has_changed(
+def test_checksums_are_recomputed_only_for_changed_files(
     source: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], Any]
 ) -> None:
     before = checksums_of(source)
@@ -124,7 +124,7 @@ def test_a_file_is_read_again_only_when_it_has_changed(
     assert remembered_checksums(source) == checksums_of(source) != before
 
 
-def test_a_combined_fingerprint_depends_on_names_and_contents_not_on_order(tmp_path: Path) -> None:
+def test_combined_fingerprints_depend_on_names_and_contents_not_on_order(tmp_path: Path) -> None:
     a, b = written(tmp_path / "a", "one"), written(tmp_path / "b", "two")
     combined = combined_fingerprint({"x": a, "y": b})
     assert combined_fingerprint({"y": b, "x": a}) == combined
@@ -134,7 +134,7 @@ def test_a_combined_fingerprint_depends_on_names_and_contents_not_on_order(tmp_p
     assert combined_fingerprint({"x": same, "y": b}) == combined
 
 
-def test_the_first_start_and_the_second_see_the_same(source: Path) -> None:
+def test_built_and_cached_values_are_equal(source: Path) -> None:
     value = {"pair": (1, 2), "keys": {1: "one"}, "lone": "\ud800", "value": VALUE}
     build = Build(return_value=value)
     expected = {"pair": [1, 2], "keys": {"1": "one"}, "lone": "\ud800", "value": VALUE}
@@ -145,7 +145,7 @@ def test_the_first_start_and_the_second_see_the_same(source: Path) -> None:
         derive("other", [source], 1, lambda: float("nan"))
 
 
-def test_other_sources_revisions_and_names_are_built_anew(tmp_path: Path, source: Path) -> None:
+def test_changed_sources_revisions_and_names_are_rebuilt(tmp_path: Path, source: Path) -> None:
     build = Build()
     other, copy = written(tmp_path / "other", "other"), written(tmp_path / "copy", "content")
     for calls, name, sources, revision in (
@@ -161,7 +161,7 @@ def test_other_sources_revisions_and_names_are_built_anew(tmp_path: Path, source
         assert build.call_count == calls
 
 
-def test_a_cache_file_that_is_damaged_is_rebuilt(own_cache: Path, source: Path) -> None:
+def test_damaged_cache_files_are_rebuilt(own_cache: Path, source: Path) -> None:
     build = Build()
     derive("test", [source], 1, build)
     (path,) = derived_files(own_cache)
@@ -179,7 +179,7 @@ def test_a_cache_file_that_is_damaged_is_rebuilt(own_cache: Path, source: Path) 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such owners and modes")
 @pytest.mark.parametrize("mode", [0o777, 0o770, None])
-def test_a_folder_that_others_may_have_written_is_not_used_and_warned_of_once(
+def test_insecure_cache_folders_are_ignored_with_one_warning(
     own_cache: Path, source: Path, caplog: pytest.LogCaptureFixture, mode: int | None
 ) -> None:
     derive("test", [source], 1, lambda: "a lie")
@@ -198,7 +198,9 @@ def test_a_folder_that_others_may_have_written_is_not_used_and_warned_of_once(
     assert str(folder) in record.getMessage()
 
 
-def test_a_source_that_changes_while_it_is_read_is_not_kept(own_cache: Path, source: Path) -> None:
+def test_values_of_sources_changed_during_the_build_are_not_cached(
+    own_cache: Path, source: Path
+) -> None:
     def build() -> str:
         written(source, "meanwhile")
         return "neither"
@@ -207,7 +209,7 @@ def test_a_source_that_changes_while_it_is_read_is_not_kept(own_cache: Path, sou
     assert not (own_cache / "derived").exists()
 
 
-def test_only_the_three_newest_of_a_name_stay(own_cache: Path, source: Path) -> None:
+def test_only_the_three_newest_cache_files_per_name_are_kept(own_cache: Path, source: Path) -> None:
     derive("test-longer", [source], 1, Build())
     for revision in range(6):
         derive("test", [source], revision, Build())
@@ -219,7 +221,7 @@ def test_only_the_three_newest_of_a_name_stay(own_cache: Path, source: Path) -> 
         assert kept.call_count == 0
 
 
-def test_a_cache_that_cannot_be_written_is_done_without_and_warned_of_once(
+def test_an_unwritable_cache_is_skipped_with_one_warning(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     blocked = written(tmp_path / "a file where the cache should be", "mine")
@@ -235,7 +237,7 @@ def test_a_cache_that_cannot_be_written_is_done_without_and_warned_of_once(
 
 
 @pytest.mark.integration
-def test_many_processes_at_once_all_get_the_value(own_cache: Path, source: Path) -> None:
+def test_concurrent_processes_all_get_the_cached_value(own_cache: Path, source: Path) -> None:
     code = (
         "from pathlib import Path; from mwzeval.files.cache import derive\n"
         "for revision in range(20):\n"

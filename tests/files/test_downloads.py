@@ -129,7 +129,7 @@ def everything_below(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("folder", ["", "crosswoz", "pydial"])
-def test_a_list_has_one_place_per_file_and_only_pinned_checksums(folder: str) -> None:
+def test_public_file_lists_have_unique_paths_and_pinned_checksums(folder: str) -> None:
     files = public_files(embedded(folder, "public_files.tsv"))
     assert len({file.local for file in files}) == len(files) >= 6
     for file in files:
@@ -145,7 +145,7 @@ def test_a_list_has_one_place_per_file_and_only_pinned_checksums(folder: str) ->
 
 
 @pytest.mark.integration
-def test_the_list_has_the_sha256_of_every_published_file_that_is_in_the_shared_folder() -> None:
+def test_published_files_in_the_shared_folder_have_a_listed_sha256() -> None:
     root = DataRoot(
         shared("data", "multiwoz"), "--data", public_files(embedded("public_files.tsv"))
     )
@@ -158,7 +158,7 @@ def test_the_list_has_the_sha256_of_every_published_file_that_is_in_the_shared_f
     assert "data/MultiWOZ_2.0.zip" not in there
 
 
-def test_the_content_of_a_compressed_file_is_compared(tmp_path: Path) -> None:
+def test_compressed_files_are_compared_by_content(tmp_path: Path) -> None:
     content = b'{"hotel": []}'
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     table = tmp_path / "public_files.tsv"
@@ -183,7 +183,7 @@ def test_the_content_of_a_compressed_file_is_compared(tmp_path: Path) -> None:
     assert root.checksum(files[0]) == root.checksum(files[1]) == row[-1][:8]
 
 
-def test_addresses_are_those_of_github_or_below_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_urls_point_to_github_or_the_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
     file = PublicFile("a", "o/r", "abc", "x y/z.json", "0")
     assert file.url == "https://raw.githubusercontent.com/o/r/abc/x%20y/z.json"
     monkeypatch.setenv("MWZEVAL_MIRROR", "http://mirror.test/base/")
@@ -197,7 +197,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_folder_given_goes_before_the_environment_and_that_before_the_cache(
+def test_data_folder_precedence_is_argument_environment_cache(
     tmp_path: Path, table: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given, environment = tmp_path / "given", tmp_path / "environment"
@@ -215,7 +215,7 @@ def test_the_folder_given_goes_before_the_environment_and_that_before_the_cache(
 
 
 @pytest.mark.parametrize("data", ["nowhere", "files.tsv", "", "a\0b", "~nobody-of-that-name/x"])
-def test_a_folder_that_is_none_is_an_error(
+def test_an_invalid_data_folder_is_an_error(
     table: Path, data: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(table.parent)
@@ -223,9 +223,7 @@ def test_a_folder_that_is_none_is_an_error(
         DataRoot.locate(data, table, "game")
 
 
-def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
-    tmp_path: Path, table: Path
-) -> None:
+def test_a_data_folder_may_contain_one_subfolder_per_benchmark(tmp_path: Path, table: Path) -> None:
     shelf = tmp_path / "shelf"
     inner = shelf / "game"
     inner.mkdir(parents=True)
@@ -236,7 +234,7 @@ def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
     assert DataRoot.locate(shelf, table, "game").path == shelf
 
 
-def test_offline_is_the_argument_or_the_environment(
+def test_offline_mode_is_set_by_argument_or_environment(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable, argument, expected in (
@@ -259,7 +257,7 @@ def test_embedded_data_are_found_in_an_installed_package(
 
 
 @pytest.mark.integration
-def test_files_of_a_user_are_used_as_they_are(tmp_path: Path, mirror: Mirror) -> None:
+def test_user_files_are_used_unchanged(tmp_path: Path, mirror: Mirror) -> None:
     (tmp_path / "a.json").write_text("of my own")
     root = DataRoot(tmp_path, "--data", (listed("a.json"), listed("b.json")), sample="--tiny")
     assert root.require("a.json") == tmp_path / "a.json"
@@ -275,7 +273,7 @@ def test_files_of_a_user_are_used_as_they_are(tmp_path: Path, mirror: Mirror) ->
     assert (tmp_path / "a.json").read_text() == "of my own"
 
 
-def test_matching_is_sorted_and_stays_in_its_folder(tmp_path: Path) -> None:
+def test_matching_returns_sorted_files_of_one_folder(tmp_path: Path) -> None:
     for name in ("t/b.json", "t/a.json", "t/.a.json", "t/deep/c.json", "t/note.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
@@ -286,7 +284,7 @@ def test_matching_is_sorted_and_stays_in_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_a_file_is_downloaded_once_and_only_when_it_is_needed(cache: Path, mirror: Mirror) -> None:
+def test_files_are_downloaded_once_and_on_demand(cache: Path, mirror: Mirror) -> None:
     files = [mirror.serve(listed(name)) for name in ("d/one.json", "d/two.json", "e/three.json")]
     root = cached(cache, *files)
     assert root.find("d/one.json") is None
@@ -315,7 +313,7 @@ def test_a_file_without_checksums_is_reported_as_unverified(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("sha256", [True, False])
-def test_a_damaged_file_in_the_cache_is_downloaded_again(
+def test_damaged_cached_files_are_downloaded_again(
     cache: Path, mirror: Mirror, sha256: bool
 ) -> None:
     """A file without a sha256 is verified by its git blob id."""
@@ -347,7 +345,7 @@ PART = "d/.a.json.part"
         ({}, {"file": "d"}, "cannot download", ["d"]),
     ],
 )
-def test_what_cannot_be_downloaded_is_not_at_its_place_and_the_message_says_what_to_do(
+def test_failed_downloads_leave_no_file_and_the_error_gives_advice(
     cache: Path,
     mirror: Mirror,
     monkeypatch: pytest.MonkeyPatch,
@@ -375,7 +373,7 @@ def test_what_cannot_be_downloaded_is_not_at_its_place_and_the_message_says_what
 
 
 @pytest.mark.integration
-def test_an_interrupted_download_is_continued(
+def test_interrupted_downloads_are_resumed(
     cache: Path, mirror: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(downloads, "RETRIES", 1)
@@ -387,9 +385,7 @@ def test_an_interrupted_download_is_continued(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("begun", [b"x" * 1000, CONTENT, CONTENT + b"x"])
-def test_what_a_download_cannot_continue_is_removed(
-    cache: Path, mirror: Mirror, begun: bytes
-) -> None:
+def test_unusable_partial_downloads_are_removed(cache: Path, mirror: Mirror, begun: bytes) -> None:
     root = cached(cache, mirror.serve(listed("a.json")))
     cache.mkdir(parents=True)
     (cache / ".a.json.part").write_bytes(begun)
@@ -410,7 +406,7 @@ def in_another_process(folder: Path, file: PublicFile) -> subprocess.Popen[bytes
 
 
 @pytest.mark.integration
-def test_ctrl_c_keeps_what_was_received(cache: Path, mirror: Mirror) -> None:
+def test_an_interrupt_keeps_the_partial_download(cache: Path, mirror: Mirror) -> None:
     file = mirror.serve(listed("a.json"), pause=0.2)
     process = in_another_process(cache, file)
     begun = partial(cache.glob, "*.part")
@@ -425,7 +421,7 @@ def test_ctrl_c_keeps_what_was_received(cache: Path, mirror: Mirror) -> None:
 
 
 @pytest.mark.integration
-def test_two_processes_that_download_at_once_both_end_well(cache: Path, mirror: Mirror) -> None:
+def test_two_concurrent_downloads_of_one_file_succeed(cache: Path, mirror: Mirror) -> None:
     file = mirror.serve(listed("a.json"), pause=0.05)
     processes = [in_another_process(cache, file) for _ in range(2)]
     assert [process.wait(HANGING) for process in processes] == [0, 0]
@@ -434,7 +430,7 @@ def test_two_processes_that_download_at_once_both_end_well(cache: Path, mirror: 
 
 
 @pytest.mark.integration
-def test_offline_sends_no_request_and_names_every_file_that_is_missing(
+def test_offline_mode_sends_no_request_and_lists_all_missing_files(
     cache: Path, mirror: Mirror
 ) -> None:
     files = [mirror.serve(listed(f"d/{name}.json")) for name in ("one", "two", "three")]
@@ -450,7 +446,7 @@ def test_offline_sends_no_request_and_names_every_file_that_is_missing(
     assert mirror.requests == []
 
 
-def test_files_that_several_calls_miss_are_in_one_message(tmp_path: Path) -> None:
+def test_missing_files_of_several_calls_are_listed_in_one_error(tmp_path: Path) -> None:
     files = (listed("db/hotel.json"), listed("db/train.json"))
     root = DataRoot(tmp_path, "--data", files, sample="--corpus sample")
     calls = [partial(root.require, place) for place in ("db/hotel.json", "db/train.json", "own")]
@@ -485,7 +481,7 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("benchmark", NEEDED)
-def test_without_network_a_command_names_all_that_it_lacks(
+def test_offline_commands_list_all_missing_files(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
@@ -527,7 +523,7 @@ new  1 published, 1 different, 1 unverified, 1 unlisted, 1 missing
 
 
 @pytest.mark.parametrize("origin", ["--data", "cache"])
-def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(
+def test_data_status_lists_state_and_users_of_every_corpus_file(
     tmp_path: Path, origin: Origin
 ) -> None:
     contents = {
@@ -578,7 +574,7 @@ def test_status_lists_every_public_file_of_every_benchmark(name: str | None, run
     assert titles == (["MultiWOZ", "CrossWOZ", "PyDial"] if name is None else titles[:1])
 
 
-def test_verify_finds_a_foreign_file_of_any_benchmark(tmp_path: Path, run: Run) -> None:
+def test_verify_reports_modified_files_of_any_benchmark(tmp_path: Path, run: Run) -> None:
     (tmp_path / "pydial" / "ontology").mkdir(parents=True)
     (tmp_path / "pydial" / "ontology" / "CamRestaurants-rules.json").write_text("{}")
     for names, expected in ((["pydial"], 1), (["crosswoz"], 0), ([], 1)):
@@ -586,7 +582,7 @@ def test_verify_finds_a_foreign_file_of_any_benchmark(tmp_path: Path, run: Run) 
         assert (code, "different" in out) == (expected, bool(expected))
 
 
-def test_a_download_of_one_benchmark_names_its_files(
+def test_offline_download_of_one_benchmark_lists_its_files(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
@@ -600,7 +596,7 @@ def test_a_download_of_one_benchmark_names_its_files(
         assert expected in err
 
 
-def test_examples_are_copied_completely_and_never_overwrite(tmp_path: Path, run: Run) -> None:
+def test_examples_are_copied_completely_without_overwriting_files(tmp_path: Path, run: Run) -> None:
     destination = tmp_path / "made" / "here"
     destination.mkdir(parents=True)
     (destination / "other.txt").write_text("stays")

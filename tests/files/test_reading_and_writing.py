@@ -53,7 +53,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("ending", PACKED)
 @pytest.mark.parametrize("members", [1, 2])
-def test_a_file_may_have_the_limit_and_not_a_byte_more(
+def test_files_larger_than_the_size_limit_are_rejected(
     ending: str, members: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "1MB")
@@ -72,7 +72,7 @@ def test_a_file_may_have_the_limit_and_not_a_byte_more(
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
-def test_compressed_files_that_are_damaged_are_refused(ending: str, tmp_path: Path) -> None:
+def test_damaged_compressed_files_are_rejected(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"file{ending}"
     whole = PACKED[ending](b"some text, and more")
     for damaged in (b"", whole[:9], whole[:-1], whole + whole[:-1], whole + b"x" * 9, b"x" * 9):
@@ -83,7 +83,7 @@ def test_compressed_files_that_are_damaged_are_refused(ending: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
-def test_all_members_of_an_archive_share_the_limit(
+def test_the_size_limit_applies_to_the_sum_of_archive_members(
     method: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "1MB")
@@ -105,7 +105,9 @@ def test_all_members_of_an_archive_share_the_limit(
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damage_in_an_archive_is_named_or_changes_no_content(method: int, tmp_path: Path) -> None:
+def test_archive_damage_is_an_error_or_leaves_the_content_unchanged(
+    method: int, tmp_path: Path
+) -> None:
     path = tmp_path / "a.json.zip"
     raw = json.dumps([{"text": str(n**5)} for n in range(500)]).encode()
     with zipfile.ZipFile(path, "w", method) as archive:
@@ -123,7 +125,7 @@ def test_damage_in_an_archive_is_named_or_changes_no_content(method: int, tmp_pa
             assert data_bytes(path) == raw
 
 
-def test_the_limit_is_set_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_limit_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MWZEVAL_MAX_SIZE", raising=False)
     assert size_limit() == DEFAULT_SIZE
     for value, size in {"7": 7, " 2gb ": 2 * 10**9, "3 MB": 3 * 10**6, "1KB": 1000}.items():
@@ -145,12 +147,12 @@ def test_the_limit_is_set_in_the_environment(monkeypatch: pytest.MonkeyPatch) ->
         ("[1,\n" + "1" * 5000 + "]", "line 8: an integer has more than 4300 digits"),
     ],
 )
-def test_what_is_no_json_is_named_with_its_line(text: str, said: str) -> None:
+def test_invalid_json_is_reported_with_its_line(text: str, said: str) -> None:
     with pytest.raises(InputError, match=rf"^a\.json: .*{said}"):
         parse_json(text, "a.json", first_line=7)
 
 
-def test_values_too_deep_or_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_deep_or_too_many_json_values_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"^prices\.json: "):
         parse_json("[" * 200_000, "prices.json")
     text = "[" + "{}," * 1_000_000 + "{}]"
@@ -163,14 +165,14 @@ def test_values_too_deep_or_too_many_are_refused(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["a\0b", "", "/nowhere/at/all", "/"])
-def test_what_cannot_be_opened_is_named(name: str) -> None:
+def test_errors_name_files_that_cannot_be_opened(name: str) -> None:
     for read in (read_bytes, read_text, read_model):
         with pytest.raises(InputError) as error:
             read(name)
         assert error.value.problems[0].file == name.replace("\0", "\\x00")
 
 
-def test_standard_input_has_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_limit_applies_to_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "10")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"0123456789")))
     assert read_bytes("-") == b"0123456789"
@@ -182,7 +184,7 @@ def test_standard_input_has_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.integration
 @pytest.mark.skipif(sys.platform != "linux", reason="devices and limits as Linux has them")
 @pytest.mark.parametrize("place", ["bomb.json.zst", "/dev/zero", "/dev/urandom", "-"])
-def test_endless_input_ends_in_little_memory(place: str, tmp_path: Path) -> None:
+def test_endless_input_is_rejected_with_little_memory(place: str, tmp_path: Path) -> None:
     """Counted as processor seconds and bytes that the system grants, not by the clock."""
     source = subprocess.PIPE if place == "-" else subprocess.DEVNULL
     if place == "bomb.json.zst":
@@ -213,7 +215,9 @@ def test_endless_input_ends_in_little_memory(place: str, tmp_path: Path) -> None
     assert [(problem["kind"], problem["file"]) for problem in problems] == [("too-large", place)]
 
 
-def test_a_model_is_a_file_of_its_own_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_files_have_a_separate_size_limit_and_stay_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "1KB")
     path = tmp_path / "model"
     path.write_bytes(gzip.compress(b"x") + bytes(10_000))
@@ -224,7 +228,7 @@ def test_a_model_is_a_file_of_its_own_size(tmp_path: Path, monkeypatch: pytest.M
             read_model(place)
 
 
-def test_the_beginning_of_json_is_its_value_as_far_as_it_is_there() -> None:
+def test_truncated_json_is_parsed_up_to_its_end() -> None:
     value: dict[str, Any] = {"a": [{"b": 'x "]} \\', "c": None}, [1, 2.5, {}]], "é": {"d": "e, f"}}
     text = json.dumps(value)
     assert parse_beginning(text) == parse_beginning(f"{text}\n{text}\n") == value
@@ -237,7 +241,7 @@ def test_the_beginning_of_json_is_its_value_as_far_as_it_is_there() -> None:
         assert parse_beginning(other) is None
 
 
-def test_patterns_stand_for_files_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patterns_expand_to_sorted_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("b2.jsonl", "b10.jsonl", "a.jsonl", "[1].jsonl", "c/d.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -259,7 +263,7 @@ def test_patterns_stand_for_files_in_order(tmp_path: Path, monkeypatch: pytest.M
     st.sampled_from([*PACKED]),
     st.integers(1, 3),
 )
-def test_lines_of_a_file_are_those_of_its_text(
+def test_line_iteration_agrees_with_the_decompressed_text(
     tmp_path_factory: pytest.TempPathFactory, text: list[str], ending: str, members: int
 ) -> None:
     path = tmp_path_factory.mktemp("lines") / f"text{ending}"
@@ -276,7 +280,7 @@ def test_lines_of_a_file_are_those_of_its_text(
             list(lines(str(path)))
 
 
-def test_long_lines_are_put_together_and_endless_ones_refused(
+def test_long_lines_are_joined_and_lines_above_the_limit_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "long.jsonl"
@@ -288,7 +292,7 @@ def test_long_lines_are_put_together_and_endless_ones_refused(
         list(lines(str(path)))
 
 
-def test_a_first_line_is_read_without_what_follows(tmp_path: Path) -> None:
+def test_the_first_line_is_read_without_the_rest_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(b" \n{}\n" + os.urandom(100_000))[:-9])
     assert first_line(str(path)) == b"{}"
@@ -297,7 +301,7 @@ def test_a_first_line_is_read_without_what_follows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
-def test_what_decompresses_to_much_comes_in_small_pieces(ending: str, tmp_path: Path) -> None:
+def test_highly_compressed_files_are_read_in_small_pieces(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"zeros.jsonl{ending}"
     path.write_bytes(PACKED[ending](bytes(100_000_000)))
     lengths = [len(piece) for piece in pieces(str(path))]
@@ -328,7 +332,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path) -> None:
+def test_read_only_files_are_not_replaced(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     report.write_text("old")
     report.chmod(0o444)
@@ -341,7 +345,7 @@ def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path) -> None:
     assert stat.S_IMODE(report.stat().st_mode) == 0o640
 
 
-def test_a_link_keeps_its_target_and_a_device_is_written_directly(tmp_path: Path) -> None:
+def test_writing_follows_links_and_writes_devices_directly(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("report.json")
     write_atomically(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
@@ -350,7 +354,7 @@ def test_a_link_keeps_its_target_and_a_device_is_written_directly(tmp_path: Path
     assert Path("/dev/null").is_char_device()
 
 
-def test_what_goes_wrong_meanwhile_leaves_the_old_file(tmp_path: Path) -> None:
+def test_an_error_during_writing_keeps_the_old_file(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     report.write_text("old")
     with pytest.raises(ZeroDivisionError), written_atomically(report) as stream:
@@ -367,7 +371,7 @@ def test_what_goes_wrong_meanwhile_leaves_the_old_file(tmp_path: Path) -> None:
         ["crosswoz", "simulate", "--revision", "sample", "--per-type", "50", "-q"],
     ],
 )
-def test_a_full_disk_names_the_file(tmp_path: Path, verb: list[str]) -> None:
+def test_a_failed_write_reports_the_output_file(tmp_path: Path, verb: list[str]) -> None:
     output = tmp_path / "out.jsonl"
     done = subprocess.run(
         [sys.executable, "-m", "mwzeval", *verb, "-o", str(output)],
@@ -387,7 +391,7 @@ def test_a_full_disk_names_the_file(tmp_path: Path, verb: list[str]) -> None:
 @pytest.mark.parametrize(
     "module", ["mwzeval.cli", "argparse", "mwzeval.commands.evaluate", "numpy"]
 )
-def test_an_interrupt_is_no_traceback_however_early(tmp_path: Path, module: str) -> None:
+def test_an_early_interrupt_prints_no_traceback(tmp_path: Path, module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTING, module],
         capture_output=True,
@@ -399,7 +403,7 @@ def test_an_interrupt_is_no_traceback_however_early(tmp_path: Path, module: str)
     assert b"Traceback" not in done.stderr
 
 
-def test_a_folder_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_folders_are_written_atomically(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), folder_written_atomically(tmp_path / "a") as folder:
         (folder / "file").write_text("half" * (1 // 0))
     assert names(tmp_path) == []

@@ -86,7 +86,9 @@ def evaluator() -> Evaluator:
     ("log", "flagged", "names", "inform", "success"),
     [("agent_logs_21", 193, 49, 98.67, 90.0), ("agent_logs_31", 197, 55, 96.0, 87.33)],
 )
-def test_claims_in_logs(log: str, flagged: int, names: int, inform: float, success: float) -> None:
+def test_claims_in_logs_are_detected(
+    log: str, flagged: int, names: int, inform: float, success: float
+) -> None:
     reading, reports = Reading(), {}
     text = shared("golden", "claims", f"{log}.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
@@ -118,7 +120,7 @@ def test_claims_in_logs(log: str, flagged: int, names: int, inform: float, succe
     assert totals["Grounded Success"] == pytest.approx(success, abs=0.01)
 
 
-def test_claims_in_held_out_sentences() -> None:
+def test_claims_in_held_out_sentences_are_detected() -> None:
     reading, scorer = Reading(), evaluator().scorer("multiwoz-2.2")
     sources = Sources(predicted_states=True, predicted_domains=True, lexicalized=True)
     goals = {name: set(dialogue.goal) for name, dialogue in sorted(scorer.gold.dialogues.items())}

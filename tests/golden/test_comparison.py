@@ -69,7 +69,7 @@ def compared(what: str, system: str) -> ComparedMeasure:
 
 @pytest.mark.parametrize("what", ["inform", "success"])
 @pytest.mark.parametrize("system", SYSTEMS[1:])
-def test_exact_tests_are_those_of_the_golden_outcomes(system: str, what: str) -> None:
+def test_exact_tests_agree_with_the_golden_outcomes(system: str, what: str) -> None:
     outcomes = golden_outcomes()
     measure = compared(what, system)
     baseline = measure.group.systems[0]
@@ -142,7 +142,7 @@ def test_swapping_dialogues_one_by_one_gives_the_same_p_value_for_bleu(
     assert found.difference.p_value == pytest.approx(expected, abs=4 * error)
 
 
-def test_the_published_systems_have_a_known_order() -> None:
+def test_published_systems_are_ranked_in_the_known_order() -> None:
     """Of those that say states and domains in the same way; the others are not ranked together."""
     for order in (("augpt",), ("galaxy-e2e", "pptod", "ubar", "damd"), ("marco", "lava", "hdsa")):
         by_value = sorted(compared("combined", order[0]).systems, key=lambda entry: -entry.value)

@@ -73,7 +73,7 @@ def test_annotated_spans_are_found(slot: str, least: float) -> None:
     assert score.exact_f1 >= 0.75, score
 
 
-def test_most_turns_are_there() -> None:
+def test_annotated_turns_of_the_fold_are_complete() -> None:
     assert sum(map(len, annotated_turns(FOLD).values())) == 7372
     assert sum(score.annotated for score in span_scores().values()) > 11_000
 
@@ -116,12 +116,12 @@ def grounded(layout: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("layout", list(MARKDOWN)[1:])
-def test_markdown_changes_no_grounded_score(layout: str) -> None:
+def test_markdown_layouts_do_not_change_grounded_scores(layout: str) -> None:
     for name, value in grounded(layout).items():
         assert value == pytest.approx(grounded("plain")[name], abs=0.2 + 1e-9), name
 
 
-def test_the_report_says_that_responses_were_lexicalised() -> None:
+def test_the_report_records_that_responses_were_lexicalized() -> None:
     # Of the shared files some are not the published ones.
     assert {warning.kind for warning in report().warnings} <= {"other-corpus-files", "gold-states"}
     for score in report().scores:

@@ -78,7 +78,7 @@ def scores() -> Callable[[Predictions], dict[str, Any]]:
     return lambda predictions: evaluator.evaluate(predictions).metrics["grounded"]
 
 
-def test_people_say_what_is_so(
+def test_human_responses_have_few_hallucinated_mentions(
     people: Predictions, scores: Callable[[Predictions], dict[str, Any]]
 ) -> None:
     found = scores(people)
@@ -96,7 +96,7 @@ def test_people_say_what_is_so(
     assert booking == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
 
 
-def test_annotated_bookings_are_those_of_the_goals(
+def test_annotated_bookings_match_the_goals(
     with_bookings: Predictions, scores: Callable[[Predictions], dict[str, Any]]
 ) -> None:
     found = scores(with_bookings)

@@ -38,7 +38,7 @@ def report_of(system: str, rules: str) -> Report:
 
 @pytest.mark.parametrize("rules", ["2021", "2023"])
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_published_system_gets_its_published_numbers(system: str, rules: str) -> None:
+def test_published_systems_get_their_published_scores(system: str, rules: str) -> None:
     golden = read_json(shared("golden", "multiwoz", f"rules{rules}", f"{system}.json"))
     metrics = report_of(system, rules).metrics
     found = {
@@ -60,7 +60,7 @@ def test_a_published_system_gets_its_published_numbers(system: str, rules: str) 
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_each_dialogue_of_a_published_system_ends_as_published(system: str) -> None:
+def test_each_dialogue_of_a_published_system_has_its_published_outcome(system: str) -> None:
     table = report_of(system, "2021").table
     rows = {
         unit: dict(zip(table.columns, numbers, strict=True))
@@ -109,7 +109,7 @@ def gold_of(fold: str) -> dict[str, list[dict[str, Any]]]:
     return dict(specification.annotated_turns(folder, fold))
 
 
-def test_gold_responses_and_states_score_as_known() -> None:
+def test_gold_responses_and_states_get_their_known_scores() -> None:
     gold = gold_of("test")
     scores = evaluator_on_real_data("2021").evaluate(gold).to_dict()
     assert round(scores["success"]["inform"]["total"], 1) == 92.5
@@ -123,7 +123,7 @@ def references_of(corpus: str, fold: Fold) -> Mapping[str, tuple[str, ...]]:
     return own_references(load_fold(corpus, fold, root)).responses
 
 
-def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:
+def test_references_are_normalized_and_tokenized_gold_responses() -> None:
     tokenize = BLEU().tokenizer
     references = references_of("multiwoz-2.2", "test")
     gold = gold_of("test")
@@ -135,7 +135,7 @@ def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:
 
 
 @pytest.mark.parametrize("fold", ["test", "dev"])
-def test_references_out_of_data_json_equal_those_out_of_the_22_format(fold: Fold) -> None:
+def test_references_from_data_json_and_the_22_format_are_equal(fold: Fold) -> None:
     # The 2.2-format files among the real data hold the 2.1 annotation, so both ways must agree.
     older, newer = references_of("multiwoz-2.1", fold), references_of("multiwoz-2.2", fold)
     assert set(older) == set(newer)

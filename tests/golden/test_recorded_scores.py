@@ -17,7 +17,7 @@ REGENERATE = "python -m tests.golden.regenerate"
 
 
 @pytest.mark.parametrize("benchmark", PACKAGES)
-def test_numbers_move_only_when_the_scoring_revision_does(benchmark: str) -> None:
+def test_recorded_scores_change_only_with_the_scoring_revision(benchmark: str) -> None:
     before, now = Record.read(file_of(benchmark)), current(benchmark)
     difference = Difference.between(before, now)
     shown = "\n".join([*list(difference.lines())[:50], problem(before, now) or ""])

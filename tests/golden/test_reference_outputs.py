@@ -18,7 +18,7 @@ SLOW = ("live", "crosswoz", "requests", "vector")
         for group in (*groups(), *OTHERS)
     ],
 )
-def test_outputs_are_those_on_record(group: str) -> None:
+def test_outputs_match_the_recorded_reference_outputs(group: str) -> None:
     reference = read_json(file_of(group))
     found = recorded(group)
     assert list(found) == list(reference)

@@ -53,7 +53,7 @@ def active_domains(vector: Vector) -> Vector:
         ("active_domains", 200, active_domains),
     ],
 )
-def test_all_golden_pairs_agree(
+def test_functions_agree_with_all_golden_vectors(
     file: str, least: int, work_out: Callable[[Vector], Vector]
 ) -> None:
     path = shared("golden", "multiwoz", "vectors", f"{file}.jsonl")

@@ -53,7 +53,7 @@ def airline() -> dict[str, list[int]]:
     return won
 
 
-def test_published_figures_of_trials() -> None:
+def test_tau_bench_trials_give_the_published_pass_scores() -> None:
     scores = of_items(scored(airline())).scores()
     values = [named(scores, f"pass^{k}").value / 100 for k in (1, 2, 3, 4)]
     assert [f"{value:.3f}" for value in values] == ["0.420", "0.273", "0.220", "0.200"]
@@ -61,7 +61,7 @@ def test_published_figures_of_trials() -> None:
     assert named(scores, "flips^4").value == 100 * flipping / 50
 
 
-def test_scores_of_items_are_signed_and_count_items() -> None:
+def test_item_scores_have_signatures_and_count_items() -> None:
     of = of_items(scored(random_outcomes(40, 4, 1)))
     scores = of.scores(Resampling(samples=100))
     assert {score.name for score in scores} == {
@@ -78,7 +78,7 @@ def test_scores_of_items_are_signed_and_count_items() -> None:
     assert len(of.trials.table.units) == 160
 
 
-def test_items_with_fewer_trials_count_as_far_as_they_go() -> None:
+def test_items_with_few_trials_count_only_for_scores_they_allow() -> None:
     scores = of_items(scored({"a": [1, 1], "b": [1, 0], "c": [0]})).scores()
     for name, n in (("pass^1", 3), ("pass^2", 2), ("flips^2", 2), ("success", 3)):
         score = named(scores, name)
@@ -86,7 +86,7 @@ def test_items_with_fewer_trials_count_as_far_as_they_go() -> None:
         assert score.n == n
 
 
-def test_one_trial_an_item_is_scored_as_ever() -> None:
+def test_single_trial_items_are_scored_without_trial_metrics() -> None:
     once = scored({"a": [1], "b": [0]})
     of = of_items(once)
     assert of.table.units == ("a", "b")
@@ -94,14 +94,14 @@ def test_one_trial_an_item_is_scored_as_ever() -> None:
     assert of.trials is None
 
 
-def test_without_an_outcome_there_is_no_pass() -> None:
+def test_pass_scores_require_an_outcome() -> None:
     trials = scored({"a": [1, 1], "b": [1, 0]})
     for outcome in (None, "turns"):
         names = [measure.name for measure in of_items(trials, outcome=outcome).measures]
         assert names == ["success", "turns"]
 
 
-def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+def test_item_intervals_have_their_nominal_coverage() -> None:
     """With trials for cases (Wilson) they would be much too narrow."""
     repetitions, covered, by_trials = 200, 0, 0
     for seed in range(repetitions):
@@ -114,7 +114,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
 
 
 @pytest.mark.parametrize("won", [0, 1])
-def test_without_a_spread_the_interval_is_that_of_one_trial_an_item(won: int) -> None:
+def test_intervals_without_spread_equal_those_of_single_trials(won: int) -> None:
     once = scored({f"item{index}": [won] for index in range(30)}, single=True)
     often = of_items(scored({f"item{index}": [won] * 3 for index in range(30)}))
     expected = named(once.scores(Resampling()), "success").interval
@@ -124,7 +124,7 @@ def test_without_a_spread_the_interval_is_that_of_one_trial_an_item(won: int) ->
     assert named(scores, "turns").interval is None  # a resample of a constant has no spread
 
 
-def test_systems_are_compared_by_item_with_all_their_trials() -> None:
+def test_systems_are_compared_by_item_means_over_all_trials() -> None:
     won = random_outcomes(80, 4, 3)
     once = {item: outcomes[:1] for item, outcomes in won.items()}
     systems = {"four": of_items(scored(won)), "one": of_items(scored(once, single=True))}
@@ -142,7 +142,7 @@ def test_systems_are_compared_by_item_with_all_their_trials() -> None:
     assert both.measure("success").test == MCNEMAR
 
 
-def test_more_trials_of_one_system_find_no_difference_where_there_is_none() -> None:
+def test_unequal_trial_counts_cause_no_false_differences() -> None:
     repetitions, found = 150, 0
     for seed in range(repetitions):
         random = np.random.default_rng(seed)
@@ -161,7 +161,9 @@ outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
 
 
 @given(won=outcomes, data=st.data())
-def test_choices_of_trials_are_counted(won: list[bool], data: st.DataObject) -> None:
+def test_pass_and_flip_rates_agree_with_enumerated_trial_subsets(
+    won: list[bool], data: st.DataObject
+) -> None:
     k = data.draw(st.integers(1, len(won)))
     chosen = list(itertools.combinations(won, k))
     successes, trials = sum(won), len(won)
@@ -187,13 +189,15 @@ def test_choices_of_trials_are_counted(won: list[bool], data: st.DataObject) -> 
         ("sng0073#1234567890", "sng0073#1234567890", None),
     ],
 )
-def test_the_number_of_a_trial_follows_its_item(name: str, item: str, trial: int | None) -> None:
+def test_trial_names_consist_of_item_and_trial_number(
+    name: str, item: str, trial: int | None
+) -> None:
     assert item_and_trial(name) == (item, trial)
     assert trial_name(item, trial) == name
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9)), max_size=12))
-def test_an_item_counts_once_however_many_trials_it_has(rows: list[tuple[str, int]]) -> None:
+def test_each_item_counts_once_for_any_number_of_trials(rows: list[tuple[str, int]]) -> None:
     values = np.array([[number] for _, number in rows], dtype=float).reshape(len(rows), 1)
     units = tuple(f"{item}#{index}" for index, (item, _) in enumerate(rows))
     trials = Trials.of(Table(units, ("x",), values))

@@ -62,7 +62,7 @@ def of_chosen(
     return score([text for unit in used for text in unit])
 
 
-def test_leaving_units_out_equals_counting_the_words_of_the_others(
+def test_jackknife_counts_equal_counts_without_the_left_out_unit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("mwzeval.metrics.types.DENSE_CELLS", 300)
@@ -75,7 +75,7 @@ def test_leaving_units_out_equals_counting_the_words_of_the_others(
         assert mine.left_out == pytest.approx(expected.left_out, rel=1e-12)
 
 
-def test_type_counts_of_some_units_are_those_of_these_units() -> None:
+def test_selected_type_counts_equal_counts_of_the_selected_units() -> None:
     texts = texts_of(np.random.default_rng(5), 9, 40)
     texts["u03"] = []
     chosen = ["u07", "u03", "u00"]

@@ -97,7 +97,7 @@ def predict(agent: str, words: str = "", output: str = "out.json", code: int = 0
 
 @pytest.mark.integration
 @pytest.mark.parametrize("in_words", [True, False])
-def test_the_answers_of_the_corpus_get_its_scores(in_words: bool, fold: GoldFold) -> None:
+def test_agent_with_corpus_responses_gets_the_corpus_scores(in_words: bool, fold: GoldFold) -> None:
     gold = gold_predictions(fold, in_words=in_words)
     Path("answers.json").write_text(json.dumps(gold), encoding="utf-8")
     predictions = predict("mine.py:Prepared", "--no-states --jobs 2")
@@ -113,7 +113,7 @@ def test_the_answers_of_the_corpus_get_its_scores(in_words: bool, fold: GoldFold
 
 
 @pytest.mark.integration
-def test_the_history_has_the_turns_of_the_corpus_or_of_the_agent(fold: GoldFold) -> None:
+def test_history_contains_corpus_or_agent_turns_by_context_option(fold: GoldFold) -> None:
     gold, own = (
         predict("mine.py:repeating", f"--dialogues 5 --context {context}", f"{context}.json")
         for context in ("gold", "own")
@@ -136,7 +136,7 @@ def test_the_history_has_the_turns_of_the_corpus_or_of_the_agent(fold: GoldFold)
 
 @pytest.mark.integration
 @pytest.mark.parametrize("context", ["gold", "own"])
-def test_responses_are_empty_where_an_agent_fails(context: str, fold: GoldFold, run: Run) -> None:
+def test_responses_are_empty_after_agent_failures(context: str, fold: GoldFold, run: Run) -> None:
     words = f"--dialogues 5 --context {context} --jobs 2 --turn-seconds 2 -q"
     code, _, err = run(*call("mine.py:Failing", words))
     assert code == 0
@@ -174,7 +174,7 @@ def test_infrastructure_errors_are_retried(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.integration
-def test_no_file_is_written_if_no_dialogue_succeeds(
+def test_output_is_unchanged_if_all_dialogues_fail(
     monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     from tests.conversation.endpoint import server
@@ -186,7 +186,9 @@ def test_no_file_is_written_if_no_dialogue_succeeds(
     assert Path("out.json").read_text(encoding="utf-8") == "before"
 
 
-def test_dialogues_are_chosen_and_the_next_command_is_printed(fold: GoldFold, run: Run) -> None:
+def test_selected_dialogues_are_answered_and_next_command_is_printed(
+    fold: GoldFold, run: Run
+) -> None:
     names = list(fold.dialogues)
     ran = run(*call("silent", "--dialogues 3"))
     assert (ran.code, ran.out) == (0, "")
@@ -204,7 +206,7 @@ def test_dialogues_are_chosen_and_the_next_command_is_printed(fold: GoldFold, ru
 
 
 @pytest.mark.integration
-def test_bookings_of_an_agent_with_its_own_tools_are_in_the_last_turn() -> None:
+def test_bookings_by_agent_tools_are_written_to_the_last_turn() -> None:
     predictions = predict("mine.py:Booking", "--dialogues 2 --no-states")
     booked = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
     for turns in predictions.values():
@@ -238,7 +240,7 @@ def test_invalid_options_are_refused(
     assert not Path(output).exists()
 
 
-def test_the_run_file_is_for_one_context_and_is_not_scored(run: Run) -> None:
+def test_run_files_cannot_change_context_or_be_scored(run: Run) -> None:
     predict("silent", "--dialogues 2")
     for words, named in (
         (call("silent", "--dialogues 2 --context own"), "user.context"),

@@ -40,7 +40,7 @@ def plain(metrics: Any) -> Any:
     return json.loads(json.dumps(metrics))
 
 
-def test_references_with_placeholders_are_normalized_to_themselves(gold: GoldFold) -> None:
+def test_normalization_keeps_references_with_placeholders_unchanged(gold: GoldFold) -> None:
     for dialogue in gold.dialogues.values():
         for reference in dialogue.references:
             assert normalize_response(with_placeholders(reference)) == reference
@@ -49,7 +49,7 @@ def test_references_with_placeholders_are_normalized_to_themselves(gold: GoldFol
     assert with_placeholders(text) == expected
 
 
-def test_gold_responses_and_states_are_correct(evaluator: Evaluator, gold: GoldFold) -> None:
+def test_gold_responses_and_states_get_maximum_scores(evaluator: Evaluator, gold: GoldFold) -> None:
     report = evaluator.evaluate(gold_predictions(gold))
     assert report.metrics["bleu"] == {"sample": pytest.approx(100)}
     assert report.metrics["dst"]["joint_accuracy"] == pytest.approx(100)
@@ -57,14 +57,14 @@ def test_gold_responses_and_states_are_correct(evaluator: Evaluator, gold: GoldF
 
 
 @pytest.mark.integration
-def test_the_ceiling_of_the_test_fold_is_as_documented(report: Any) -> None:
+def test_ceiling_of_the_test_fold_equals_the_documented_scores(report: Any) -> None:
     found, _ = report("--data", str(shared("data", "multiwoz")))
     assert found["success"]["inform"]["total"] == 92.5
     assert found["success"]["success"]["total"] == 88.8
     assert found["bleu"]["mwz22"] == pytest.approx(100)
 
 
-def test_the_ceiling_of_a_fold_has_all_metrics_and_intervals(
+def test_fold_ceiling_reports_all_metrics_and_intervals(
     report: Any, evaluator: Evaluator, gold: GoldFold
 ) -> None:
     found, _ = report("--corpus", "sample", "--ci")
@@ -78,7 +78,7 @@ def test_the_ceiling_of_a_fold_has_all_metrics_and_intervals(
     assert found["meta"]["signatures"]["inform"].endswith("|predictions:gold")
 
 
-def test_the_ceiling_is_printed_and_written_next_to_the_scores(
+def test_ceiling_is_reported_next_to_the_scores(
     report: Any, evaluator: Evaluator, gold: GoldFold
 ) -> None:
     found, out = report("-bsrd", "-i", GOOD)
@@ -91,7 +91,7 @@ def test_the_ceiling_is_printed_and_written_next_to_the_scores(
     assert lines[inform + 1].split() == ["ceiling", *rates]
 
 
-def test_the_ceiling_is_for_the_predicted_dialogues_and_turns(report: Any, gold: GoldFold) -> None:
+def test_ceiling_covers_only_predicted_dialogues_and_turns(report: Any, gold: GoldFold) -> None:
     some = dict(list(sample_predictions("good").items())[:7])
     some = {name: turns[:-1] or turns for name, turns in some.items()}
     found, _ = report("-sr", "-i", write_json(Path("some.json"), some))
@@ -104,9 +104,7 @@ def test_the_ceiling_is_for_the_predicted_dialogues_and_turns(report: Any, gold:
 
 
 @pytest.mark.integration
-def test_grounded_scores_of_human_responses_are_next_to_those_of_a_system(
-    report: Any, gold: GoldFold
-) -> None:
+def test_grounded_ceiling_is_reported_next_to_system_scores(report: Any, gold: GoldFold) -> None:
     words = LEXICALIZED.read_text(encoding="utf-8").replace("moderate", "cheap")
     Path("cheap.json").write_text(words, encoding="utf-8")
     found, out = report("-sg", "-i", "cheap.json")

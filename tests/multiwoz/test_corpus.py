@@ -35,7 +35,7 @@ from tests.places import read_json, shared, write_json
 
 
 @pytest.mark.integration
-def test_a_changed_file_is_reported_and_changes_the_checksum(tmp_path: Path) -> None:
+def test_changed_corpus_files_are_reported_and_change_the_checksum(tmp_path: Path) -> None:
     real, data = shared("data", "multiwoz"), tmp_path / "data"
     shutil.copytree(
         real, data, copy_function=os.symlink, ignore=shutil.ignore_patterns("predictions")
@@ -76,7 +76,7 @@ def annotated(values: object = (), user: object = "hi", system: object = "hello"
         *(annotated(system=utterance) for utterance in (None, ["hi"], 5)),
     ],
 )
-def test_values_and_utterances_that_are_no_strings_are_refused(dialogue: Any) -> None:
+def test_non_string_values_and_utterances_are_errors(dialogue: Any) -> None:
     with pytest.raises(DataError, match=r"dialogues_001\.json: dialogue 0"):
         dict(annotations_of_version_22([dialogue], {}, "dialogues_001.json"))
     texts = [turn["utterance"] for turn in dialogue["turns"]]
@@ -87,7 +87,7 @@ def test_values_and_utterances_that_are_no_strings_are_refused(dialogue: Any) ->
 
 @pytest.mark.parametrize("name", [None, 5, ["a"], " ", "(!)"])
 @pytest.mark.parametrize("domain", ["restaurant", "hotel", "attraction", "train", "hospital"])
-def test_a_venue_without_a_name_is_refused(domain: str, name: object, tmp_path: Path) -> None:
+def test_venues_without_a_valid_name_are_errors(domain: str, name: object, tmp_path: Path) -> None:
     key = {"train": "trainID", "hospital": "department"}.get(domain, "name")
     shutil.copytree(embedded("sample") / "db", tmp_path / "db")
     file = tmp_path / "db" / f"{domain}_db.json"
@@ -108,14 +108,16 @@ def test_a_venue_without_a_name_is_refused(domain: str, name: object, tmp_path: 
         (gzip.compress(b"[]", mtime=0)[:-3] + b"xxx", "damaged"),
     ],
 )
-def test_the_place_of_damage_is_named(content: bytes, place: str, tmp_path: Path) -> None:
+def test_damaged_json_files_are_errors_with_a_position(
+    content: bytes, place: str, tmp_path: Path
+) -> None:
     file = tmp_path / "hotel_db.json"
     file.write_bytes(content)
     with pytest.raises(DataError, match=rf"hotel_db\.json.*{place}"):
         read_data(file)
 
 
-def test_three_of_many_changed_files_are_named() -> None:
+def test_warning_names_at_most_three_changed_files() -> None:
     findings = Findings()
     findings.other_files("c", "12345678", [f"db/{number}.json" for number in range(5)])
     (warning,) = findings.warnings
@@ -200,7 +202,7 @@ def dialogues(root: Path, fold: Fold) -> Any:
 RESTAURANT = {"area": "north", "food": "thai", "name": "red kettle"}
 
 
-def test_version_23_has_its_own_labels_and_the_folds_of_21(root_with_21: Path) -> None:
+def test_version_23_has_separate_labels_and_the_folds_of_21(root_with_21: Path) -> None:
     taxi = {"destination": "red kettle", "leaveAt": "17:00"}
     for fold in FOLDS:
         ((name, dialogue),) = dialogues(root_with_21, fold).items()
@@ -214,7 +216,7 @@ def test_version_23_has_its_own_labels_and_the_folds_of_21(root_with_21: Path) -
 
 
 @pytest.mark.parametrize("listed", ["data/MultiWOZ_2.1", "data/MultiWOZ2_3"])
-def test_fold_lists_may_be_separate_files(root: Path, listed: str) -> None:
+def test_fold_lists_are_read_from_separate_files(root: Path, listed: str) -> None:
     with ZipFile(root / ARCHIVE) as archive:
         archive.extractall(root / "data")
     (root / ARCHIVE).unlink()
@@ -226,12 +228,12 @@ def test_fold_lists_may_be_separate_files(root: Path, listed: str) -> None:
     }
 
 
-def test_a_missing_fold_list_is_named(root: Path) -> None:
+def test_missing_fold_list_error_names_the_file(root: Path) -> None:
     with pytest.raises(DataError, match="testListFile"):
         dialogues(root, "test")
 
 
-def test_states_are_scored_by_the_labels_of_the_version(root_with_21: Path) -> None:
+def test_states_are_scored_with_labels_of_the_corpus_version(root_with_21: Path) -> None:
     taxi = {"destination": "red kettle", "leave": "17:00"}
     states = [{"restaurant": RESTAURANT}, {"restaurant": RESTAURANT, "taxi": taxi}]
     predictions = {"mul0001": [{"state": state} for state in states]}
@@ -245,7 +247,7 @@ def test_states_are_scored_by_the_labels_of_the_version(root_with_21: Path) -> N
     assert found == {"multiwoz-2.1": 0, "multiwoz-2.3": 100}
 
 
-def test_a_download_of_version_23_includes_the_lists_of_21() -> None:
+def test_version_23_download_includes_the_archive_of_21() -> None:
     root = DataRoot(Path("nowhere"), "cache", public_files(embedded("public_files.tsv")))
     fetched = {file.local for file in root.published_matching(places(CORPORA["multiwoz-2.3"]))}
     assert {local for local in fetched if not local.startswith("db/")} == {
@@ -273,7 +275,9 @@ def seen(*ids: str) -> Seen:
 
 
 @given(ids, ids)
-def test_a_set_of_rollouts_has_the_operations_of_sets(mine: set[str], theirs: set[str]) -> None:
+def test_rollout_sets_support_counts_intersection_and_union(
+    mine: set[str], theirs: set[str]
+) -> None:
     found, other = seen(*mine, *mine), pickle.loads(pickle.dumps(seen(*theirs)))
     assert {name: dialogue_of(name) for name in ROLLOUTS} == ROLLOUTS
     listed = [ROLLOUTS[name] for name in mine]
@@ -288,7 +292,7 @@ def test_a_set_of_rollouts_has_the_operations_of_sets(mine: set[str], theirs: se
 
 
 @pytest.mark.integration
-def test_each_of_many_rollouts_needs_a_bit() -> None:
+def test_rollout_sets_use_compact_storage() -> None:
     found = seen(*(f"smp{number % 10:04}#{number // 10}" for number in range(100_000)))
     assert sum(found.rollouts(dialogue) for dialogue in found) == 100_000
     assert len(pickle.dumps(found)) < 5_000

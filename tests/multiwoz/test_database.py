@@ -43,14 +43,14 @@ def database(rules: Rules) -> Database:
 
 @examples(500)
 @given(worlds.queries(SAMPLE), st.sampled_from(RULES))
-def test_answers_on_the_sample_equal_a_scan(query: Query, rules: Rules) -> None:
+def test_sample_database_results_equal_a_full_scan(query: Query, rules: Rules) -> None:
     expected = specification.venues(SAMPLE, *query, rules)
     assert database(rules).find(*query) == tuple(expected)
 
 
 @examples(300)
 @given(worlds.queries(TOWN), st.sampled_from(RULES))
-def test_answers_on_a_table_with_gaps_equal_a_scan(query: Query, rules: Rules) -> None:
+def test_database_results_with_missing_values_equal_a_full_scan(query: Query, rules: Rules) -> None:
     expected = specification.venues(TOWN, *query, rules)
     assert Database(TOWN, rules).find(*query) == tuple(expected)
 
@@ -89,12 +89,16 @@ def test_answers_on_a_table_with_gaps_equal_a_scan(query: Query, rules: Rules) -
         ("", {}, ""),
     ],
 )
-def test_answers_case_by_case(domain: str, constraints: dict[str, str], expected: str) -> None:
+def test_database_queries_return_the_expected_venues(
+    domain: str, constraints: dict[str, str], expected: str
+) -> None:
     assert " ".join(Database(TOWN, "2021").find(domain, constraints)) == expected
 
 
 @given(worlds.queries(SAMPLE), st.sampled_from(RULES))
-def test_the_order_of_constraints_and_queries_does_not_matter(query: Query, rules: Rules) -> None:
+def test_order_of_constraints_and_queries_does_not_change_results(
+    query: Query, rules: Rules
+) -> None:
     domain, constraints = query
     fresh = Database(SAMPLE, rules)
     backwards = dict(reversed(constraints.items()))

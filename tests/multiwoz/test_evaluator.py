@@ -29,14 +29,14 @@ def fresh() -> Evaluator:
     return Evaluator(True, True, True, True, corpus="sample")
 
 
-def test_the_evaluator_can_be_imported_from_the_package() -> None:
+def test_package_exports_the_evaluator() -> None:
     assert mwzeval.Evaluator is Evaluator
     with pytest.raises(AttributeError, match="Evaluators"):
         _ = mwzeval.Evaluators
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_a_shared_evaluator_gives_the_same_report_and_changes_nothing(
+def test_shared_evaluators_give_equal_reports_and_keep_inputs_unchanged(
     evaluator: Evaluator, system: str
 ) -> None:
     predictions = sample_predictions(system)
@@ -71,7 +71,7 @@ def test_threads_can_share_an_evaluator(evaluator: Evaluator) -> None:
 
 @examples(30)
 @given(st.sampled_from(SAMPLE_SYSTEMS), st.data())
-def test_rows_of_a_part_are_those_of_the_whole(
+def test_rows_of_a_subset_equal_rows_of_the_full_evaluation(
     evaluator: Evaluator, system: str, data: st.DataObject
 ) -> None:
     predictions = sample_predictions(system)
@@ -88,7 +88,7 @@ def test_rows_of_a_part_are_those_of_the_whole(
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_the_outcome_of_one_dialogue_is_its_row(evaluator: Evaluator, system: str) -> None:
+def test_dialogue_outcome_equals_its_table_row(evaluator: Evaluator, system: str) -> None:
     predictions = sample_predictions(system)
     before = deepcopy(predictions)
     table = evaluator.evaluate(predictions).table
@@ -114,7 +114,7 @@ def test_the_outcome_of_one_dialogue_is_its_row(evaluator: Evaluator, system: st
         ("smp9999", [{"response": "a"}], "unknown-dialogue"),
     ],
 )
-def test_an_invalid_dialogue_is_refused(
+def test_invalid_dialogues_are_errors(
     evaluator: Evaluator, name: str, turns: list[dict[str, str]], kind: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -122,7 +122,7 @@ def test_an_invalid_dialogue_is_refused(
     assert [problem.kind for problem in caught.value.problems] == [kind]
 
 
-def test_each_metric_alone_is_unchanged_and_the_others_are_none(evaluator: Evaluator) -> None:
+def test_single_metric_evaluation_equals_the_full_evaluation(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     full = evaluator.evaluate(predictions).metrics
     for metric in full:

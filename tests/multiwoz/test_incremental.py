@@ -38,7 +38,7 @@ def computed(incremental: IncrementalEvaluator) -> str:
 
 @examples(18)
 @given(st.sampled_from(SAMPLE_SYSTEMS), st.data())
-def test_updates_and_merges_in_order_equal_a_single_evaluation(
+def test_ordered_updates_and_merges_equal_a_single_evaluation(
     evaluator: Evaluator, system: str, data: st.DataObject
 ) -> None:
     predictions = sample_predictions(system)
@@ -83,7 +83,9 @@ def changed(change: str, place: int) -> Predictions:
 @pytest.mark.parametrize(
     "place", [20, *(pytest.param(place, marks=pytest.mark.integration) for place in (0, 61))]
 )
-def test_sources_depend_on_all_turns(evaluator: Evaluator, change: str, place: int) -> None:
+def test_state_and_domain_sources_depend_on_all_turns(
+    evaluator: Evaluator, change: str, place: int
+) -> None:
     predictions = changed(change, place)
     expected = whole(evaluator, predictions)
     parts = cut(predictions, [1, 20, 21, 40, 61])
@@ -93,14 +95,14 @@ def test_sources_depend_on_all_turns(evaluator: Evaluator, change: str, place: i
     assert computed(first) == expected
 
 
-def test_further_rules_of_state_tracking_include_their_confusions() -> None:
+def test_incremental_scores_include_confusions_of_additional_dst_rules() -> None:
     evaluator = Evaluator(dst=True, dst_rules=("exact", "trade"), corpus="sample")
     predictions = sample_predictions("weak-tracker")
     found = computed(updated(evaluator, *cut(predictions, [3, 30])))
     assert found == whole(evaluator, predictions)
 
 
-def test_a_reset_forgets_all_dialogues(evaluator: Evaluator) -> None:
+def test_reset_removes_all_dialogues(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     incremental = updated(evaluator, predictions)
     incremental.reset()
@@ -110,7 +112,7 @@ def test_a_reset_forgets_all_dialogues(evaluator: Evaluator) -> None:
     assert computed(incremental) == whole(evaluator, predictions)
 
 
-def test_a_refused_part_changes_nothing(evaluator: Evaluator) -> None:
+def test_invalid_updates_do_not_change_the_scores(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     first, second = cut(predictions, [30])
     name, turns = next(iter(first.items()))
@@ -145,7 +147,7 @@ def test_declared_sources_are_used(
     assert found.metrics == evaluator.evaluate(without(predictions, *keys)).metrics
 
 
-def test_false_declarations_and_other_options_are_refused(evaluator: Evaluator) -> None:
+def test_wrong_source_declarations_and_invalid_options_are_errors(evaluator: Evaluator) -> None:
     first, second = cut(sample_predictions("good"), [30])
     with pytest.raises(InputError, match="1 of 452"):
         updated(evaluator, changed("no state", 0), states="predicted")
@@ -161,7 +163,7 @@ def test_false_declarations_and_other_options_are_refused(evaluator: Evaluator) 
 
 
 @pytest.mark.parametrize("options", [{"rules": "2023"}, {"fold": "dev"}])
-def test_parts_with_different_options_are_not_merged(
+def test_merging_parts_with_different_options_is_an_error(
     evaluator: Evaluator, options: dict[str, Any]
 ) -> None:
     other = Evaluator(True, True, True, True, corpus="sample", **options)
@@ -174,7 +176,7 @@ def test_parts_with_different_options_are_not_merged(
         updated(evaluator, first).merge(updated(other, {name: turns}))
 
 
-def test_pickles_have_no_gold_data_and_can_be_updated(evaluator: Evaluator) -> None:
+def test_pickles_contain_no_gold_data_and_can_be_updated(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     first, second = cut(predictions, [30])
     sent = pickle.dumps(updated(evaluator, first))
@@ -185,7 +187,7 @@ def test_pickles_have_no_gold_data_and_can_be_updated(evaluator: Evaluator) -> N
     assert computed(received) == whole(evaluator, predictions)
 
 
-def test_folded_tables_need_whole_numbers() -> None:
+def test_folding_a_table_with_fractional_values_is_an_error() -> None:
     table = Table(("a", "b"), ("n", "share"), np.array([[1.0, 0.5], [2.0, 1.0]]))
     with pytest.raises(ValueError, match="share"):
         table.folded_into("all")
@@ -212,14 +214,14 @@ def test_each_rollout_counts_as_a_dialogue(of_rollouts: Evaluator, evaluator: Ev
     assert all("|n:186|turns:1356|rollouts:yes|" in str(s.signature) for s in report.scores)
 
 
-def test_a_missing_turn_of_a_rollout_is_reported(of_rollouts: Evaluator) -> None:
+def test_missing_turns_of_rollouts_are_reported(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 2)
     predictions[next(iter(predictions))].pop()
     kinds = [problem.kind for problem in of_rollouts.evaluate(predictions).warnings]
     assert kinds == ["fewer-turns"]
 
 
-def test_rollouts_need_the_option_and_a_number(
+def test_rollouts_require_the_option_and_a_number(
     of_rollouts: Evaluator, evaluator: Evaluator
 ) -> None:
     turns = sample_predictions("good")["smp0021"]
@@ -235,7 +237,7 @@ def test_rollouts_need_the_option_and_a_number(
 
 
 @pytest.mark.integration
-def test_memory_does_not_grow_with_the_dialogues(of_rollouts: Evaluator) -> None:
+def test_memory_is_independent_of_the_number_of_dialogues(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 24)
     incremental = of_rollouts.incremental()
     sizes = []

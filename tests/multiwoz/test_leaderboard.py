@@ -69,7 +69,7 @@ def place(table: LeaderboardTable) -> int | None:
 
 
 @pytest.mark.integration
-def test_the_figures_are_those_published() -> None:
+def test_leaderboard_figures_equal_the_published_figures() -> None:
     published = read_json(shared("data", "multiwoz", "leaderboard.json"))
     ours = read_json(ROOT / "data" / "leaderboards" / "multiwoz.json")
     assert ours["reference_corpus"] == published["reference_corpus"]
@@ -78,7 +78,7 @@ def test_the_figures_are_those_published() -> None:
         assert [{k: v for k, v in row.items() if k != "note"} for row in ours[table]] == without
 
 
-def test_the_table_of_state_tracking_is_complete(
+def test_state_tracking_table_is_complete(
     leaderboard: Leaderboard, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tracking = leaderboard.beside["state_tracking"]
@@ -101,7 +101,7 @@ def test_the_table_of_state_tracking_is_complete(
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"source": 1}', '{"states": {"a": "gold"}}'])
-def test_a_damaged_file_of_tables_is_an_error(tmp_path: Path, text: str) -> None:
+def test_damaged_leaderboard_files_are_errors(tmp_path: Path, text: str) -> None:
     (tmp_path / "tables.json").write_text(text)
     with pytest.raises(DataError):
         read_leaderboard(tmp_path / "tables.json")
@@ -127,7 +127,7 @@ def test_rows_are_sorted_by_the_computed_combined_score(leaderboard: Leaderboard
         (entry(state="gold"), (None, 8)),
     ],
 )
-def test_a_system_is_placed_by_its_combined_score_and_source_of_states(
+def test_system_is_placed_by_combined_score_and_state_source(
     leaderboard: Leaderboard, system: Report, places: tuple[int | None, int | None]
 ) -> None:
     shown = standings(leaderboard, system)
@@ -136,14 +136,14 @@ def test_a_system_is_placed_by_its_combined_score_and_source_of_states(
     assert not shown.beside
 
 
-def test_a_system_is_left_out_of_a_table_for_other_states(leaderboard: Leaderboard) -> None:
+def test_system_is_excluded_from_tables_with_another_state_source(leaderboard: Leaderboard) -> None:
     shown = standings(leaderboard, entry(state="gold"), "end_to_end")
     assert {name: place(table) for name, table in shown.tables.items()} == {"end_to_end": None}
     (caution,) = shown.cautions
     assert "end_to_end" in caution
 
 
-def test_scores_are_similar_if_the_interval_of_the_difference_includes_zero(
+def test_scores_are_similar_if_the_difference_interval_includes_zero(
     leaderboard: Leaderboard,
 ) -> None:
     width = 1.0
@@ -161,7 +161,7 @@ def test_scores_are_similar_if_the_interval_of_the_difference_includes_zero(
                 assert (name in row.similar) is (apart < reach), (row, name)
 
 
-def test_without_intervals_only_rates_are_compared(leaderboard: Leaderboard) -> None:
+def test_only_rates_are_compared_without_intervals(leaderboard: Leaderboard) -> None:
     shown = standings(leaderboard, entry(width=None))
     assert shown.own is not None
     interval = shown.own.figures["inform"].interval
@@ -185,26 +185,26 @@ def test_without_intervals_only_rates_are_compared(leaderboard: Leaderboard) -> 
         (None, "end_to_emd", '"end_to_end"'),
     ],
 )
-def test_other_tables_and_systems_that_are_not_comparable_are_refused(
+def test_unknown_tables_and_incomparable_systems_are_errors(
     leaderboard: Leaderboard, system: Report | None, table: str | None, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         standings(leaderboard, system, table)
 
 
-def test_missing_dialogues_and_turns_are_cautioned(leaderboard: Leaderboard) -> None:
+def test_missing_dialogues_and_turns_cause_cautions(leaderboard: Leaderboard) -> None:
     cautions = standings(leaderboard, entry(n="999", turns="7371")).cautions
     assert ["999" in cautions[0], "7371" in cautions[1], len(cautions)] == [True, True, 2]
 
 
-def test_systems_are_shown_in_every_format() -> None:
+def test_every_format_shows_the_systems() -> None:
     for format_name in FORMATS:
         assert "mine" in render(published_document(entry()), format_name)
         assert "TRADE" in render(published_document(None, "state-tracking"), format_name)
 
 
 @pytest.mark.integration
-def test_the_predictions_of_a_published_system_are_next_to_its_row(
+def test_published_predictions_are_placed_next_to_their_published_row(
     elsewhere: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = shared("data", "multiwoz")

@@ -40,13 +40,15 @@ SLOTS = (
 rules_ = st.sampled_from(RULES)
 
 
-def test_placeholder_names_are_those_of_the_rules() -> None:
+def test_placeholder_names_equal_the_specification() -> None:
     assert PLACEHOLDERS == specification.PLACEHOLDERS
 
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("slot", SLOTS)
-def test_aliases_and_odd_times_come_out_by_the_rules(slot: str, rules: Rules) -> None:
+def test_aliases_and_unusual_times_are_normalized_by_the_specification(
+    slot: str, rules: Rules
+) -> None:
     others = ("free", "Free", "Guest House", "Pizza&Pasta", "rosa 's bed and breakfast")
     for value in (*worlds.ALIASES, *worlds.ODD_TIMES, *worlds.GARBAGE, *others):
         for spelled in (value, value.upper(), f" {value}  ", value.replace(" and ", " & ")):
@@ -60,12 +62,14 @@ def test_aliases_and_odd_times_come_out_by_the_rules(slot: str, rules: Rules) ->
     worlds.anything(st.sampled_from(["bed and breakfast", "curry garden", "17:45"])),
     rules_,
 )
-def test_any_value_comes_out_by_the_rules(slot: str, value: str, rules: Rules) -> None:
+def test_arbitrary_values_are_normalized_by_the_specification(
+    slot: str, value: str, rules: Rules
+) -> None:
     assert normalize_value(slot, value, rules) == specification.normal_value(slot, value, rules)
 
 
 @given(st.one_of(st.sampled_from(["arriveBy", "Leave At", "book  day", "LEAVE"]), st.text()))
-def test_slots_lose_case_and_blanks(slot: str) -> None:
+def test_slot_names_are_normalized_by_the_specification(slot: str) -> None:
     assert normalize_slot(slot) == specification.normal_slot(slot)
 
 
@@ -74,7 +78,7 @@ def test_slots_lose_case_and_blanks(slot: str) -> None:
 @example("[restaurant_name]s, [train_id]-es; [hotel_phone]es")
 @example("[name][phone]-s-ly[train id] [train_id] &#91;name&#93;")
 @example("the \x00[\x01name\x02] ... DOTMULTI")
-def test_a_response_keeps_its_markers_through_moses(response: str) -> None:
+def test_moses_normalization_preserves_response_markers(response: str) -> None:
     # Inform and Success look at the response before Moses has spaced it.
     before, after = canonical_response(response), normalize_response(response)
     assert [m for m in MARKERS if m in before] == [m for m in MARKERS if m in after]
@@ -86,12 +90,12 @@ def test_a_response_keeps_its_markers_through_moses(response: str) -> None:
 @example("[Price Range] [arrive by] [nonsense] here [value_name")
 @example("moderate -ly hotel -s, well-served")
 @example("it 's 5 , please ?")
-def test_a_response_comes_out_by_the_rules(response: str) -> None:
+def test_responses_are_normalized_by_the_specification(response: str) -> None:
     assert canonical_response(response) == specification.canonical_response(response)
     assert normalize_response(response) == specification.normal_response(response)
 
 
-def test_names_of_placeholders_are_those_in_the_text() -> None:
+def test_placeholder_names_equal_those_in_the_text() -> None:
     """However many stand side by side, they make no further name."""
     for three in product(CANONICAL, repeat=3):
         response = "".join(f"[{CANONICAL[name][0]}]" for name in three)
@@ -120,13 +124,13 @@ texts = st.one_of(st.lists(pieces, max_size=12).map("".join), st.text(max_size=1
 
 
 @given(texts)
-def test_any_text_is_spaced_as_by_moses(text: str) -> None:
+def test_natural_spacing_equals_moses_detokenization(text: str) -> None:
     tokens = MosesTokenizer(lang="en").tokenize(text)
     assert natural_spacing(text) == MosesDetokenizer(lang="en").detokenize(tokens)
 
 
 @pytest.mark.integration
-def test_usual_responses_load_no_library_of_texts() -> None:
+def test_common_responses_are_scored_without_text_libraries() -> None:
     program = (
         "import sys\n"
         "from mwzeval.cli import main\n"
@@ -140,7 +144,7 @@ def test_usual_responses_load_no_library_of_texts() -> None:
 
 @examples(300)
 @given(worlds.conversations())
-def test_the_estimate_is_that_of_the_rules(states: list[State]) -> None:
+def test_estimated_active_domains_equal_the_specification(states: list[State]) -> None:
     before = deepcopy(states)
     estimates = estimate_active_domains(states)
     assert [list(domains) for domains in estimates] == specification.active_domains(states)
@@ -174,7 +178,7 @@ STATES: dict[str, State] = {
         ("H rH rh", "hotel restaurant restaurant"),  # a lost slot is no change
     ],
 )
-def test_the_estimate_case_by_case(states: str, expected: str) -> None:
+def test_active_domains_are_estimated_from_states(states: str, expected: str) -> None:
     merged = [
         {domain: slots for letter in letters for domain, slots in STATES[letter].items()}
         for letters in states.split()

@@ -37,7 +37,7 @@ def in_shards(evaluator: Evaluator, paths: Sequence[str]) -> str:
 
 @settings(max_examples=4)
 @given(st.lists(st.integers(1, 61), min_size=1, max_size=7, unique=True), st.data())
-def test_files_of_any_kind_equal_a_single_input(
+def test_shards_in_any_format_score_like_a_single_input(
     evaluator: Evaluator,
     tmp_path_factory: pytest.TempPathFactory,
     places: list[int],
@@ -49,7 +49,7 @@ def test_files_of_any_kind_equal_a_single_input(
     assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions).to_dict())
 
 
-def test_patterns_are_read_in_the_order_of_names(run: Run, tmp_path: Path) -> None:
+def test_shard_patterns_are_read_in_file_name_order(run: Run, tmp_path: Path) -> None:
     predictions = sample_predictions("good")
     paths = write_shards(tmp_path, cut(predictions, [10, 30, 50]), [".jsonl.gz", ".jsonl"])
     whole = write_json(tmp_path / "whole.json", predictions)
@@ -62,7 +62,7 @@ def test_patterns_are_read_in_the_order_of_names(run: Run, tmp_path: Path) -> No
         assert read_json(REPORT) == report
 
 
-def test_a_warning_names_its_shard_or_the_whole_input(run: Run, tmp_path: Path) -> None:
+def test_warnings_name_the_shard_or_the_whole_input(run: Run, tmp_path: Path) -> None:
     predictions = dict(list(sample_predictions("good").items())[:40])
     list(predictions.values())[25][0] |= {"response": "[odd]", "state": {"inn": {}}}
     paths = write_shards(tmp_path, cut(predictions, [20]))
@@ -97,7 +97,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_an_invalid_shard_fails_the_run_or_is_skipped(
+def test_invalid_shards_fail_the_run_or_are_skipped(
     run: Run, evaluator: Evaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(shards, "BATCH", 5)
@@ -130,7 +130,7 @@ def test_an_invalid_shard_fails_the_run_or_is_skipped(
 
 
 @pytest.mark.parametrize("options", [(), ("--skip-bad",)])
-def test_dialogues_in_two_shards_and_only_invalid_shards_are_refused(
+def test_duplicate_dialogues_and_only_invalid_shards_are_errors(
     options: tuple[str, ...], run: Run, tmp_path: Path
 ) -> None:
     first, second, third = cut(sample_predictions("good"), [20, 40])
@@ -169,7 +169,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("benchmark", OTHERS)
-def test_files_of_benchmarks_without_shards_are_refused(
+def test_files_of_benchmarks_without_shards_are_errors(
     run: Run, capsys: pytest.CaptureFixture[str], benchmark: str
 ) -> None:
     file = OTHERS[benchmark]
@@ -179,7 +179,7 @@ def test_files_of_benchmarks_without_shards_are_refused(
     assert "no shards" in capsys.readouterr().err
 
 
-def test_a_turn_without_a_state_in_any_shard_counts_for_all(
+def test_missing_state_in_one_shard_applies_to_all_shards(
     evaluator: Evaluator, tmp_path: Path
 ) -> None:
     predictions = sample_predictions("good")
@@ -189,7 +189,7 @@ def test_a_turn_without_a_state_in_any_shard_counts_for_all(
 
 
 @pytest.mark.integration
-def test_file_systems_of_fsspec_can_be_read(run: Run) -> None:
+def test_shards_are_read_from_fsspec_file_systems(run: Run) -> None:
     memory: Any = pytest.importorskip("fsspec").filesystem("memory")
     for number, part in enumerate(cut(sample_predictions("good"), [20, 40])):
         memory.pipe(f"/runs/{number}.jsonl.zst", packed(part, ".jsonl.zst"))

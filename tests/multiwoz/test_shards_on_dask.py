@@ -47,7 +47,7 @@ def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) 
     return to_json(evaluate_shards(evaluator, paths, client=client, **options).to_dict())
 
 
-def test_a_cluster_finds_what_one_process_finds(
+def test_cluster_scores_equal_single_process_scores(
     client: Any, evaluator: Evaluator, tmp_path: Path
 ) -> None:
     predictions = sample_predictions("weak-tracker")
@@ -58,7 +58,7 @@ def test_a_cluster_finds_what_one_process_finds(
     assert on(client, evaluator, paths) == on(None, evaluator, paths) == expected
 
 
-def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:
+def test_missing_gold_data_on_a_worker_is_an_error(client: Any, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     lost = Evaluator(success=True, corpus="multiwoz-2.2", data=tmp_path / "nowhere")
     with pytest.raises(DataError, match="nowhere"):
@@ -68,7 +68,7 @@ def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None
     assert on(client, sound, paths) == on(None, sound, paths)
 
 
-def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path) -> None:
+def test_results_of_different_versions_cannot_be_merged(client: Any, tmp_path: Path) -> None:
     # So many that both workers get some of those that are added up together.
     paths = write_shards(tmp_path, cut(sample_predictions("good"), range(1, 62)))
 
@@ -89,7 +89,7 @@ def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path)
         client.run(pretend, __version__)
 
 
-def test_the_shards_of_a_killed_worker_are_repeated(
+def test_shards_of_a_killed_worker_are_rescored(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
     predictions = rollouts(sample_predictions("good"), 80)  # some seconds for two workers
@@ -131,7 +131,7 @@ class _DeadlyEvaluator(Evaluator):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+def test_error_names_a_shard_that_kills_its_worker(tmp_path: Path) -> None:
     def allow_no_death(dask_scheduler: Any) -> None:
         dask_scheduler.allowed_failures = 0
 
@@ -143,7 +143,7 @@ def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
             on_cluster(alone, evaluator, SOURCES, paths)
 
 
-def test_the_memory_of_a_worker_does_not_grow_with_the_dialogues(
+def test_worker_memory_is_independent_of_the_number_of_dialogues(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
     def peak_megabytes() -> float:
@@ -168,7 +168,7 @@ def shards(*words: str, program: str = "from mwzeval.cli import main") -> Any:
     return subprocess.run(command, capture_output=True, check=False, text=True)
 
 
-def test_the_command_line_uses_a_cluster_by_its_address(
+def test_command_line_connects_to_a_cluster_by_address(
     client: Any, evaluator: Evaluator, tmp_path: Path
 ) -> None:
     predictions = sample_predictions("good")
@@ -188,7 +188,7 @@ from mwzeval.cli import main
 """
 
 
-def test_the_missing_extra_is_named(tmp_path: Path) -> None:
+def test_missing_library_error_names_the_extra(tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     words = ["-bs", "-o", str(tmp_path / "report.json"), *paths]
     assert shards(*words, program=WITHOUT_DASK).returncode == 0
@@ -200,7 +200,7 @@ def test_the_missing_extra_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("listens", [False, True])
-def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> None:
+def test_unreachable_scheduler_error_names_the_address(listens: bool, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -212,7 +212,7 @@ def test_an_unreachable_scheduler_is_named(listens: bool, tmp_path: Path) -> Non
     assert address in done.stderr
 
 
-def test_bad_shards_are_named_and_can_be_skipped(
+def test_invalid_shards_are_errors_or_skipped_on_a_cluster(
     client: Any, evaluator: Evaluator, tmp_path: Path
 ) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))

@@ -85,7 +85,7 @@ def test_requests_are_seen_by_keywords(utterance: str, slots: tuple[str, ...]) -
     assert requested_slots(utterance) == slots
 
 
-def test_topics_are_seen_by_words_and_names() -> None:
+def test_domains_are_recognized_by_keywords_and_names() -> None:
     state = {"restaurant": {"name": "the turnip cart"}, "hotel": {"area": "north"}}
     assert user_domains("where is the turnip cart?", state) == ("restaurant",)
     assert user_domains("a cab from the museum", state) == ("taxi", "attraction")
@@ -94,7 +94,7 @@ def test_topics_are_seen_by_words_and_names() -> None:
     assert not has("user closing", "a cheap hotel")
 
 
-def test_every_wording_exists_and_has_known_placeholders() -> None:
+def test_all_templates_exist_and_have_known_placeholders() -> None:
     needed = {"hello", "welcome", "more?", "more? attraction", "booked taxi", "inform police"}
     needed |= {"inform hospital", *(f"ask taxi {s}" for s in ("departure", "destination", "time"))}
     needed |= {f"ask train {s}" for s in ("departure", "destination", "day", "time")}
@@ -124,7 +124,7 @@ def test_every_wording_exists_and_has_known_placeholders() -> None:
 
 
 @pytest.mark.parametrize("fold", FOLDS)
-def test_predictions_pass_validation_without_any_warning(fold: Fold) -> None:
+def test_predictions_pass_strict_validation_without_warnings(fold: Fold) -> None:
     predictions = baseline_predictions(load_fold("sample", fold, SAMPLE), states=True)
     strict = Evaluator(True, True, True, True, corpus="sample", fold=fold)
     assert strict.validate(predictions) == []
@@ -133,7 +133,7 @@ def test_predictions_pass_validation_without_any_warning(fold: Fold) -> None:
     assert scores["success"]["success"]["total"] >= 90
 
 
-def test_only_utterances_and_states_so_far_are_used(gold: GoldFold) -> None:
+def test_predictions_use_only_previous_utterances_and_states(gold: GoldFold) -> None:
     whole = baseline_predictions(gold)
     blind = {
         name: replace(
@@ -151,7 +151,9 @@ def test_only_utterances_and_states_so_far_are_used(gold: GoldFold) -> None:
     assert beginnings == {name: turns[:3] for name, turns in whole.items()}
 
 
-def test_values_are_of_venues_that_satisfy_the_state(gold: GoldFold, catalogue: Catalogue) -> None:
+def test_response_values_belong_to_venues_that_match_the_state(
+    gold: GoldFold, catalogue: Catalogue
+) -> None:
     names = {
         domain: {string.capwords(row["name"]): str(row["id"]) for row in gold.tables[domain]}
         for domain in ("restaurant", "hotel", "attraction")
@@ -184,7 +186,7 @@ def test_values_are_of_venues_that_satisfy_the_state(gold: GoldFold, catalogue: 
 
 
 @pytest.mark.integration
-def test_scores_of_the_real_test_fold_are_those_of_the_documents() -> None:
+def test_scores_of_the_test_fold_equal_the_documented_scores() -> None:
     data = shared("data", "multiwoz")
     root = corpus_root("multiwoz-2.2", data, offline=True)
     predictions = baseline_predictions(load_fold("multiwoz-2.2", "test", root))
@@ -205,7 +207,7 @@ def test_scores_of_the_real_test_fold_are_those_of_the_documents() -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
-def test_each_process_writes_the_same_bytes(tmp_path: Path, seed: str) -> None:
+def test_predictions_do_not_depend_on_the_hash_seed(tmp_path: Path, seed: str) -> None:
     output = tmp_path / "predictions.json"
     command = [sys.executable, "-m", "mwzeval", *TEMPLATE, "-o", str(output)]
     subprocess.run(
@@ -214,7 +216,7 @@ def test_each_process_writes_the_same_bytes(tmp_path: Path, seed: str) -> None:
     assert output.read_bytes() == COMMITTED.read_bytes()
 
 
-def test_json_lines_and_standard_output_have_the_same_predictions(tmp_path: Path, run: Run) -> None:
+def test_json_lines_and_standard_output_contain_equal_predictions(tmp_path: Path, run: Run) -> None:
     lines = tmp_path / "predictions.jsonl"
     code, out, err = run(*TEMPLATE, "-o", str(lines))
     assert (code, out, str(lines) in err) == (0, "", True)
@@ -222,7 +224,7 @@ def test_json_lines_and_standard_output_have_the_same_predictions(tmp_path: Path
     assert run(*TEMPLATE, "-o", "-").out == COMMITTED.read_text(encoding="utf-8")
 
 
-def test_options_choose_fold_states_and_values(run: Run) -> None:
+def test_options_select_fold_states_and_lexicalized_values(run: Run) -> None:
     ran = run(*TEMPLATE, "--fold", "val", "--states", "--lexicalized", "-o", "-")
     dev = load_fold("sample", "dev", SAMPLE)
     services = known_services(SAMPLE)

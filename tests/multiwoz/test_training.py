@@ -86,7 +86,7 @@ def scores(scorer: Evaluator, texts: list[str], **more: Any) -> dict[str, float]
 
 
 @pytest.mark.parametrize("form", ["ids", "padded ids", "ids in a tuple", "logits", "causal"])
-def test_scores_are_those_of_the_decoded_responses(
+def test_metrics_equal_scores_of_the_decoded_responses(
     tokenizer: Any, scorer: Evaluator, ids: list[list[int]], form: str
 ) -> None:
     labels, predictions = padded(ids, -100), padded(ids)
@@ -114,7 +114,7 @@ def test_scores_are_those_of_the_decoded_responses(
     assert all(type(score) is float for score in found.values())
 
 
-def test_examples_may_be_in_any_order(
+def test_example_order_does_not_change_the_scores(
     tokenizer: Any, scorer: Evaluator, ids: list[list[int]]
 ) -> None:
     order = np.random.default_rng(0).permutation(len(EXAMPLES))
@@ -125,7 +125,7 @@ def test_examples_may_be_in_any_order(
     assert {**found, "msttr": 0} == {**scores(scorer, RESPONSES), "msttr": 0}
 
 
-def test_a_text_may_contain_a_state(
+def test_states_are_parsed_from_generated_texts(
     tokenizer: Any, scorer: Evaluator, ids: list[list[int]]
 ) -> None:
     more: dict[str, Any] = {"state": {}, "active_domains": []}
@@ -147,14 +147,16 @@ def test_a_text_may_contain_a_state(
         ([("smp0021", turn) for turn in range(40)], InputError, "smp0021"),
     ],
 )
-def test_examples_that_are_no_dialogues_are_refused_before_training(
+def test_invalid_training_examples_are_errors_before_training(
     scorer: Evaluator, examples: list[tuple[str, int]], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         compute_metrics(scorer, None, examples)
 
 
-def test_metrics_and_another_data_set_are_checked(tokenizer: Any, scorer: Evaluator) -> None:
+def test_missing_metrics_and_mismatched_predictions_are_errors(
+    tokenizer: Any, scorer: Evaluator
+) -> None:
     with pytest.raises(UsageError):
         compute_metrics(Evaluator(corpus="sample"), tokenizer, EXAMPLES)
     metrics = compute_metrics(scorer, tokenizer, EXAMPLES)
@@ -170,14 +172,14 @@ def test_metrics_and_another_data_set_are_checked(tokenizer: Any, scorer: Evalua
         (np.zeros((2, 3, 4)), np.zeros((2, 5)), r"\(2, 5\)"),
     ],
 )
-def test_predictions_of_another_shape_are_refused(
+def test_predictions_with_invalid_shape_or_type_are_errors(
     predictions: Any, labels: Any, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         generated_ids(predictions, labels)
 
 
-def test_best_tokens_ignore_positions_without_a_label() -> None:
+def test_best_tokens_skip_positions_without_a_label() -> None:
     logits = torch.tensor(as_logits(np.array([[3, 1, 2], [2, 2, 0]]), 4))
     labels = torch.tensor([[3, 1, -100], [2, -100, -100]])
     expected = [[3, 1, -100], [2, -100, -100]]
@@ -185,7 +187,7 @@ def test_best_tokens_ignore_positions_without_a_label() -> None:
     assert generated_ids(best_tokens(logits, labels).numpy()) == expected
 
 
-def test_the_example_saves_the_best_epoch(tmp_path: Path) -> None:
+def test_training_example_saves_the_best_epoch(tmp_path: Path) -> None:
     program = ROOT / "examples" / "train_with_transformers.py"
     options = ("--output", str(tmp_path), "--epochs", "4", "--dialogues", "8")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
@@ -225,7 +227,7 @@ def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> Non
         assert found == [each.turns[-1].credit for each in expected]
 
 
-def test_nulls_of_previous_turns_are_ignored(evaluator: Evaluator) -> None:
+def test_null_values_in_previous_turns_are_ignored(evaluator: Evaluator) -> None:
     name, turns = next(iter(sample_predictions("good").items()))
     domains = {domain for turn in turns for domain in turn["state"]}
     with_nulls = [
@@ -248,7 +250,7 @@ def test_nulls_of_previous_turns_are_ignored(evaluator: Evaluator) -> None:
         ({"dialogue_id": ["smp0021"]}, "dialogue_id has 1"),
     ],
 )
-def test_columns_of_another_length_are_named(
+def test_reward_column_errors_name_the_column(
     evaluator: Evaluator, columns: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -256,6 +258,6 @@ def test_columns_of_another_length_are_named(
 
 
 @pytest.mark.parametrize("completion", [None, [], [{"role": "assistant"}], ["text"], 7])
-def test_a_completion_without_text_is_refused(completion: Any) -> None:
+def test_completions_without_text_are_errors(completion: Any) -> None:
     with pytest.raises(UsageError):
         completion_text(completion)

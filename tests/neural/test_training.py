@@ -85,7 +85,7 @@ def trained(folder: Path, **changed: object) -> tuple[Line, list[Point]]:
     return line, list(train(line, folder))
 
 
-def test_each_epoch_sees_every_example_once_in_another_order(tmp_path: Path) -> None:
+def test_each_epoch_uses_every_example_once_in_a_new_order(tmp_path: Path) -> None:
     before = torch.get_num_threads(), torch.get_rng_state().numpy().copy()
     line, curve = trained(tmp_path, settings=replace(SETTINGS, threads=2))
     assert torch.get_num_threads() == before[0]
@@ -101,7 +101,7 @@ def test_each_epoch_sees_every_example_once_in_another_order(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("every", "stop"), [(None, 1), (None, 2), (1, 2), (2, 1), (7, 1)])
-def test_a_killed_run_ends_with_the_same_bytes(
+def test_a_killed_and_resumed_run_gives_identical_model_files(
     tmp_path: Path, every: int | None, stop: int
 ) -> None:
     """Also in the middle of an epoch, whose dropout goes on as if nothing had been."""
@@ -137,7 +137,7 @@ def test_examples_of_similar_length_share_a_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "batch_size"), [(0, 4), (3, 4), (4, 4), (200, 4), (203, 4)])
-def test_whatever_the_number_nobody_is_left_out(size: int, batch_size: int) -> None:
+def test_batching_by_length_keeps_every_example_for_any_size(size: int, batch_size: int) -> None:
     generator = np.random.default_rng(0)
     order = generator.permutation(size)
     sorted_order = by_length(order, np.arange(size) // 3, batch_size, generator)
@@ -161,7 +161,7 @@ def saved_at(folder: Path) -> int:
         ((float("nan"), -3.0, -2.0, -2.5, -4.0), None, 5, 3),
     ],
 )
-def test_the_best_model_is_kept_and_patience_ends(
+def test_the_best_model_is_saved_and_patience_stops_training(
     tmp_path: Path, qualities: tuple[float, ...], patience: int | None, points: int, kept: int
 ) -> None:
     line = Line(dict(enumerate(qualities)))
@@ -173,14 +173,14 @@ def test_the_best_model_is_kept_and_patience_ends(
     assert saved_at(tmp_path) == 3 * kept
 
 
-def test_the_curve_can_begin_before_training_and_skip_incomplete_batches(tmp_path: Path) -> None:
+def test_evaluation_before_training_and_complete_batches_are_supported(tmp_path: Path) -> None:
     line, curve = trained(tmp_path, evaluate_first=True, complete_batches=True)
     assert (curve[0].step, curve[0].loss) == (0, None)
     assert [point.step for point in curve] == [0, 2, 4, 6, 8, 10]
     assert [len(batch) for batch in line.batches] == [4] * 10
 
 
-def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
+def test_a_nan_loss_stops_training(tmp_path: Path) -> None:
     line = Line()
     line.weights["slope"].data += float("nan")
     with pytest.raises(MwzevalError, match="nan"):
@@ -192,18 +192,20 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changed", [{"settings": replace(SETTINGS, seed=4)}, {"data": ("other points",)}]
 )
-def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, object]) -> None:
+def test_a_run_with_other_settings_or_data_is_not_resumed(
+    tmp_path: Path, changed: dict[str, object]
+) -> None:
     trained(tmp_path)
     with pytest.raises(UsageError, match=tmp_path.name):
         trained(tmp_path, **changed)
 
 
-def test_too_little_memory_for_pytorch_is_a_memory_error() -> None:
+def test_insufficient_memory_for_pytorch_raises_memory_error() -> None:
     with pytest.raises(MemoryError), reproducible(SETTINGS):
         torch.empty(2**58)
 
 
-def test_folders_without_their_files_are_refused(tmp_path: Path) -> None:
+def test_training_folders_with_missing_files_are_rejected(tmp_path: Path) -> None:
     for name, message in ((CHECKPOINT_FILE, None), (Line.model_file, r"line\.safetensors")):
         folder = tmp_path / f"without {name}"
         trained(folder)
@@ -224,7 +226,7 @@ DAMAGES: list[tuple[str, np.ndarray | None]] = [
 CURVES: tuple[object, ...] = (None, 3, "x", [3], [{}], [{"step": "3"}])
 
 
-def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
+def test_damaged_checkpoints_are_rejected(tmp_path: Path) -> None:
     trained(tmp_path)
     arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
     damaged = [
@@ -259,7 +261,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
 ARRAYS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array(7, dtype=np.int64)}
 
 
-def test_arrays_and_their_description_are_read_as_written(tmp_path: Path) -> None:
+def test_arrays_and_descriptions_survive_writing_and_reading(tmp_path: Path) -> None:
     about = {"名称": ["甲"], "n": 1}
     file = tmp_path / "x.safetensors"
     write_arrays(file, "thing", ARRAYS, about)
@@ -288,7 +290,9 @@ class Trap:
     "content",
     [pickle.dumps(Trap()), b"PK\x03\x04 a torch archive", b"", b"\x10\0\0\0\0\0\0\0{}", None],
 )
-def test_other_files_are_refused_unopened(tmp_path: Path, content: bytes | None) -> None:
+def test_invalid_array_files_are_rejected_without_unpickling(
+    tmp_path: Path, content: bytes | None
+) -> None:
     file = tmp_path / "x"
     if content is not None:
         file.write_bytes(content)

@@ -57,7 +57,7 @@ def of_seeds(seeds: int, share: int, name: str = "mine.jsonl") -> str:
     return written(*(line(n, (seed * n) % share > 0, seed=seed) for seed, n in numbers), name=name)
 
 
-def test_measures_are_means_over_episodes() -> None:
+def test_scores_are_means_over_episodes() -> None:
     results = (
         (1, True, 5),
         (1, True, 7),
@@ -80,7 +80,7 @@ def test_measures_are_means_over_episodes() -> None:
     assert table_of([]).values.shape == (0, 4)
 
 
-def test_episodes_of_a_seed_stay_together_in_intervals() -> None:
+def test_intervals_resample_whole_blocks_of_a_seed() -> None:
     """Two seeds that agree within themselves, and not with each other."""
     table = table_of(
         Episode("CR-1", seed, index, seed == 1, 5, 15.0 if seed == 1 else -5.0)
@@ -101,7 +101,7 @@ def test_episodes_of_a_seed_stay_together_in_intervals() -> None:
         assert narrow.high - narrow.low < widest / 4
 
 
-def test_scores_of_a_run_are_those_of_its_tables(runs: Path) -> None:
+def test_scores_of_a_run_match_its_tables(runs: Path) -> None:
     results = read_results(runs)
     for policy, dialogues in (("handcrafted", 0), ("gp-sarsa", 10), ("gp-sarsa", 5)):
         report = evaluate(str(runs), Selection(policy, dialogues or None)).report()
@@ -114,7 +114,7 @@ def test_scores_of_a_run_are_those_of_its_tables(runs: Path) -> None:
         assert (report.meta["policy"], report.meta["environment"]) == (policy, "legacy")
 
 
-def test_intervals_resample_seeds_of_equal_sizes_unless_told_otherwise(runs: Path) -> None:
+def test_intervals_resample_seeds_of_equal_size_by_default(runs: Path) -> None:
     file = runs / "Demo-CR-3/handcrafted/seed-1/test-000000.jsonl"
     unequal = written(line(), line(1), line(seed=2))
     for scored, block, warnings in (
@@ -140,7 +140,7 @@ def test_policies_are_compared_on_the_same_dialogues(folders: list[str], run: Ru
 
 
 @pytest.mark.parametrize(("seeds", "few"), [(4, True), (5, False)])
-def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
+def test_differences_over_few_seeds_show_intervals_only_in_json(
     seeds: int, few: bool, run: Run
 ) -> None:
     files = [of_seeds(seeds, share, f"{share}.jsonl") for share in (2, 3)]
@@ -157,9 +157,7 @@ def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
 
 
 @pytest.mark.parametrize(("seeds", "few"), [(2, True), (4, True), (5, False)])
-def test_scores_of_few_seeds_have_no_interval_unless_dialogues_are_independent(
-    seeds: int, few: bool
-) -> None:
+def test_few_seeds_give_no_interval_unless_dialogues_are_independent(seeds: int, few: bool) -> None:
     file, resampling = of_seeds(seeds, 3), Resampling(samples=50)
     found = named(evaluate(file).report(resampling).scores, "success")
     assert (found.interval is None) == few
@@ -168,7 +166,7 @@ def test_scores_of_few_seeds_have_no_interval_unless_dialogues_are_independent(
     assert named(alone.scores, "success").interval is not None
 
 
-def test_what_was_played_otherwise_is_not_compared(run: Run) -> None:
+def test_episodes_of_different_environments_are_not_compared(run: Run) -> None:
     one, other = (written(line(legacy=kind), name=f"{kind}.jsonl") for kind in (True, False))
     for words in (["compare", *PYDIAL, one, other], ["explain", *PYDIAL, one, "--against", other]):
         shown = run(*words)
@@ -176,7 +174,7 @@ def test_what_was_played_otherwise_is_not_compared(run: Run) -> None:
         assert "environment" in shown.err
 
 
-def test_what_was_mixed_is_said() -> None:
+def test_mixed_environments_and_policies_are_warnings() -> None:
     file = written(line(legacy=True, policy="a"), line(1, legacy=False, policy="b"))
     scored = evaluate(file)
     kinds = [warning.kind for warning in scored.warnings]
@@ -202,13 +200,15 @@ GOAL = {"constraints": [["area", "=", "north"]], "requests": {"name": "x", "phon
         ({"success": True, "goal": GOAL}, []),
     ],
 )
-def test_why_an_episode_failed(fields: dict[str, Any], codes: list[str]) -> None:
+def test_failure_reasons_are_derived_from_episode_fields(
+    fields: dict[str, Any], codes: list[str]
+) -> None:
     (explained,) = evaluate(written(line(**{"success": False, **fields}))).explain_all()
     assert [reason.code for reason in explained.reasons] == codes
     assert {code.partition(":")[0] for code in codes} <= set(MEANINGS)
 
 
-def test_an_episode_is_explained_with_what_was_said(run: Run) -> None:
+def test_explain_shows_the_acts_and_the_unanswered_requests(run: Run) -> None:
     turns = [
         {"system": "hello()", "user": "bye()", "heard": [["bye()", 0.8634198]]},
         {"system": "bye()"},
@@ -224,14 +224,14 @@ def test_an_episode_is_explained_with_what_was_said(run: Run) -> None:
     assert run("explain", *PYDIAL, written(line()), "--worst", "5").out.startswith("0 of 1 ")
 
 
-def test_what_all_lines_share_may_be_said_once() -> None:
+def test_meta_line_supplies_shared_fields() -> None:
     meta = {"_meta": {"task": "LAP-2", "seed": 7, "policy": "mine", "legacy": False}}
     scored = evaluate(written(meta, line(task=..., seed=...), line(task=..., seed=8)))
     assert scored.units() == ("LAP-2/7/000000", "LAP-2/8/000000")
     assert (scored.meta["policy"], scored.meta["environment"]) == ("mine", "clean")
 
 
-def test_the_benchmark_may_name_the_task(run: Run) -> None:
+def test_benchmark_name_may_supply_the_task(run: Run) -> None:
     file = written(line(task=...))
     assert run("evaluate", "--benchmark", "pydial-SFR-2", "-q", file).code == 0
     untold = run("evaluate", *PYDIAL, file)
@@ -251,12 +251,14 @@ def test_the_benchmark_may_name_the_task(run: Run) -> None:
         (Selection("gp-sarsa", task="CR-1"), "CR-1"),
     ],
 )
-def test_a_folder_needs_one_policy(runs: Path, chosen: Selection, told: str) -> None:
+def test_evaluating_a_folder_requires_one_known_policy(
+    runs: Path, chosen: Selection, told: str
+) -> None:
     with pytest.raises(UsageError, match=told):
         evaluate(str(runs), chosen)
 
 
-def test_the_paper_stands_beside_ones_own(run: Run) -> None:
+def test_leaderboard_shows_published_figures_next_to_the_run(run: Run) -> None:
     file = written(line(), line(1, success=False))
     shown = run("leaderboard", *PYDIAL, "-i", file, "-f", "jsonl").out
     rows = [json.loads(each) for each in shown.splitlines()]
@@ -268,7 +270,7 @@ def test_the_paper_stands_beside_ones_own(run: Run) -> None:
     assert run("leaderboard", *PYDIAL, "-i", written(line(task="Demo-CR-1"))).code == 2
 
 
-def test_the_published_handcrafted_mean_is_the_one_that_the_paper_gives() -> None:
+def test_published_handcrafted_means_match_the_paper() -> None:
     values = {
         r["figure"]: r["value"]
         for r in published_document(None, None).records

@@ -40,7 +40,7 @@ WEIGHTS: dict[str, Array] = {
 CONTENT = checkpoint_content(ORIGIN, 40, WEIGHTS)
 
 
-def test_a_checkpoint_comes_back_as_it_was_and_every_difference_is_named(tmp_path: Path) -> None:
+def test_checkpoints_round_trip_and_report_every_origin_difference(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(CONTENT)
     origin, weights = read_checkpoint(tmp_path / "a", ORIGIN)
     assert origin == ORIGIN
@@ -69,7 +69,7 @@ WRONG: list[dict[str, Any]] = [
         CONTENT.replace(b'\\"format\\": 1,', b'\\"format\\":true,'),
     ],
 )
-def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_invalid_checkpoint_files_are_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(InputError) as error:
         read_checkpoint(tmp_path / "a")
@@ -107,7 +107,7 @@ def altered(arrays: dict[str, Array]) -> Iterator[dict[str, Array]]:
 
 
 @pytest.mark.parametrize("policy", [name for name, preset in PRESETS.items() if preset.learns])
-def test_a_policy_takes_no_other_weights(policy: str, tmp_path: Path) -> None:
+def test_mismatched_weights_are_refused(policy: str, tmp_path: Path) -> None:
     learned, learner = trained(policy, 74), trained(policy, 0)
     arrays = {name: array.copy() for name, array in learned.weights().items()}
     for other in altered(arrays):
@@ -119,13 +119,13 @@ def test_a_policy_takes_no_other_weights(policy: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if not preset.learns])
-def test_what_does_not_learn_is_no_learner(name: str) -> None:
+def test_policies_without_learning_have_no_learner(name: str) -> None:
     with pytest.raises(UsageError, match=name):
         preset_named(name).learner(3, 2, seed=0)
 
 
 @pytest.mark.parametrize("said", [True, "nobody", None])
-def test_a_checkpoint_says_who_says_goodbye(said: object, tmp_path: Path) -> None:
+def test_invalid_goodbye_settings_in_a_checkpoint_are_refused(said: object, tmp_path: Path) -> None:
     (job,) = small_run(tmp_path, "gp-sarsa", TASK)
     model = job.model_file(tmp_path, 3)
     origin, weights = read_checkpoint(model)
@@ -137,7 +137,7 @@ def test_a_checkpoint_says_who_says_goodbye(said: object, tmp_path: Path) -> Non
 
 @pytest.mark.integration
 @pytest.mark.parametrize("policy", ["a2c", "enac", "ppo"])
-def test_weights_that_overflow_are_reported_with_their_file(policy: str, tmp_path: Path) -> None:
+def test_overflowing_weights_are_reported_with_their_file(policy: str, tmp_path: Path) -> None:
     pytest.importorskip("torch").set_num_threads(1)
     job = Job(TASK, policy, 1, (2,), tests=1)
     run_job(job, tmp_path)
@@ -157,7 +157,7 @@ def test_weights_that_overflow_are_reported_with_their_file(policy: str, tmp_pat
 
 
 @pytest.mark.integration
-def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Path) -> None:
+def test_retest_tests_all_other_policies_before_reporting_a_damaged_model(tmp_path: Path) -> None:
     pytest.importorskip("torch").set_num_threads(1)
     bad, good = (Job(TASK, policy, 1, (2,), tests=1) for policy in ("enac", "ppo"))
     for job in (bad, good):
@@ -174,7 +174,7 @@ def test_studies_test_all_others_before_they_report_a_damaged_model(tmp_path: Pa
 
 @pytest.mark.integration
 @pytest.mark.parametrize("processes", ["0", "1"])
-def test_jobs_with_damaged_files_are_done_again(processes: str, tmp_path: Path, run: Run) -> None:
+def test_jobs_with_damaged_files_are_repeated(processes: str, tmp_path: Path, run: Run) -> None:
     jobs = small_run(tmp_path, "gp-sarsa", TASK, seeds=7)
     damaged = [jobs[0].test_file(tmp_path, 3), *(job.model_file(tmp_path, 3) for job in jobs[1:4])]
     damaged += [jobs[4].folder(tmp_path) / TRAINING, jobs[5].folder(tmp_path) / METRICS]

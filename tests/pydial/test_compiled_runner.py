@@ -26,7 +26,7 @@ KINDS = [*CLEAN, ("dqn", True), ("a2c", True)]
 
 
 @pytest.mark.parametrize(("policy", "legacy"), KINDS)
-def test_a_job_has_the_same_files_with_and_without_compiled_code(
+def test_compiled_and_plain_jobs_write_the_same_files(
     policy: str, legacy: bool, tmp_path: Path
 ) -> None:
     plain = Job("Demo-CR-4", policy, 1, (30, 60), tests=20, legacy=legacy, goodbye="policy")
@@ -44,7 +44,7 @@ def test_a_job_has_the_same_files_with_and_without_compiled_code(
         assert content == scalar[name], name
 
 
-def test_seconds_of_training_are_without_those_of_compiling(
+def test_training_seconds_exclude_compilation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first call of compiled code takes two seconds of a clock that no test waits for."""
@@ -81,7 +81,7 @@ def test_compiled_code_passes_the_same_tests() -> None:
     python(code, NUMBA_DISABLE_JIT="0")
 
 
-def test_a_run_compiles_if_it_is_asked_to_once_for_all_processes(tmp_path: Path) -> None:
+def test_runs_compile_only_on_request_and_once_for_all_processes(tmp_path: Path) -> None:
     def messages(cache: str, run: str, *options: str) -> int:
         environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
         environment["NUMBA_CACHE_DIR"] = str(tmp_path / cache)

@@ -58,9 +58,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("tests", [300_000_000, 10**30])
-def test_a_run_that_asks_for_very_many_tests_takes_no_memory_for_them(
-    tests: int, folder: Path, run: Run
-) -> None:
+def test_huge_test_counts_in_settings_use_little_memory(tests: int, folder: Path, run: Run) -> None:
     write_json(folder / "run.json", SETTINGS | {"tests": tests})
     tracemalloc.start()
     assert run("evaluate", *PYDIAL, "-q", ".").code == 2
@@ -87,7 +85,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], tuple[str, str | None, str]]]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_found_with_its_place(damage: str, folder: Path) -> None:
+def test_damaged_test_files_are_reported_with_line_and_key(damage: str, folder: Path) -> None:
     change, (kind, key, place) = DAMAGES[damage]
     write_lines(folder / FILE, change(dialogues(TESTS)))
     (problem,) = validate(".")
@@ -97,9 +95,7 @@ def test_damage_is_found_with_its_place(damage: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_damaged_tests_are_refused_by_all_who_take_a_run_that_is_whole(
-    reader: str, folder: Path, run: Run
-) -> None:
+def test_all_readers_of_a_run_refuse_damaged_tests(reader: str, folder: Path, run: Run) -> None:
     if reader == "plot":
         pytest.importorskip("matplotlib")
     before = set(folder.iterdir())
@@ -113,7 +109,7 @@ def test_damaged_tests_are_refused_by_all_who_take_a_run_that_is_whole(
     assert run(*READERS[reader]).code == 0
 
 
-def test_every_damaged_file_is_told_at_once(folder: Path, run: Run) -> None:
+def test_all_damaged_files_are_reported_together(folder: Path, run: Run) -> None:
     other = FILE.replace("seed-1", "seed-0")
     write_lines(folder / FILE, dialogues(3))
     (folder / other).write_bytes(b"{")
@@ -146,7 +142,7 @@ def line(dialogue: Any, key: str = "seed", value: Any = 1) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("key", "value"), FAULTS)
-def test_each_fault_is_found_with_its_place(key: str, value: Any, tmp_path: Path) -> None:
+def test_each_invalid_field_is_reported_with_its_line(key: str, value: Any, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "mine.jsonl", [line(0), line(1, key, value)])
     (problem,) = validate(file)
     assert (problem.severity, problem.key) == ("error", None if key == "policy" else key)
@@ -155,7 +151,7 @@ def test_each_fault_is_found_with_its_place(key: str, value: Any, tmp_path: Path
         evaluate(file)
 
 
-def test_all_faults_are_found_at_once(elsewhere: Path, run: Run) -> None:
+def test_all_invalid_fields_are_reported_together(elsewhere: Path, run: Run) -> None:
     file = write_lines("mine.jsonl", [*(line("x", key, value) for key, value in FAULTS), 3])
     shown = run("validate", *PYDIAL, file)
     assert shown.code == 2
@@ -164,7 +160,7 @@ def test_all_faults_are_found_at_once(elsewhere: Path, run: Run) -> None:
     assert found.count("turns") == 1, "errors with the same message are one problem"
 
 
-def test_a_file_without_episodes_is_an_error_and_doubts_are_if_strict(tmp_path: Path) -> None:
+def test_empty_files_are_errors_and_strict_mode_makes_warnings_errors(tmp_path: Path) -> None:
     empty = write_lines(tmp_path / "empty.jsonl", [{"_meta": {"task": "CR-1"}}])
     assert [problem.kind for problem in validate(empty)] == ["no-episodes"]
     odd = [episode(n, task="CR-3", exchanges=30, reward=1) for n in range(3)]
@@ -175,7 +171,7 @@ def test_a_file_without_episodes_is_an_error_and_doubts_are_if_strict(tmp_path: 
     assert evaluate(file).report().scores
 
 
-def test_tests_of_ones_own_policy_may_be_of_any_size(folder: Path, run: Run) -> None:
+def test_tests_of_custom_policies_may_have_any_size(folder: Path, run: Run) -> None:
     write_lines(folder / "CR-3/mine/seed-0/test-000000.jsonl", dialogues(7))
     assert run("evaluate", *PYDIAL, "-q", "CR-3/mine").code == 0
 
@@ -185,7 +181,7 @@ RUN = ("pydial", "run", "--tasks", TASK, "--policies", "handcrafted,random", "--
 
 @pytest.mark.parametrize("part", ["half", "nothing", "more"])
 @pytest.mark.parametrize("where", ["here", pytest.param("cluster", marks=pytest.mark.integration)])
-def test_a_test_that_was_cut_is_done_again(part: str, where: str, tmp_path: Path, run: Run) -> None:
+def test_truncated_tests_are_repeated(part: str, where: str, tmp_path: Path, run: Run) -> None:
     cut, other = (
         tmp_path / TASK / policy / "seed-0/test-000000.jsonl"
         for policy in ("handcrafted", "random")
@@ -217,7 +213,7 @@ def test_a_test_that_was_cut_is_done_again(part: str, where: str, tmp_path: Path
         *(({"episodes": wrong}, 1, "shape") for wrong in ("20", -1, True)),
     ],
 )
-def test_a_file_that_says_how_many_it_has_is_whole_wherever_it_lies(
+def test_files_are_checked_against_their_stated_number_of_episodes(
     first: dict[str, Any], lines: int, kind: str | None, tmp_path: Path, run: Run
 ) -> None:
     meta = {"_meta": first | {"task": "CR-3"}}
@@ -241,7 +237,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_test_is_whole_scored_and_explained_wherever_it_lies(
+def test_moved_test_files_are_scored_explained_and_checked(
     policy: str, played: dict[str, Path], tmp_path: Path
 ) -> None:
     moved = tmp_path / "moved.jsonl"
@@ -260,7 +256,7 @@ def test_a_test_is_whole_scored_and_explained_wherever_it_lies(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_first_dialogues_of_a_test_have_what_was_said(
+def test_first_dialogues_of_a_test_include_goal_and_turns(
     policy: str, played: dict[str, Path]
 ) -> None:
     lines = read_lines(played[policy])
@@ -278,7 +274,7 @@ def test_the_first_dialogues_of_a_test_have_what_was_said(
             assert None not in requests.values()
 
 
-def test_a_problem_of_every_line_is_told_once(tmp_path: Path, run: Run) -> None:
+def test_an_error_on_every_line_is_reported_once(tmp_path: Path, run: Run) -> None:
     lines = dialogues(TESTS)
     lines[4]["reward"] = "much"
     file = write_lines(tmp_path / "untold.jsonl", lines)
@@ -289,7 +285,7 @@ def test_a_problem_of_every_line_is_told_once(tmp_path: Path, run: Run) -> None:
     assert len(run("evaluate", *PYDIAL, file, "-o", "-").err.splitlines()) == 2
 
 
-def test_damaged_training_is_not_drawn(folder: Path, run: Run) -> None:
+def test_plot_refuses_damaged_training_files(folder: Path, run: Run) -> None:
     pytest.importorskip("matplotlib")
     place = "CR-3/gp-sarsa/seed-1/training.jsonl"
     write_lines(folder / place, changed(exchanges=0)(dialogues(40)))
@@ -298,7 +294,7 @@ def test_damaged_training_is_not_drawn(folder: Path, run: Run) -> None:
     assert place in refused.err
 
 
-def test_doubts_about_a_run_are_warnings(folder: Path, run: Run) -> None:
+def test_implausible_rewards_and_missing_settings_are_warnings(folder: Path, run: Run) -> None:
     write_lines(folder / FILE, changed(reward=3)(dialogues(TESTS)))
     assert [(p.kind, p.severity) for p in validate(".")] == [("other-reward", "warning")]
     commands = [
@@ -317,7 +313,7 @@ def test_doubts_about_a_run_are_warnings(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     "noted", ['{"tests": "many"}', '{"legacy": 0}', "[]", '{"tests": true}', '{"goodbye": []}']
 )
-def test_settings_of_a_run_that_are_wrong_are_told(noted: str, folder: Path, run: Run) -> None:
+def test_invalid_settings_of_a_run_are_reported(noted: str, folder: Path, run: Run) -> None:
     (folder / "run.json").write_text(noted, encoding="utf-8")
     (folder / "CR-3/gp-sarsa/seed-0/model-000040.safetensors").touch()
     for command in (READERS["evaluate"], READERS["table"], ("pydial", "retest", ".")):
@@ -326,7 +322,7 @@ def test_settings_of_a_run_that_are_wrong_are_told(noted: str, folder: Path, run
         assert "run.json" in refused.err
 
 
-def test_a_damaged_test_in_another_environment_is_refused(tmp_path: Path) -> None:
+def test_damaged_cross_environment_tests_are_refused(tmp_path: Path) -> None:
     job = Job("Demo-CR-1", "gp-sarsa", 0, (5,), tests=3)
     run_job(job, tmp_path)
     retest(tmp_path, [job], tested_in=["Demo-CR-3"], tests=4)

@@ -44,7 +44,7 @@ def cafe(number: int, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
-def test_published_domains_have_the_published_numbers(code: str) -> None:
+def test_published_domains_have_the_published_counts(code: str) -> None:
     found = domain(code)
     facts = read_json(shared("data", "pydial", "domain_facts.json"))[found.name]
     ontology = found.ontology
@@ -73,11 +73,11 @@ def shape(found: Domain) -> dict[str, object]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
-def test_embedded_domains_have_the_shape_of_the_published(code: str) -> None:
+def test_embedded_domains_have_the_sizes_of_the_published_domains(code: str) -> None:
     assert shape(load_domain(f"Demo-{code}")) == shape(domain(code))
 
 
-def test_own_domains_are_read_from_json_and_sqlite_and_survive_pickling(tmp_path: Path) -> None:
+def test_custom_domains_load_from_json_and_sqlite_and_can_be_pickled(tmp_path: Path) -> None:
     ontology_file, entities_file = written(tmp_path, ONTOLOGY, ROWS)
     from_json, warnings = read_domain(ontology_file, entities_file)
     database = tmp_path / "own.db"
@@ -147,7 +147,7 @@ WRONG_ONTOLOGIES: list[tuple[Any, list[str | None]]] = [
 
 
 @pytest.mark.parametrize(("ontology", "keys"), WRONG_ONTOLOGIES)
-def test_everything_wrong_with_an_ontology_is_told(
+def test_all_errors_in_an_ontology_are_reported(
     ontology: Any, keys: list[str | None], tmp_path: Path
 ) -> None:
     found = errors_of(tmp_path, ontology, ROWS)
@@ -167,7 +167,7 @@ def test_everything_wrong_with_an_ontology_is_told(
         ([cafe(0, quiet=1), cafe(1, quiet=[])], [("quiet", "row 1"), ("quiet", "row 2")]),
     ],
 )
-def test_everything_wrong_with_the_entities_is_told(
+def test_all_errors_in_the_entities_are_reported(
     rows: Any, places: list[tuple[str | None, str]], tmp_path: Path
 ) -> None:
     found = errors_of(tmp_path, ONTOLOGY, rows)
@@ -176,26 +176,26 @@ def test_everything_wrong_with_the_entities_is_told(
         assert row in problem.message
 
 
-def test_problems_of_both_files_are_told_together(tmp_path: Path) -> None:
+def test_errors_in_both_files_are_reported_together(tmp_path: Path) -> None:
     found = errors_of(tmp_path, changed(type=""), [{"name": "x"}])
     assert {problem.kind for problem in found} == {"ontology", "entities"}
 
 
-def test_facts_may_be_unknown_and_values_unlisted(tmp_path: Path) -> None:
+def test_missing_values_are_accepted_and_unlisted_values_are_warnings(tmp_path: Path) -> None:
     rows = [cafe(0, phone="", area="not available", food="fish"), *ROWS[1:6]]
     _, (warning,) = read_domain(*written(tmp_path, ONTOLOGY, rows))
     assert (warning.key, warning.severity) == ("food", "warning")
     assert '"fish"' in warning.message
 
 
-def test_values_are_in_lower_case_where_users_compare_them(tmp_path: Path) -> None:
+def test_names_and_informable_values_are_lowercased(tmp_path: Path) -> None:
     rows = [cafe(0, name="Anna", area="North", addr="1 Elm Lane"), *ROWS[1:6]]
     own, warnings = read_domain(*written(tmp_path, ONTOLOGY, rows))
     assert own.table.rows == (cafe(0, addr="1 Elm Lane"), *ROWS[1:6])
     assert not warnings
 
 
-def test_an_ontology_of_many_values_is_read(tmp_path: Path) -> None:
+def test_an_ontology_with_many_values_is_read_quickly(tmp_path: Path) -> None:
     # So many that comparing each with all would take minutes.
     names = [f"name {number}" for number in range(20_000)]
     domain, _ = read_domain(*written(tmp_path, with_values(name=names), ROWS))
@@ -207,20 +207,20 @@ def test_unknown_domains_are_refused_with_a_suggestion() -> None:
         load_domain("SFRR")
 
 
-def test_missing_files_say_where_they_are_published(tmp_path: Path) -> None:
+def test_missing_domain_files_are_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"CamRestaurants-rules\.json"):
         load_domain("CR", tmp_path)
 
 
 @pytest.mark.integration
-def test_a_data_folder_may_hold_pydial_beside_others(tmp_path: Path) -> None:
+def test_the_data_folder_may_have_a_pydial_subfolder(tmp_path: Path) -> None:
     (tmp_path / "pydial").symlink_to(shared("data", "pydial"))
     assert load_domain("CR", tmp_path).table.rows == domain("CR").table.rows
 
 
 @pytest.mark.parametrize("name", [b"own.db", b"odd \xff ?#%41.db"])
 @pytest.mark.parametrize("broken", [None, b"venues", b"area", b"riverside"])
-def test_broken_text_in_a_database_of_any_name_is_told(
+def test_invalid_text_in_a_database_is_reported_for_any_file_name(
     broken: bytes | None, name: bytes, tmp_path: Path
 ) -> None:
     ontology_file, _ = written(tmp_path, ONTOLOGY, ROWS)
@@ -239,7 +239,7 @@ def test_broken_text_in_a_database_of_any_name_is_told(
 
 
 @pytest.mark.parametrize("content", [b"nonsense" * 200, b""])
-def test_what_is_no_database_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_invalid_database_files_are_refused(content: bytes, tmp_path: Path) -> None:
     ontology_file, _ = written(tmp_path, ONTOLOGY, ROWS)
     database = tmp_path / "own.db"
     database.write_bytes(content)
@@ -249,7 +249,7 @@ def test_what_is_no_database_is_refused(content: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "a\x00b", "a\nb", "\x1b[2J"])
-def test_text_that_cannot_be_shown_is_told(odd: str, tmp_path: Path) -> None:
+def test_unprintable_text_is_reported(odd: str, tmp_path: Path) -> None:
     ontology = with_values(**{"area": ["north", odd], odd: ["x", "y"]}) | {"type": odd}
     told = errors_of(tmp_path, ontology, [*ROWS[:-1], cafe(-1, name=odd)])
     assert {(p.kind, p.key) for p in told} == {
@@ -261,7 +261,7 @@ def test_text_that_cannot_be_shown_is_told(odd: str, tmp_path: Path) -> None:
         str(problem).encode()
 
 
-def test_text_that_would_flood_files_is_told(tmp_path: Path) -> None:
+def test_overlong_values_are_reported(tmp_path: Path) -> None:
     longest = "x" * 1000
     rows = [{**row, "note": "of no use in dialogues " * 100} for row in ROWS]
     read_domain(*written(tmp_path, with_values(area=["north", longest]), rows))

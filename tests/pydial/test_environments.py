@@ -66,7 +66,7 @@ def check(environment: Any, ignored: str = "nothing") -> None:
         check_env(environment)
 
 
-def test_every_task_has_an_environment_with_and_without_quirks() -> None:
+def test_every_task_has_a_clean_and_a_legacy_environment() -> None:
     ids = environment_ids()
     assert len(ids) == 72
     assert ids["mwzeval/PyDial-CR-1-v0"] == ("CR-1", False)
@@ -83,7 +83,7 @@ OTHERS = [name for name in environment_ids() if name not in CHECKED]
 @pytest.mark.parametrize(
     "name", [*CHECKED, *(pytest.param(name, marks=pytest.mark.integration) for name in OTHERS)]
 )
-def test_an_environment_is_as_gymnasium_wants_it(name: str) -> None:
+def test_environments_pass_the_gymnasium_checker_and_repeat_with_a_seed(name: str) -> None:
     data = None if DEMO in name else shared("data", "pydial")
     environment = gymnasium.make(name, data=data, render_mode="ansi")
     check(environment.unwrapped)
@@ -93,7 +93,7 @@ def test_an_environment_is_as_gymnasium_wants_it(name: str) -> None:
     assert plain(list(masked_steps(environment, 30, seed=4))) != first
 
 
-def test_environments_do_not_disturb_each_other(demo: Any) -> None:
+def test_environments_do_not_share_state(demo: Any) -> None:
     alone = plain(list(masked_steps(demo, 30, seed=9)))
     runs = [masked_steps(gymnasium.make(DEMO_NAME), 30, seed=9) for _ in range(2)]
     both = list(zip(*runs, strict=True))
@@ -122,11 +122,11 @@ MADE = (
         "assert not any(kind.startswith('mwzeval') for kind in kinds), kinds",
     ],
 )
-def test_environments_are_registered_by_imports_but_gymnasium_is_not_imported(imports: str) -> None:
+def test_imports_register_environments_without_importing_gymnasium(imports: str) -> None:
     python(imports)
 
 
-def test_masks_and_all_else_that_is_told_are_of_numpy_ones_own_and_told_always(demo: Any) -> None:
+def test_info_always_has_all_keys_numpy_types_and_copied_masks(demo: Any) -> None:
     ends = ("success", "is_success", "out_of_time")
     kinds = {"exchange": "i", "action_mask": "i", **dict.fromkeys(ends, "b")}
     _, info = demo.reset(seed=3)
@@ -161,7 +161,7 @@ def test_a_copy_goes_on_as_the_original_does(demo: Any) -> None:
 
 
 @pytest.mark.parametrize("action", [-1, 16, 1.5, float("inf"), "request(area)", None, [1, 2]])
-def test_actions_that_are_none_are_refused(demo: Any, action: Any) -> None:
+def test_invalid_actions_are_refused(demo: Any, action: Any) -> None:
     demo.reset(seed=1)
     with pytest.raises(UsageError, match="15"):
         demo.unwrapped.step(action)
@@ -186,7 +186,7 @@ def test_masked_actions_are_refused_only_if_strict(demo: Any) -> None:
         (True, "user", "user"),
     ],
 )
-def test_who_says_goodbye_can_be_chosen_in_runs_and_environments(
+def test_goodbye_option_sets_the_bye_mask_in_runs_and_environments(
     legacy: bool, said: str | None, who: str
 ) -> None:
     for policy in ("dqn", "gp-sarsa"):
@@ -204,7 +204,7 @@ def test_who_says_goodbye_can_be_chosen_in_runs_and_environments(
         assert (many.reset()[1]["action_mask"][:, bye] == (who == "policy")).all()
 
 
-def test_acts_can_be_actions_themselves(demo: Any) -> None:
+def test_act_level_environments_accept_dialogue_acts_as_actions(demo: Any) -> None:
     environment = gymnasium.make(DEMO_NAME, level="act", render_mode="ansi")
     check(environment.unwrapped)
     observation, info = environment.reset(seed=1)
@@ -223,7 +223,7 @@ def test_acts_can_be_actions_themselves(demo: Any) -> None:
             by_act.unwrapped.step(wrong)
 
 
-def test_an_exchange_can_be_read_and_is_printed_as_it_comes(
+def test_ansi_mode_returns_and_human_mode_prints_each_exchange(
     demo: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown, silent = (gymnasium.make(DEMO_NAME, render_mode=mode) for mode in ("human", "ansi"))
@@ -262,7 +262,7 @@ def goal_said(environment: Any) -> dict[str, Any]:
     return plain_goal(environment.unwrapped.process.simulation.goal)
 
 
-def test_a_dialogue_can_be_about_a_given_goal(demo: Any) -> None:
+def test_reset_accepts_a_given_goal(demo: Any) -> None:
     demo.reset(seed=5)
     ontology = demo.unwrapped.process.simulation.domain.ontology
     slots, asked = ontology.constraint_slots, ontology.only_requestable[0]
@@ -298,7 +298,7 @@ def test_a_dialogue_can_be_about_a_given_goal(demo: Any) -> None:
         ({"goal": {"requests": {"name": "x"}}}, ['"name"']),
     ],
 )
-def test_what_is_no_goal_is_refused(options: dict[str, Any], told: list[str], demo: Any) -> None:
+def test_invalid_goals_are_refused(options: dict[str, Any], told: list[str], demo: Any) -> None:
     demo.reset(seed=1)
     before = goal_said(demo)
     with pytest.raises(UsageError) as error:
@@ -307,7 +307,7 @@ def test_what_is_no_goal_is_refused(options: dict[str, Any], told: list[str], de
     assert goal_said(demo) == before
 
 
-def test_masks_can_be_a_part_of_observations(demo: Any) -> None:
+def test_wrapper_adds_masks_to_observations(demo: Any) -> None:
     wrapped = envs.MaskInObservation(gymnasium.make(DEMO_NAME))
     check(wrapped, ignored=".*unwrapped version")
     assert wrapped.spec is not None
@@ -321,7 +321,7 @@ def test_masks_can_be_a_part_of_observations(demo: Any) -> None:
         envs.MaskInObservation(gymnasium.make(DEMO_NAME, level="act"))
 
 
-def test_ones_own_domain_has_tasks_of_its_own_name() -> None:
+def test_tasks_of_custom_domains_are_named_after_the_domain() -> None:
     own: Any = make_environment("CR-3", domain=CAFES)
     task = own.process.simulation.task
     assert task == task_named("Own-Cafes-3")
@@ -330,7 +330,9 @@ def test_ones_own_domain_has_tasks_of_its_own_name() -> None:
     assert same.process.simulation.task == TASKS["Demo-CR-3"]
 
 
-def test_without_gymnasium_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gymnasium_error_names_the_extra_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(DependencyError, match="rl"):
         make_environment("Demo-CR-1")

@@ -69,7 +69,7 @@ def runner(task: str) -> TaskRunner:
     return TaskRunner(load_domain(TASKS[task].domain), TASKS[task], "neural")
 
 
-def test_a_policy_records_each_exchange_with_its_reward() -> None:
+def test_training_records_each_exchange_with_its_reward() -> None:
     of_task, witness = runner("Demo-CR-1"), Witness()
     episode = of_task.train(witness, 0, 3)  # type: ignore[arg-type]
     rewards = [reward for *_, reward in witness.recorded]
@@ -81,14 +81,14 @@ def test_a_policy_records_each_exchange_with_its_reward() -> None:
         assert mask[action]
 
 
-def test_tests_leave_no_trace_in_training() -> None:
+def test_test_dialogues_do_not_affect_training() -> None:
     with_tests, without = runner(TASK), runner(TASK)
     for index in range(4):
         with_tests.for_tests().test(RandomPolicy(), 9, index)
         assert with_tests.train(Witness(), 1, index) == without.train(Witness(), 1, index)  # type: ignore[arg-type]
 
 
-def test_playing_on_is_playing_from_the_start() -> None:
+def test_playing_from_an_index_matches_playing_from_the_start() -> None:
     domain, task, policy = load_domain("Demo-CR"), TASKS[TASK], HandcraftedPolicy()
     whole = list(play(Simulation(domain, task), policy, 12, seed=5))
     assert whole[8:] == list(play(Simulation(domain, task), policy, 4, seed=5, first=8))
@@ -98,7 +98,7 @@ def test_playing_on_is_playing_from_the_start() -> None:
 
 
 @pytest.mark.parametrize("goodbye", GOODBYES)
-def test_a_mask_allows_goodbyes_once_the_user_has_said_it(goodbye: Goodbye) -> None:
+def test_bye_is_masked_in_some_exchanges_and_allowed_in_others(goodbye: Goodbye) -> None:
     allowed = set()
     bye = runner("Demo-CR-1").process.actions.index("bye")
 
@@ -114,13 +114,13 @@ def test_a_mask_allows_goodbyes_once_the_user_has_said_it(goodbye: Goodbye) -> N
     ("policy", "legacy", "again"),
     [("dqn", True, True), ("dqn", False, False), ("a2c", True, False), ("gp-sarsa", True, False)],
 )
-def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again: bool) -> None:
+def test_only_legacy_dqn_checks_masks_twice(policy: str, legacy: bool, again: bool) -> None:
     of_task = runner_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
     assert of_task.process.simulation.switches.looks_again is again
 
 
 @pytest.mark.integration
-def test_tests_of_an_agent_are_the_tests_of_a_run(tmp_path: Path, run: Run) -> None:
+def test_agent_tests_match_the_tests_of_a_run(tmp_path: Path, run: Run) -> None:
     pytest.importorskip("torch")
     task = "Demo-CR-4"  # with errors, and without masks: users say goodbye
     (job,) = small_run(tmp_path, "dqn", task, dialogues=[5], tests=6)
@@ -142,7 +142,7 @@ def test_tests_of_an_agent_are_the_tests_of_a_run(tmp_path: Path, run: Run) -> N
     assert f"tasks:{task}|environment:clean" in shown.out
 
 
-def test_in_the_folder_of_a_run_and_in_a_domain_of_ones_own(tmp_path: Path, run: Run) -> None:
+def test_agent_tests_work_in_run_folders_and_custom_domains(tmp_path: Path, run: Run) -> None:
     def agent(observation: Any, mask: Any) -> Any:
         return mask.argmax()
 
@@ -164,7 +164,7 @@ def test_in_the_folder_of_a_run_and_in_a_domain_of_ones_own(tmp_path: Path, run:
         ({"task": "Demo-CR-11"}, "Demo-CR-1"),
     ],
 )
-def test_what_is_senseless_is_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
     file = tmp_path / "tests.jsonl"
     options = {"task": "Demo-CR-1", "file": file, **wrong}
     action = options.pop("action", 0)

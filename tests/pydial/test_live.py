@@ -175,7 +175,7 @@ def stepped(simulation: Simulation, policy: HandcraftedPolicy, index: int) -> An
 
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-3", "Demo-LAP-6"])
-def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str, live: Run) -> None:
+def test_live_figures_match_the_test_dialogues_of_a_run(task: str, live: Run) -> None:
     simulation = Simulation(load_domain(TASKS[task].domain), TASKS[task], confusion_seed=3)
     policy = HandcraftedPolicy()
     expected = [stepped(simulation, policy, index) for index in range(30)]
@@ -190,7 +190,7 @@ def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str, live: Run) 
 
 
 @pytest.mark.parametrize("goodbye", GOODBYES)
-def test_policies_that_choose_actions_are_tested_as_in_a_run(goodbye: Goodbye, live: Run) -> None:
+def test_action_policies_get_the_same_results_as_in_a_run(goodbye: Goodbye, live: Run) -> None:
     task, preset = TASKS["Demo-CR-2"], preset_named("gp-sarsa")
     (job,) = small_run("runs", "gp-sarsa", task.name, dialogues=(20,), goodbye=goodbye)
     model = job.model_file("runs", 20)
@@ -205,7 +205,7 @@ def test_policies_that_choose_actions_are_tested_as_in_a_run(goodbye: Goodbye, l
         assert outcomes() == [runner.test(policy, 0, index).outcome for index in range(12)]
 
 
-def test_trials_are_talks_with_the_same_user(live: Run) -> None:
+def test_trials_repeat_the_goal_with_different_dialogues(live: Run) -> None:
     live("handcrafted", "Demo-CR-6:20", "--trials", "3")
     trials = [lines()[trial::3] for trial in range(3)]
     goals = [[line["goal"] for line in trial] for trial in trials]
@@ -216,7 +216,7 @@ def test_trials_are_talks_with_the_same_user(live: Run) -> None:
     assert [line["acts"] for line in lines()] == [line["acts"] for line in trials[0]]
 
 
-def test_an_agent_that_fails_has_let_the_time_run_out(live: Run, run: Run) -> None:
+def test_a_failing_agent_is_scored_as_out_of_time(live: Run, run: Run) -> None:
     assert live("mine.py:Failing", "Demo-CR-1:3").code == 0
     assert outcomes() == [(False, 25, -25.0)] * 3
     assert {line["problem"] for line in lines()} == {"ValueError: no idea"}
@@ -225,9 +225,7 @@ def test_an_agent_that_fails_has_let_the_time_run_out(live: Run, run: Run) -> No
 
 
 @pytest.mark.integration
-def test_files_that_are_damaged_end_the_run_and_are_no_failure_of_a_side(
-    live: Run, run: Run
-) -> None:
+def test_damaged_model_files_stop_the_run(live: Run, run: Run) -> None:
     (job,) = small_run("run", "ppo", "Demo-CR-1")
     model = str(overflowing(job.model_file("run", 3)))
     with np.errstate(all="ignore"):
@@ -242,13 +240,13 @@ def test_files_that_are_damaged_end_the_run_and_are_no_failure_of_a_side(
     ("agent", "problem"),
     [("Wordy", "at most 32 slots"), ("Clearing", "rng"), ("Talker", "request(area)")],
 )
-def test_an_agent_that_goes_beyond_its_part_has_failed(agent: str, problem: str, live: Run) -> None:
+def test_invalid_agent_behaviour_is_an_agent_error(agent: str, problem: str, live: Run) -> None:
     live(f"mine.py:{agent}", "Demo-CR-6:2")
     assert [line["end"] for line in lines()] == ["agent_error"] * 2
     assert all(problem in line["problem"] for line in lines())
 
 
-def test_hypotheses_are_answered_with_texts_of_acts(live: Run) -> None:
+def test_hypothesis_agents_may_answer_with_act_texts(live: Run) -> None:
     assert live("mine.py:ByHypotheses", "Demo-CR-1:4").code == 0
     assert all(said[1] in ("request(area)", "bye()") for line in lines() for said in line["acts"])
     assert {line["end"] for line in lines()} <= {"user_stop", "limit"}
@@ -265,12 +263,12 @@ def test_hypotheses_are_answered_with_texts_of_acts(live: Run) -> None:
         Act("inform", (Item("area", "north"),) * 1000),
     ],
 )
-def test_what_is_no_act_is_no_answer(answer: object) -> None:
+def test_answers_that_are_not_valid_acts_are_errors(answer: object) -> None:
     with pytest.raises(AnswerError):
         checked_act(answer)
 
 
-def test_in_python_errors_of_a_policy_arrive_as_they_are() -> None:
+def test_policy_exceptions_propagate_unchanged_in_python() -> None:
     class Broken:
         def act(self, belief: object, rng: object) -> Act:
             raise ZeroDivisionError("of the policy")
@@ -296,7 +294,7 @@ def test_in_python_errors_of_a_policy_arrive_as_they_are() -> None:
         ("handcrafted", "Demo-CR-1", "mine.py:Fileless", "learned.npz"),
     ],
 )
-def test_bad_use_is_told_before_anything_is_written(
+def test_invalid_arguments_are_refused_before_output_is_written(
     agent: str, goals: str, user: str, told: str, live: Run
 ) -> None:
     refused = live(agent, goals, "--user", user)
@@ -305,7 +303,7 @@ def test_bad_use_is_told_before_anything_is_written(
     assert not Path("run.jsonl").exists()
 
 
-def test_lines_that_are_wrong_are_named(live: Run) -> None:
+def test_invalid_lines_are_reported_with_their_kind(live: Run) -> None:
     live("handcrafted", "Demo-CR-1:2")
     header, first, second = Path("run.jsonl").read_text("utf-8").splitlines()
 
@@ -324,7 +322,7 @@ def test_lines_that_are_wrong_are_named(live: Run) -> None:
 
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-5", "Demo-LAP-6"])
-def test_who_says_what_the_agenda_user_says_has_its_dialogues(task: str, live: Run) -> None:
+def test_a_copy_of_the_agenda_user_gives_the_same_dialogues(task: str, live: Run) -> None:
     found = []
     for user in ("agenda", "mine.py:Agenda"):
         live("handcrafted", f"{task}:60", "--seed", "2", "--user", user)
@@ -333,7 +331,7 @@ def test_who_says_what_the_agenda_user_says_has_its_dialogues(task: str, live: R
     assert len({line["success"] for line in found[0]}) == (1 if task == "Demo-CR-1" else 2)
 
 
-def test_a_function_is_told_its_goal_and_what_it_was_told(live: Run) -> None:
+def test_function_users_receive_the_goal_and_state_their_constraints(live: Run) -> None:
     live("handcrafted", "Demo-CR-1:20")
     due = [line["goal"] for line in lines()]
     shown = live("handcrafted", "Demo-CR-1:20", "--user", "mine.py:says_all")
@@ -348,7 +346,7 @@ def test_a_function_is_told_its_goal_and_what_it_was_told(live: Run) -> None:
 
 
 @pytest.mark.integration
-def test_a_bad_user_ends_its_own_dialogue_only(live: Run, run: Run) -> None:
+def test_a_failing_user_ends_only_its_own_dialogue(live: Run, run: Run) -> None:
     limits = ("--turn-seconds", "2", "--jobs", "2")
     live("handcrafted", "Demo-CR-3:9", "--user", "mine.py:Bad", *limits)
     found = lines()
@@ -361,7 +359,7 @@ def test_a_bad_user_ends_its_own_dialogue_only(live: Run, run: Run) -> None:
 
 
 @pytest.mark.integration
-def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(run: Run) -> None:
+def test_retest_table_has_run_tests_and_tests_with_other_users(run: Run) -> None:
     plan: dict[str, Any] = {"dialogues": (30,), "seeds": 2, "tests": 40}
     jobs = small_run("runs", ["handcrafted", "gp-sarsa"], **plan)
     command = ["pydial", "retest", "runs", "-f", "json", "--users"]

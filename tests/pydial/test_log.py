@@ -52,7 +52,7 @@ def expected(output: Path, name: str, every: int, tests: tuple[int, ...]) -> Row
 
 
 @pytest.mark.integration
-def test_a_run_is_in_the_file_once_however_it_was_continued(tmp_path: Path) -> None:
+def test_continued_runs_are_logged_once(tmp_path: Path) -> None:
     output, file, later = (tmp_path / name for name in ("runs", "log.csv", "later.csv"))
     for dialogues, log in (((12,), file), ((12, 23), file), ((12, 23), file), ((12, 23), later)):
         plan: dict[str, Any] = {"dialogues": dialogues, "tests": 4, "log": log, "log_every": 5}
@@ -68,7 +68,7 @@ def test_a_run_is_in_the_file_once_however_it_was_continued(tmp_path: Path) -> N
     assert rows_of(later) == rows
 
 
-def test_a_new_run_does_not_add_to_the_rows_of_another(tmp_path: Path) -> None:
+def test_a_new_run_cannot_append_to_the_log_of_another_run(tmp_path: Path) -> None:
     file, name = tmp_path / "log.csv", f"{TASK}/random/seed-0"
     small_run(tmp_path / "first", "random", log=file)
     kept = file.read_bytes()
@@ -83,7 +83,7 @@ def test_a_new_run_does_not_add_to_the_rows_of_another(tmp_path: Path) -> None:
     assert file.read_bytes() == kept
 
 
-def test_a_file_that_fails_is_left_and_written_later(
+def test_a_failing_log_file_is_skipped_and_completed_later(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, other = tmp_path / "log.csv", tmp_path / "other.csv"
@@ -111,7 +111,7 @@ def test_a_file_that_fails_is_left_and_written_later(
     assert list(rows_of(file).values()) == [16, -25, 15]
 
 
-def test_a_loop_of_ones_own_has_the_same_names(tmp_path: Path) -> None:
+def test_custom_training_loops_log_the_same_metric_names(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     log = TrainingLog(file, name="mine", every=2)
     log.dialogue(True, 4, 16)
@@ -139,7 +139,7 @@ def test_a_loop_of_ones_own_has_the_same_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "file", ["csv:log.csv", "tensorboard:logs", "wandb:ours", "mlflow:ours.csv", "log", ""]
 )
-def test_names_of_no_csv_file_are_refused(file: str, run: Run, elsewhere: Path) -> None:
+def test_log_names_other_than_csv_files_are_refused(file: str, run: Run, elsewhere: Path) -> None:
     with pytest.raises(UsageError, match=r"FILE\.csv"):
         TrainingLog(file)
     command = ["pydial", "run", "--tasks", TASK, "-o", "runs", "--log"]
@@ -151,7 +151,7 @@ def test_names_of_no_csv_file_are_refused(file: str, run: Run, elsewhere: Path) 
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "a,b\n1,2", "run,step,name"])
-def test_files_of_something_else_are_left_alone(text: str, tmp_path: Path) -> None:
+def test_files_with_other_columns_are_not_overwritten(text: str, tmp_path: Path) -> None:
     file = tmp_path / "other.csv"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="run,step,name,value"):
@@ -160,7 +160,7 @@ def test_files_of_something_else_are_left_alone(text: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b'run,step,name,value\n"a', b"x,y\n", b"\0\n"])
-def test_damaged_metrics_of_a_job_are_written_again(content: bytes, tmp_path: Path) -> None:
+def test_damaged_metrics_of_a_job_are_rewritten(content: bytes, tmp_path: Path) -> None:
     output = tmp_path / "runs"
     inside, outside = output / "log.csv", tmp_path / "other.csv"
     (job,) = small_run(output, "random", log=inside)  # in a folder that is not there yet
@@ -169,6 +169,6 @@ def test_damaged_metrics_of_a_job_are_written_again(content: bytes, tmp_path: Pa
     assert rows_of(outside) == rows_of(inside) != {}
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_errors_name_an_unwritable_log_path(tmp_path: Path) -> None:
     with pytest.raises(MwzevalError, match=r"none.log\.csv"):
         LogFile(tmp_path / "none" / "log.csv")

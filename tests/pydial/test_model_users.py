@@ -52,7 +52,7 @@ class Scripted:
         return {"role": "assistant", "content": f"<think>so\n</think>\n{act} please"}
 
 
-def test_a_model_says_acts_to_any_policy_and_its_errors_are_those_of_the_task(live: Live) -> None:
+def test_model_user_acts_pass_through_the_error_model_of_the_task(live: Live) -> None:
     due = live("--seed", "5", output="agenda.jsonl")
     script = Scripted(due)
     with serving(Server(script)) as server:
@@ -75,7 +75,7 @@ def test_a_model_says_acts_to_any_policy_and_its_errors_are_those_of_the_task(li
     assert any(f"- {wants[0]}: {wants[2]}" in system for system in script.systems)
 
 
-def test_what_is_no_act_is_nothing_said(live: Live, run: Run) -> None:
+def test_model_replies_without_an_act_become_null_acts(live: Live, run: Run) -> None:
     reply = {"role": "assistant", "content": "I would like a garden in the north."}
     with serving(Server(lambda body: reply)) as server:
         found = live("--user", "openai:m", "--user-base-url", server.url)
@@ -84,7 +84,7 @@ def test_what_is_no_act_is_nothing_said(live: Live, run: Run) -> None:
     assert "|user:openai:m|" in run("evaluate", *PYDIAL, "run.jsonl").out
 
 
-def test_a_server_that_refuses_is_nobodys_fault(live: Live) -> None:
+def test_server_refusals_are_infrastructure_failures(live: Live) -> None:
     with serving(Server(faults=[401] * 100)) as server:
         model = ("--user", "openai:m", "--user-base-url", server.url)
         found = live(*model, "--concurrency", "1", code=1)
@@ -104,11 +104,11 @@ def test_a_server_that_refuses_is_nobodys_fault(live: Live) -> None:
         ("", "null()"),
     ],
 )
-def test_the_first_act_of_a_text_is_what_is_said(text: str, act: str) -> None:
+def test_first_act_in_a_model_reply_is_used(text: str, act: str) -> None:
     assert act_in(text, ONTOLOGY) == parse_act(act)
 
 
-def test_options_of_a_model_need_one(run: Run) -> None:
+def test_model_options_require_a_model_user(run: Run) -> None:
     command = ["live", *PYDIAL, "-q", "--agent", "handcrafted", "-o", "run.jsonl"]
     refused = run(*command, "--goals", "Demo-CR-1:2", "--user-prompt", "x.txt")
     assert refused.code == 2

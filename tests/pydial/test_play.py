@@ -58,7 +58,7 @@ def finished(text: str | TextIO, task: str = TASK.name, seed: int = 0) -> tuple[
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-1", "Demo-LAP-1"])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_first_of_the_menu_reaches_the_goal_when_all_is_heard(task: str, seed: int) -> None:
+def test_first_menu_option_reaches_the_goal_without_errors(task: str, seed: int) -> None:
     dialogue, shown = finished(FIRST_OF_MENU, task, seed)
     assert dialogue.more["success"]
     assert dialogue.more["reward"] == 20 - dialogue.more["exchanges"]
@@ -74,7 +74,7 @@ def test_the_first_of_the_menu_reaches_the_goal_when_all_is_heard(task: str, see
     assert all(value is not None for value in goal["requests"].values())
 
 
-def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
+def test_play_shows_the_goal_first_and_records_the_dialogue() -> None:
     dialogue, shown = finished(FIRST_OF_MENU)
     about = shown.partition("system> hello()")[0]
     for word in ("your goal", "`bye`", *(slot for slot, _, _ in dialogue.goal["constraints"])):
@@ -87,12 +87,12 @@ def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
     assert (plain["end"], plain["success"]) == ("user_stop", True)
 
 
-def test_the_same_seed_and_answers_are_the_same_dialogue() -> None:
+def test_same_seed_and_input_give_the_same_dialogue() -> None:
     first, again, other = (played(FIRST_OF_MENU, "Demo-CR-6", seed) for seed in (3, 3, 4))
     assert first == again != other
 
 
-def test_a_dialogue_ends_with_a_goodbye_or_at_the_limit_and_asks_no_more() -> None:
+def test_dialogue_ends_at_bye_or_the_limit_and_reads_no_more_input() -> None:
     dialogue, _ = finished("bye\n")
     assert (dialogue.more["success"], dialogue.more["exchanges"]) == (False, 1)
     said = io.StringIO("repeat\n" * 40)
@@ -109,7 +109,7 @@ class Interrupted(io.StringIO):
 @pytest.mark.parametrize(
     "said", [io.StringIO(""), io.StringIO("1\n1"), Interrupted()], ids=["eof", "later", "ctrl-c"]
 )
-def test_leaving_ends_cleanly_and_counts_for_nothing(said: TextIO) -> None:
+def test_leaving_early_gives_no_episode_and_keeps_no_state(said: TextIO) -> None:
     system, shown = adapter_for("handcrafted", DEMO, TASK), io.StringIO()
     assert play_with_human(system, 0, said, shown) is None
     again = play_with_human(system, 0, io.StringIO(FIRST_OF_MENU), io.StringIO())
@@ -117,7 +117,7 @@ def test_leaving_ends_cleanly_and_counts_for_nothing(said: TextIO) -> None:
     assert again == played(FIRST_OF_MENU)[0]
 
 
-def test_slips_are_explained_and_cost_nothing() -> None:
+def test_invalid_input_is_explained_and_costs_no_exchange() -> None:
     slips = "nonsense(\n99\n?\n? area\n? colour\n\n0\n" + "9" * 5000 + "\n"
     with_slips, shown = finished(slips + FIRST_OF_MENU)
     without, plain = finished(FIRST_OF_MENU)
@@ -127,7 +127,7 @@ def test_slips_are_explained_and_cost_nothing() -> None:
         assert explanation not in plain
 
 
-def test_beliefs_are_shown_when_asked_for() -> None:
+def test_beliefs_are_shown_on_request() -> None:
     _, shown = played(FIRST_OF_MENU, "Demo-CR-3", beliefs=True)
     assert "  heard    " in shown
     assert "  method   byconstraints" in shown
@@ -148,7 +148,7 @@ def test_beliefs_are_shown_when_asked_for() -> None:
         ("null()", Act("null")),
     ],
 )
-def test_acts_are_typed_in_full_or_in_short(text: str, act: Act) -> None:
+def test_typed_acts_may_be_full_or_abbreviated(text: str, act: Act) -> None:
     assert typed_act(text, DEMO.ontology) == act
 
 
@@ -167,12 +167,12 @@ def test_acts_are_typed_in_full_or_in_short(text: str, act: Act) -> None:
         ("inform(type=castle)", '"castle"'),
     ],
 )
-def test_what_is_no_act_is_told_with_what_would_be_one(text: str, told: str) -> None:
+def test_invalid_acts_are_refused_with_a_suggestion(text: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         typed_act(text, DEMO.ontology)
 
 
-def test_the_values_of_a_slot_are_listed() -> None:
+def test_help_lists_the_values_of_a_slot() -> None:
     for value in DEMO.ontology.informable["area"]:
         assert value in values_text("area", DEMO.ontology)
     assert "request(phone)" in values_text("phone", DEMO.ontology)
@@ -193,16 +193,14 @@ LINES = st.one_of(
 
 @examples(40)
 @given(st.lists(LINES, max_size=60), st.integers(0, 100), st.booleans())
-def test_whatever_is_typed_the_dialogue_ends_or_is_left(
-    lines: list[str], seed: int, legacy: bool
-) -> None:
+def test_any_input_ends_or_leaves_the_dialogue(lines: list[str], seed: int, legacy: bool) -> None:
     text = "".join(f"{line}\n" for line in lines)
     dialogue, _ = played(text, "Demo-CR-6", seed, legacy=legacy)
     if dialogue is not None:
         assert 1 <= dialogue.more["exchanges"] <= 25
 
 
-def test_every_option_of_the_menu_can_be_typed() -> None:
+def test_every_menu_option_can_be_typed() -> None:
     goal = Goal([Item("area", "north"), Item("kind", "dontcare")], {"name": None, "phone": None})
     for heard in (
         *("hello()", "request(area)", 'confirm(area="south")', "reqmore()"),
@@ -232,13 +230,13 @@ def test_every_option_of_the_menu_can_be_typed() -> None:
         ('inform(name=none,area="south")', 'inform(area="north")'),
     ],
 )
-def test_the_menu_begins_with_what_is_sensible(heard: str, first: str) -> None:
+def test_first_menu_option_answers_the_system_act(heard: str, first: str) -> None:
     goal = Goal([Item("area", "north")], {"name": None, "phone": None})
     update_goal(goal, parse_act(heard))
     assert str(menu(goal, parse_act(heard), {"area"})[0]) == first
 
 
-def test_the_menu_has_what_was_not_said_before_what_was_not_told() -> None:
+def test_menu_lists_unstated_constraints_before_unanswered_requests() -> None:
     goal = Goal([Item("area", "north"), Item("kind", "rock")], {"name": None, "phone": None})
     offer = parse_act('inform(name="x",area="north")')
     update_goal(goal, offer)
@@ -246,7 +244,7 @@ def test_the_menu_has_what_was_not_said_before_what_was_not_told() -> None:
     assert (first, second) == ('inform(kind="rock")', "request(phone)")
 
 
-def test_another_offer_opens_all_requests_again() -> None:
+def test_another_offer_resets_all_requests() -> None:
     goal = Goal([Item("area", "north")], {"name": None, "phone": None})
     for text, told in (
         ('inform(name="x",phone="1")', {"name": "x", "phone": "1"}),
@@ -265,7 +263,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return job.model_file(folder, 30)
 
 
-def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
+def test_play_accepts_learned_and_random_policies(learned: Path) -> None:
     for policy in ("random", str(learned)):
         dialogue, shown = played(FIRST_OF_MENU, policy=policy)
         assert dialogue is not None
@@ -273,7 +271,7 @@ def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
         assert played(FIRST_OF_MENU, policy=policy)[0] == dialogue
 
 
-def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) -> None:
+def test_unknown_damaged_or_mismatched_policies_are_refused(learned: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match='"handcrafted"'):
         adapter_for("handcraftd", DEMO, TASK)
     damaged = tmp_path / "model.npz"
@@ -288,7 +286,7 @@ def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("code", ["CR", "SFR", "LAP"])
-def test_the_help_has_examples_that_are_understood(code: str) -> None:
+def test_examples_in_the_help_are_valid_acts(code: str) -> None:
     ontology = load_domain(f"Demo-{code}").ontology
     texts = re.findall(r"\w+\([^)]*\)", help_text(ontology))
     assert len(texts) == 4
@@ -300,7 +298,7 @@ def test_the_help_has_examples_that_are_understood(code: str) -> None:
         assert typed_act(text, ontology)
 
 
-def test_the_command_adds_dialogues_to_a_file(tmp_path: Path, run: Run) -> None:
+def test_play_command_appends_dialogues_to_a_file(tmp_path: Path, run: Run) -> None:
     file = tmp_path / "mine.jsonl"
     call = ["pydial", "play", "Demo-CR-1", "--seed", "3", "-o", str(file)]
     for _ in range(2):
@@ -327,7 +325,7 @@ def test_the_command_adds_dialogues_to_a_file(tmp_path: Path, run: Run) -> None:
         *((f"Demo-CR-1 -o {file}", "added") for file in ("a.jsonl.gz", "-")),
     ],
 )
-def test_the_command_refuses_what_makes_no_sense_before_playing(
+def test_play_command_refuses_invalid_arguments_before_playing(
     arguments: str, told: str, run: Run, elsewhere: Path
 ) -> None:
     write_lines("other.jsonl", [{"turns": 3}])
@@ -338,7 +336,7 @@ def test_the_command_refuses_what_makes_no_sense_before_playing(
 
 
 @pytest.mark.integration
-def test_bytes_that_are_no_text_are_a_slip() -> None:
+def test_undecodable_input_is_treated_as_invalid_input() -> None:
     command = [sys.executable, "-m", "mwzeval", "pydial", "play", TASK.name, "--seed", "1"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
     said = b"\xff\xfe\nbye\n"
@@ -349,7 +347,7 @@ def test_bytes_that_are_no_text_are_a_slip() -> None:
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-CR-6"])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_was_understood_is_told_in_a_line_for_each_turn(task: str, seed: int) -> None:
+def test_play_shows_the_top_hypothesis_of_each_turn(task: str, seed: int) -> None:
     dialogue, shown = finished(FIRST_OF_MENU, task, seed)
     told = re.findall(r"you>    (understood as .*|\(no act was recognized\))", shown)
     due = []

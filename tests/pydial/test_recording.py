@@ -55,7 +55,7 @@ def dataset(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return minari.load_dataset("mixed/Demo-CR-3-v0")
 
 
-def test_minari_gives_back_the_dialogues_that_were_played(dataset: Any) -> None:
+def test_minari_datasets_contain_the_played_dialogues(dataset: Any) -> None:
     again = behaviour_named("mixed", DOMAIN, TASK, confusion_seed=SEED)
     played = list(recordings(again, SEED, DIALOGUES))
     about = list(dataset.storage.get_episode_metadata(range(DIALOGUES)))
@@ -76,7 +76,7 @@ def test_minari_gives_back_the_dialogues_that_were_played(dataset: Any) -> None:
     assert [each.seed for each in recordings(again, SEED, 2)] == [p.seed for p in played[:2]]
 
 
-def test_an_environment_goes_through_the_same_dialogues(dataset: Any) -> None:
+def test_recovered_environment_replays_the_recorded_dialogues(dataset: Any) -> None:
     environment = dataset.recover_environment(strict_masks=True)
     about = dataset.storage.get_episode_metadata(range(DIALOGUES))
     for episode, known in zip(dataset, about, strict=True):
@@ -96,7 +96,7 @@ def test_an_environment_goes_through_the_same_dialogues(dataset: Any) -> None:
     assert registered == {"task": "Demo-CR-3", "legacy": False}
 
 
-def test_mixed_takes_turns_and_each_part_is_as_good_as_alone() -> None:
+def test_mixed_behaviour_alternates_handcrafted_and_random_policies() -> None:
     means = {}
     for name in BEHAVIOURS:
         behaviour = behaviour_named(name, DOMAIN, TASK)
@@ -108,7 +108,7 @@ def test_mixed_takes_turns_and_each_part_is_as_good_as_alone() -> None:
     assert means["random"] < means["mixed"] < means["handcrafted"]
 
 
-def test_handcrafted_actions_say_what_the_handcrafted_policy_says() -> None:
+def test_handcrafted_actions_give_the_acts_of_the_handcrafted_policy() -> None:
     """Wherever the act can be said with an allowed action; offers have another first entity."""
     process = behaviour_named("random", DOMAIN, TASK).process
     by_acts, by_actions = HandcraftedPolicy(), HandcraftedActions()
@@ -134,7 +134,7 @@ def test_handcrafted_actions_say_what_the_handcrafted_policy_says() -> None:
     assert masked < 0.05 * seen
 
 
-def test_dialogues_of_a_checkpoint_are_those_of_its_policy(tmp_path: Path) -> None:
+def test_checkpoint_datasets_contain_the_dialogues_of_the_policy(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (job,) = small_run(tmp_path, "gp-sarsa", dialogues=(20,))
     model = job.model_file(tmp_path, 20)
@@ -154,9 +154,7 @@ def test_dialogues_of_a_checkpoint_are_those_of_its_policy(tmp_path: Path) -> No
     assert len(source["model"]) == 64
 
 
-def test_a_domain_of_ones_own_is_recorded_without_an_environment_to_recover(
-    tmp_path: Path, run: Run
-) -> None:
+def test_custom_domain_datasets_have_no_environment_spec(tmp_path: Path, run: Run) -> None:
     values = {
         "name": [f"m{number}" for number in range(12)],
         "area": ["north", "south"],
@@ -182,9 +180,7 @@ def test_a_domain_of_ones_own_is_recorded_without_an_environment_to_recover(
     assert len(dataset) == 2
 
 
-def test_the_same_call_writes_the_same_bytes_and_overwrites_nothing(
-    elsewhere: Path, run: Run
-) -> None:
+def test_recording_is_deterministic_and_never_overwrites(elsewhere: Path, run: Run) -> None:
     call = ["--policy", "random", "--dialogues", "2", "-o"]
     place = "random/Demo-CR-1-v0"
     absolute = elsewhere / "a" / place
@@ -208,7 +204,7 @@ def test_the_same_call_writes_the_same_bytes_and_overwrites_nothing(
     assert len(list(Path("a/random").iterdir())) == 2
 
 
-def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_gives_one_error_and_leaves_no_files(tmp_path: Path) -> None:
     """In a process of its own, which HDF5 would take down."""
     call = ["pydial", "record", "Demo-CR-1", "--dialogues", "20", "-o", str(tmp_path)]
     limited = subprocess.run(

@@ -28,7 +28,7 @@ from tests.pydial.runs import TASK, files, read_lines, small_run
 HANDCRAFTED = Job(TASK, "handcrafted", 1, (1,), tests=30)
 
 
-def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
+def test_retest_plays_with_the_errors_and_users_of_the_tested_task(tmp_path: Path) -> None:
     run_job(HANDCRAFTED, tmp_path)
     varied: Any = {"errors": (0.15, 0.5), "users": ("standard", "fickle"), "tests": 30}
     found = retest(tmp_path, [HANDCRAFTED], **varied)
@@ -49,7 +49,7 @@ def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_more_errors_and_less_patience_cost_success(tmp_path: Path) -> None:
+def test_more_errors_and_less_patience_lower_success(tmp_path: Path) -> None:
     """Differences are far beyond what chance makes of 300 dialogues (4 points at most)."""
     job = Job(TASK, "handcrafted", 0, (1,), tests=300)
     users = ("standard", "impatient")
@@ -62,7 +62,7 @@ def test_more_errors_and_less_patience_cost_success(tmp_path: Path) -> None:
     assert success["standard", 0.6] > success["impatient", 0.6] + 10
 
 
-def test_users_of_a_file_are_met(tmp_path: Path) -> None:
+def test_retest_uses_user_models_from_files(tmp_path: Path) -> None:
     (tmp_path / "slow.json").write_text('{"patience": [7, 9], "greeting": [1, 1]}')
     (tmp_path / "same.json").write_text('{"greeting": [1.0, 1.0], "patience": [7, 9]}')
     name, model = read_user(tmp_path / "slow.json")
@@ -85,7 +85,7 @@ def test_users_of_a_file_are_met(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_users_of_a_file_are_met_by_policies_that_learn(tmp_path: Path) -> None:
+def test_learned_policies_are_tested_with_user_models_from_files(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     job = Job(TASK, "ppo", 0, (3,), tests=2)
     run_job(job, tmp_path)
@@ -110,7 +110,7 @@ def test_users_of_a_file_are_met_by_policies_that_learn(tmp_path: Path) -> None:
         ('{"thank_ack_1": [0.5, 0.9]}', ["thank_ack_1"]),
     ],
 )
-def test_a_file_of_users_is_refused_with_all_that_is_wrong(
+def test_all_errors_in_a_user_model_file_are_reported(
     text: str, told: list[str | None], tmp_path: Path
 ) -> None:
     (tmp_path / "me.json").write_text(text)
@@ -119,7 +119,7 @@ def test_a_file_of_users_is_refused_with_all_that_is_wrong(
     assert [problem.key for problem in error.value.problems] == told
 
 
-def test_the_command_shows_each_figure_with_its_interval(tmp_path: Path, run: Run) -> None:
+def test_retest_command_shows_each_figure_with_its_interval(tmp_path: Path, run: Run) -> None:
     small_run(tmp_path / "r", ["random", "gp-sarsa"], seeds=5, tests=6)
     call = ["pydial", "retest", str(tmp_path / "r"), "--errors", "15,40"]
     shown = run(*call, "-f", "jsonl", "-o", str(tmp_path / "p.svg")).out
@@ -144,7 +144,7 @@ def test_the_command_shows_each_figure_with_its_interval(tmp_path: Path, run: Ru
     assert f"{last['value']:.1f} ±{reach:.1f}" in run(*call).out
 
 
-def test_there_may_be_other_numbers_of_tests_than_the_run(tmp_path: Path, run: Run) -> None:
+def test_retest_accepts_a_different_number_of_tests_than_the_run(tmp_path: Path, run: Run) -> None:
     small_run(tmp_path, "handcrafted", tests=6)
     rewards = [line["reward"] for line in read_lines(next(tmp_path.glob("*/*/*/test-*")))]
     for tests in (6, 3):
@@ -163,7 +163,7 @@ def test_there_may_be_other_numbers_of_tests_than_the_run(tmp_path: Path, run: R
         ({}, "no policies to test"),
     ],
 )
-def test_what_cannot_be_tested_is_refused_before_anything_is_played(
+def test_invalid_retests_are_refused_before_playing(
     wrong: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=told):
@@ -171,7 +171,7 @@ def test_what_cannot_be_tested_is_refused_before_anything_is_played(
     assert not list(tmp_path.iterdir())
 
 
-def test_one_seed_has_no_interval(tmp_path: Path) -> None:
+def test_results_of_one_seed_have_no_interval(tmp_path: Path) -> None:
     document = retest_document(retest(tmp_path, [HANDCRAFTED], errors=(0.0, 0.15), tests=3))
     assert [record["low"] for record in document.records] == [None] * 4
     for sheet in document.sheets:
@@ -181,7 +181,7 @@ def test_one_seed_has_no_interval(tmp_path: Path) -> None:
     assert "±" not in "".join(document.notes)
 
 
-def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
+def test_cross_environment_tests_are_not_repeated(tmp_path: Path) -> None:
     jobs = [Job(f"Demo-CR-{n}", "gp-sarsa", 0, (15,), tests=5) for n in (1, 3)]
     for job in jobs:
         run_job(job, tmp_path)

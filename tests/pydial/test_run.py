@@ -33,7 +33,7 @@ GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
 
 
 @pytest.mark.integration
-def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path) -> None:
     script = (
         "import sys; from tests.pydial.runs import small_run\n"
         "small_run(sys.argv[1], 'gp-sarsa', dialogues=(40, 80), seeds=2, tests=10)"
@@ -54,14 +54,14 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> Non
 
 
 @pytest.mark.integration
-def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> None:
+def test_further_checkpoints_continue_from_existing_ones(tmp_path: Path) -> None:
     run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path / "extended")
     run_job(GP, tmp_path / "extended")
     run_job(GP, tmp_path / "straight")
     assert files(tmp_path / "extended") == files(tmp_path / "straight")
 
 
-def test_seconds_of_training_and_tests_are_noted(tmp_path: Path) -> None:
+def test_training_and_test_seconds_are_recorded(tmp_path: Path) -> None:
     assert read_times(tmp_path) == JobTimes()
     run_job(GP, tmp_path)
     times = read_times(GP.folder(tmp_path))
@@ -71,7 +71,7 @@ def test_seconds_of_training_and_tests_are_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("training", [None, {"a": 1}, {"1": -1}, []])
-def test_damaged_times_are_told(training: Any, tmp_path: Path) -> None:
+def test_damaged_times_are_reported(training: Any, tmp_path: Path) -> None:
     (job,) = small_run(tmp_path, "random")
     damaged = {"training": training} if training is None else {"training": training, "tests": {}}
     write_json(job.folder(tmp_path) / TIMES, damaged)
@@ -90,7 +90,7 @@ def test_damaged_times_are_told(training: Any, tmp_path: Path) -> None:
         *((f"{first}{'9' * 5000}", None) for first in ("", "1,")),
     ],
 )
-def test_seeds_are_a_number_or_ranges(text: str, seeds: object) -> None:
+def test_seeds_option_accepts_a_number_or_ranges(text: str, seeds: object) -> None:
     if seeds is None:
         with pytest.raises(argparse.ArgumentTypeError):
             seeds_named(text)
@@ -99,7 +99,7 @@ def test_seeds_are_a_number_or_ranges(text: str, seeds: object) -> None:
 
 
 @pytest.mark.integration
-def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, run: Run) -> None:
+def test_processes_and_cluster_give_the_results_of_one_process(tmp_path: Path, run: Run) -> None:
     pytest.importorskip("distributed")
     command = ["pydial", "run", "--tasks", TASK, "--policies", "handcrafted,gp-sarsa"]
     command += ["--dialogues", "10,20", "--seeds", "2", "--tests", "6", "--log-every", "5"]
@@ -135,12 +135,12 @@ print(seen, sys.modules["torch"].get_num_threads())
 
 
 @pytest.mark.integration
-def test_the_first_job_of_a_process_computes_in_one_thread_too(tmp_path: Path) -> None:
+def test_the_first_job_of_a_process_uses_one_thread(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     assert python(THREADS, tmp_path, OMP_NUM_THREADS="2", MKL_NUM_THREADS="2") == "{1} 2\n"
 
 
-def test_all_means_the_published_tasks_and_every_policy() -> None:
+def test_keyword_all_selects_published_tasks_and_every_policy() -> None:
     jobs = planned(["all"], ["all"], seeds=2)
     assert len({job.task for job in jobs}) == 18
     assert {job.policy for job in jobs} == set(PRESETS) == set(POLICIES.split(", "))
@@ -166,7 +166,9 @@ def test_all_means_the_published_tasks_and_every_policy() -> None:
         ({"processes": -1}, "processes"),
     ],
 )
-def test_senseless_runs_are_refused(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_invalid_run_arguments_are_refused(
+    wrong: dict[str, Any], told: str, tmp_path: Path
+) -> None:
     sensible = {"tasks": [TASK], "policies": ["gp-sarsa"], "output": tmp_path}
     with pytest.raises(UsageError, match=told):
         run_benchmark(**{**sensible, **wrong})
@@ -183,7 +185,7 @@ def test_senseless_runs_are_refused(wrong: dict[str, Any], told: str, tmp_path: 
         ("sweep runs", "retest --errors"),
     ],
 )
-def test_what_is_gone_or_no_number_is_an_error_of_usage(
+def test_removed_commands_and_invalid_numbers_are_usage_errors(
     command: str, told: str, run: Run, elsewhere: Path
 ) -> None:
     refused = run("pydial", *command.split())
@@ -192,13 +194,13 @@ def test_what_is_gone_or_no_number_is_an_error_of_usage(
     assert not list(elsewhere.iterdir())
 
 
-def test_without_data_there_are_no_files_of_a_run(tmp_path: Path) -> None:
+def test_runs_without_data_write_no_files(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         small_run(tmp_path / "runs", "handcrafted", "CR-1", data=tmp_path / "nowhere")
     assert not list(tmp_path.iterdir())
 
 
-def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> None:
+def test_random_policy_is_tested_once_and_seldom_succeeds(tmp_path: Path) -> None:
     (job,) = small_run(tmp_path, "random", dialogues=[5, 9], tests=50)
     made = sorted(file.name for file in job.folder(tmp_path).iterdir())
     assert made == ["metrics.csv", "test-000000.jsonl", TIMES]
@@ -217,7 +219,7 @@ def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> No
         ({"format": 1}, {}, ["format"]),
     ],
 )
-def test_a_folder_with_a_run_of_other_or_unknown_settings_is_left_alone(
+def test_folders_with_different_or_missing_settings_are_not_changed(
     there: dict[str, int] | None, options: dict[str, Any], told: list[str], tmp_path: Path
 ) -> None:
     small_run(tmp_path, "gp-sarsa")
@@ -234,7 +236,7 @@ def test_a_folder_with_a_run_of_other_or_unknown_settings_is_left_alone(
     assert files(tmp_path) == before
 
 
-def test_only_complete_tests_are_further_checkpoints(
+def test_only_complete_tests_count_as_checkpoints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (job,) = small_run(tmp_path, "gp-sarsa", dialogues=(3,))
@@ -249,7 +251,7 @@ def test_only_complete_tests_are_further_checkpoints(
     assert f"1 already done in {tmp_path}, 0 dialogues" in capsys.readouterr().err
 
 
-def test_what_a_run_has_learned_need_not_be_said_again(tmp_path: Path, run: Run) -> None:
+def test_retest_takes_its_plan_from_the_run_folder(tmp_path: Path, run: Run) -> None:
     small_run(tmp_path, ["handcrafted", "gp-sarsa"], dialogues=[3, 5], seeds=[1, 4])
     assert plan_of_run(tmp_path) == {
         "tasks": [TASK],
@@ -271,7 +273,7 @@ def test_what_a_run_has_learned_need_not_be_said_again(tmp_path: Path, run: Run)
 
 
 @pytest.mark.integration
-def test_a_run_in_ones_own_domain_is_called_by_its_name(elsewhere: Path, run: Run) -> None:
+def test_runs_in_custom_domains_are_named_after_the_domain(elsewhere: Path, run: Run) -> None:
     demo = embedded("pydial", "demo")
     Path("museums-rules.json").write_bytes((demo / "ontology/DemoGardens-rules.json").read_bytes())
     Path("museums.json").write_bytes((demo / "db/DemoGardens-entities.json").read_bytes())
@@ -324,5 +326,5 @@ except DependencyError as error:
 
 
 @pytest.mark.integration
-def test_without_torch_all_but_neural_policies_work(tmp_path: Path) -> None:
+def test_only_neural_policies_require_torch(tmp_path: Path) -> None:
     assert "neural" in python(WITHOUT_TORCH, tmp_path)

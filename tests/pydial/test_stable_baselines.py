@@ -32,7 +32,7 @@ def rows_of(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in stream if not line.startswith("#")))
 
 
-def test_dialogues_are_in_the_logger(tmp_path: Path) -> None:
+def test_callback_logs_dialogue_means(tmp_path: Path) -> None:
     contrib = pytest.importorskip("sb3_contrib")
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import configure
@@ -60,7 +60,7 @@ def test_dialogues_are_in_the_logger(tmp_path: Path) -> None:
     assert last["train/success"] == pytest.approx(100 * mean(successes))
 
 
-def test_means_are_of_the_last_dialogues_of_any_algorithm(tmp_path: Path) -> None:
+def test_logged_means_cover_the_last_window_of_dialogues(tmp_path: Path) -> None:
     baselines = pytest.importorskip("stable_baselines3")
     from stable_baselines3.common.logger import configure
     from stable_baselines3.common.monitor import Monitor
@@ -76,7 +76,9 @@ def test_means_are_of_the_last_dialogues_of_any_algorithm(tmp_path: Path) -> Non
     assert told[1:] == [mean(pair) for pair in pairwise(rewards)]
 
 
-def test_what_has_no_dialogues_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callback_refuses_other_environments_and_invalid_windows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     baselines = pytest.importorskip("stable_baselines3")
     with pytest.raises(UsageError, match="0"):
         agents.DialogueCallback(window=0)

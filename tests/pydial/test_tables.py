@@ -72,7 +72,7 @@ def texts(sheet: Sheet) -> dict[str, list[str]]:
 
 
 @pytest.mark.integration
-def test_the_embedded_figures_are_those_of_the_paper() -> None:
+def test_embedded_figures_match_the_paper() -> None:
     golden = read_json(shared("golden", "pydial", "paper_tables.json"))
     published = published_results()
     for name in ("table4", "table6", "table7"):
@@ -91,7 +91,7 @@ def test_the_embedded_figures_are_those_of_the_paper() -> None:
                 assert published.cross[row["model"]][trained][tested] == reward
 
 
-def test_a_table_has_the_run_beside_the_paper(output: Path) -> None:
+def test_tables_show_published_figures_next_to_the_run(output: Path) -> None:
     success, reward = document(output).sheets
     assert "Table 6" in success.title
     assert success.title.endswith(", 6 seeds")
@@ -109,7 +109,7 @@ def test_a_table_has_the_run_beside_the_paper(output: Path) -> None:
     assert of_lap[3].mark == "▼"
 
 
-def test_few_seeds_are_told_of_and_not_tested(output: Path) -> None:
+def test_few_seeds_are_marked_and_have_no_significance_test(output: Path) -> None:
     for seed in range(3, 6):
         shutil.rmtree(output / f"CR-1/dqn/seed-{seed}")
     success, notes = document(output).sheets[0], document(output).notes
@@ -125,7 +125,7 @@ def test_few_seeds_are_told_of_and_not_tested(output: Path) -> None:
     assert found["LAP-1"][2] == "50.0 ±0.0"
 
 
-def test_marks_are_corrected_over_the_table(output: Path) -> None:
+def test_significance_marks_are_corrected_over_the_whole_table(output: Path) -> None:
     """Scipy's tests, and Holm's definition, by hand."""
     own = {
         (r.row, r.policy): r
@@ -151,7 +151,7 @@ def test_marks_are_corrected_over_the_table(output: Path) -> None:
     assert len(raw) == 5
 
 
-def test_runs_stand_side_by_side_headed_by_what_they_differ_in(
+def test_compared_runs_are_columns_named_by_their_differing_settings(
     output: Path, tmp_path: Path, run: Run
 ) -> None:
     legacy = tmp_path / "legacy"
@@ -176,7 +176,7 @@ def test_runs_stand_side_by_side_headed_by_what_they_differ_in(
     assert re.search(r"^Policy +seeds 0-2 +seeds 5 +paper$", shown, re.M)
 
 
-def test_how_likely_a_policy_is_better_is_over_all_pairs_of_seeds(output: Path) -> None:
+def test_probability_of_improvement_uses_all_pairs_of_seeds(output: Path) -> None:
     shutil.rmtree(output / "LAP-1")
     shutil.copytree(output / "CR-1", output / "CR-2")
     titles = [sheet.title for sheet in document(output).sheets if "probability" in sheet.title]
@@ -191,7 +191,7 @@ def test_how_likely_a_policy_is_better_is_over_all_pairs_of_seeds(output: Path) 
     assert tie.low <= tie.value <= tie.high
 
 
-def test_seconds_of_training_are_told_where_they_are_known(output: Path) -> None:
+def test_training_seconds_are_shown_where_recorded(output: Path) -> None:
     for seconds, due in (
         ({"gp-sarsa/seed-0": 10.0, "gp-sarsa/seed-1": 20.0}, {"GP-SARSA": ["15 (2)"]}),
         ({"dqn/seed-0": 1.14}, {"GP-SARSA": ["15.0 (2)"], "DQN": ["1.1 (1)"]}),
@@ -204,7 +204,7 @@ def test_seconds_of_training_are_told_where_they_are_known(output: Path) -> None
         assert texts(last) == due, "all numbers of a column have equally many decimals"
 
 
-def test_notes_are_about_what_the_tables_have(output: Path) -> None:
+def test_notes_depend_on_the_content_of_the_tables(output: Path) -> None:
     notes = document(output).notes
     assert any("▲ ▼" in note for note in notes)
     assert NOTE_ON_LEARNED in notes, "the handcrafted policy is better than the best"
@@ -225,7 +225,7 @@ def test_notes_are_about_what_the_tables_have(output: Path) -> None:
     assert len(document(output).notes) == 1
 
 
-def test_records_are_unrounded_and_tables_can_be_had_in_every_format(output: Path) -> None:
+def test_records_are_unrounded_and_tables_render_in_every_format(output: Path) -> None:
     found = document(output)
     of = {(r["row"], r["policy"], r["figure"]): r for r in found.records}
     assert of["CR-1", "gp-sarsa", "success"]["value"] == pytest.approx(590 / 6)
@@ -245,7 +245,7 @@ def test_records_are_unrounded_and_tables_can_be_had_in_every_format(output: Pat
         (partial(plot_curves, aggregate="iqm"), "means"),
     ],
 )
-def test_what_is_not_there_is_refused(
+def test_missing_results_and_invalid_options_are_refused(
     use: Callable[[Path], object], told: str, output: Path
 ) -> None:
     with pytest.raises(UsageError, match=told):
@@ -258,7 +258,7 @@ def ends(values: list[float], limits: tuple[float, float] = (-np.inf, np.inf)) -
     return [interval.low, interval.high]
 
 
-def test_statistics_over_seeds_are_those_of_scipy() -> None:
+def test_statistics_over_seeds_match_scipy() -> None:
     ours, other = [70.0, 75.0, 90.0, 84.0, 66.0], [60.0, 76.0, 80.0, 71.0, 70.0]
     mine = {**dict(enumerate(ours)), 9: 3.0}
     theirs = {**dict(enumerate(other)), 8: 9.0}
@@ -276,7 +276,7 @@ def test_statistics_over_seeds_are_those_of_scipy() -> None:
     assert all_seeds([3, 101, 1, 102, 2, 9]) == "1-3, 9, 101-102"
 
 
-def test_curves_of_means_are_over_the_seeds_that_have_all_tasks(output: Path) -> None:
+def test_mean_curves_use_only_seeds_with_all_tasks(output: Path) -> None:
     for place, successes in (
         ("CR-1/gp-sarsa/seed-5", [1]),
         ("CR-2/gp-sarsa/seed-0", [0, 0]),
@@ -298,7 +298,7 @@ def test_curves_of_means_are_over_the_seeds_that_have_all_tasks(output: Path) ->
     assert (curve.low[0], curve.high[0]) == pytest.approx(expected)
 
 
-def test_curves_are_means_of_windows_and_of_few_seeds_have_their_range(output: Path) -> None:
+def test_curves_are_window_means_and_show_the_range_for_few_seeds(output: Path) -> None:
     results, findings = read_results(output), Findings()
     (curve,) = read_curves(output, results, window=4, findings=findings)
     assert (curve.panel, curve.policy) == ("CR-1", "gp-sarsa")
@@ -314,7 +314,7 @@ def test_curves_are_means_of_windows_and_of_few_seeds_have_their_range(output: P
     assert [warning.kind for warning in findings.warnings] == ["few-seeds"]
 
 
-def test_curves_of_interquartile_means_leave_out_the_ends(output: Path) -> None:
+def test_iqm_curves_leave_out_the_outer_quartiles(output: Path) -> None:
     for seed in range(6):
         folder = output / f"CR-2/gp-sarsa/seed-{seed}"
         write(folder, "training.jsonl", [seed >= 3] * 40)
@@ -328,7 +328,7 @@ def test_curves_of_interquartile_means_leave_out_the_ends(output: Path) -> None:
     assert (iqm.low[0], iqm.high[0]) != (means.low[0], means.high[0])
 
 
-def test_plots_are_the_same_each_time_and_have_some_points_of_a_short_run(tmp_path: Path) -> None:
+def test_plots_are_deterministic_and_shrink_the_window_for_short_runs(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     folder = tmp_path / "CR-1/gp-sarsa/seed-0"
     write(folder, "training.jsonl", [0, 1, 1] * 66)
@@ -344,7 +344,7 @@ def test_plots_are_the_same_each_time_and_have_some_points_of_a_short_run(tmp_pa
         plot_curves(tmp_path, panels="means")
 
 
-def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -> None:
+def test_retest_has_one_reward_table_per_domain_with_corrected_marks() -> None:
     lucky = (30.0, 31.0, 30.5, 29.5, 30.0)
     same = published_results().cross["DQN"]["CR-1"]["CR-3"]
 
@@ -377,7 +377,7 @@ def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -
     assert any(note.startswith("‡") for note in found.notes)
 
 
-def test_keys_of_one_panel_are_within_the_picture(output: Path) -> None:
+def test_legends_of_single_panel_plots_are_inside_the_picture(output: Path) -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 

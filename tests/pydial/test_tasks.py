@@ -33,7 +33,7 @@ from tests.pydial.small_domain import CAFES
 
 
 @pytest.mark.integration
-def test_the_tasks_are_the_eighteen_of_the_paper() -> None:
+def test_published_tasks_match_the_eighteen_tasks_of_the_paper() -> None:
     published = read_json(shared("data", "pydial", "tasks.json"))["tasks"]
     assert len(published) == len(PUBLISHED_TASKS) == 18
     codes = list(PUBLISHED_DOMAINS)
@@ -57,7 +57,7 @@ def test_the_tasks_are_the_eighteen_of_the_paper() -> None:
 
 
 @pytest.mark.integration
-def test_error_sets_are_the_benchmarks() -> None:
+def test_error_sets_match_the_benchmark() -> None:
     sets = read_json(shared("data", "pydial", "error_models.json"))["sets"]
     for name, ours in ERROR_SETS.items():
         theirs = {key: tuple(values) for key, values in sets[name].items()}
@@ -74,7 +74,7 @@ def test_error_sets_are_the_benchmarks() -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["standard", "unfriendly"])
-def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
+def test_user_parameter_ranges_match_the_benchmark(name: str) -> None:
     published = read_json(shared("data", "pydial", "user_models.json"))["sets"][name]
     theirs = {
         PUBLISHED_PARAMETERS[key]: tuple(value) if isinstance(value, list) else (value, value)
@@ -83,7 +83,7 @@ def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
     assert theirs == USER_MODELS[name]
 
 
-def test_other_users_lie_outside_of_the_ranges_of_both_of_the_benchmark() -> None:
+def test_additional_user_models_lie_outside_the_benchmark_ranges() -> None:
     assert tuple(USER_MODELS) == USERS
     for name in USERS[2:]:
         changed = {k: r for k, r in USER_MODELS[name].items() if r != STANDARD[k]}
@@ -95,7 +95,7 @@ def test_other_users_lie_outside_of_the_ranges_of_both_of_the_benchmark() -> Non
 
 
 @pytest.mark.parametrize("name", USER_MODELS)
-def test_user_parameters_fill_their_ranges(name: str) -> None:
+def test_drawn_user_parameters_cover_their_ranges(name: str) -> None:
     simulation, rng, drawn = simulation_of(CAFES), Rng(1), []
     simulation.set_user_model(user_model(name))
     for _ in range(2000):
@@ -119,7 +119,7 @@ def test_user_parameters_fill_their_ranges(name: str) -> None:
         ("CR-1@errors=30", 0, None, "CR-1"),
     ],
 )
-def test_a_task_with_other_errors_and_users_is_known_by_its_name(
+def test_names_of_varied_tasks_encode_errors_and_users(
     task: str, errors: float | None, user: str | None, name: str
 ) -> None:
     before = task_named(task)
@@ -144,11 +144,11 @@ def test_a_task_with_other_errors_and_users_is_known_by_its_name(
         *("CR-7@errors=40", "CR-3@user=fickle@errors=40", "CR-3@errors=40@errors=40"),
     ],
 )
-def test_there_is_one_name_for_each_task(name: str) -> None:
+def test_noncanonical_task_names_are_not_found(name: str) -> None:
     assert find_task(name) is None
 
 
-def test_tasks_with_other_errors_stand_behind_their_task() -> None:
+def test_varied_tasks_are_sorted_after_their_base_task() -> None:
     names = ("CR-1", "CR-3", "CR-3@user=fickle", "CR-3@errors=20", "CR-3@errors=100", "CR-4")
     assert in_order(names[n] for n in (3, 5, 0, 4, 2, 1)) == names
 
@@ -160,7 +160,7 @@ def test_unknown_names_are_refused_with_a_suggestion() -> None:
         user_model("standart")
 
 
-def test_draws_of_a_dialogue_can_be_kept_and_come_from_its_generator() -> None:
+def test_random_state_depends_on_the_generator_and_can_be_pickled() -> None:
     first, second = (rng_from(np.random.default_rng(3)) for _ in range(2))
     again = pickle.loads(pickle.dumps(first))
     numbers = [first.random() for _ in range(5)]

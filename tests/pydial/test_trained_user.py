@@ -46,7 +46,7 @@ def file(example: Any, network: Any, tmp_path_factory: pytest.TempPathFactory) -
     return path
 
 
-def test_it_learns_a_user_without_chance(example: Any) -> None:
+def test_trained_user_learns_a_deterministic_user(example: Any) -> None:
     pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     seen = rng.integers(0, 2, (300, 6)).astype(np.float32)
@@ -59,7 +59,7 @@ def test_it_learns_a_user_without_chance(example: Any) -> None:
     assert network.log_likelihood(toy[200:]) > -0.1
 
 
-def test_it_predicts_other_dialogues_better_than_frequencies(
+def test_trained_user_predicts_new_dialogues_better_than_frequencies(
     example: Any, turns: Any, network: Any
 ) -> None:
     others = example.agenda_turns(TASK, range(40, 56), 1)
@@ -79,7 +79,7 @@ def test_it_predicts_other_dialogues_better_than_frequencies(
         ("bye()", "bye()", {}),
     ],
 )
-def test_acts_relative_to_the_goal(
+def test_acts_convert_to_and_from_goal_relative_form(
     example: Any, act: str, relative: str, after: dict[str, str]
 ) -> None:
     constraints = list(parse_act('inform(kind="indian",area="north")').items)
@@ -93,13 +93,13 @@ def test_acts_relative_to_the_goal(
     assert wanted == {"kind": "indian", "area": "north"} | after
 
 
-def test_what_the_goal_lacks_cannot_be_said(example: Any) -> None:
+def test_relative_acts_about_missing_goal_parts_give_no_act(example: Any) -> None:
     account = example.Account(Goal([], {"name": None}), load_domain("Demo-CR"))
     for relative in ("inform(c0)", "request(r1)", "request(offer)", "inform(asked)"):
         assert account.act(relative, Rng(0)) is None
 
 
-def test_a_checkpoint_says_what_was_learned(
+def test_checkpoints_restore_predictions_and_are_reproducible(
     example: Any, turns: Any, network: Any, file: Path, tmp_path: Path
 ) -> None:
     read = example.loaded(str(file))
@@ -113,7 +113,7 @@ def test_a_checkpoint_says_what_was_learned(
     assert again.read_bytes() == file.read_bytes()
 
 
-def test_the_same_seed_gives_the_same_dialogues(
+def test_repeated_runs_give_the_same_dialogues(
     file: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setenv("TRAINED_USER", str(file))

@@ -59,9 +59,7 @@ def _told(info: dict[str, Any]) -> dict[str, Any]:
         *((f"{task}-legacy", AutoresetMode.SAME_STEP) for task in ("CR-4", "SFR-1", "LAP-6")),
     ],
 )
-def test_many_dialogues_at_once_are_those_of_single_environments(
-    task: str, mode: AutoresetMode
-) -> None:
+def test_vector_environment_matches_single_environments(task: str, mode: AutoresetMode) -> None:
     together, apart = both(f"mwzeval/Demo-{task}-v0", 5, mode)
     assert together.metadata["autoreset_mode"] is mode
     assert told(together.reset(seed=8)) == told(apart.reset(seed=8))
@@ -92,7 +90,7 @@ def test_a_copy_goes_on_as_the_original_does(many: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[0], [0, 0, 0, 0], None, 3, {}, [0, 99, 0], [0, 0, None]])
-def test_no_environment_takes_a_step_where_an_action_is_wrong(many: Any, wrong: Any) -> None:
+def test_invalid_actions_step_none_of_the_environments(many: Any, wrong: Any) -> None:
     many.reset(seed=1)
     with pytest.raises(UsageError):
         many.step(wrong)
@@ -120,7 +118,7 @@ MASKS = np.array([True]), [True, False, True], np.array([0, 1, 1]), np.zeros(3, 
         *(({"options": {"reset_mask": mask}}, "reset_mask") for mask in MASKS),
     ],
 )
-def test_odd_seeds_and_options_of_reset_are_refused(
+def test_invalid_seeds_and_options_of_reset_are_refused(
     how: dict[str, Any], told: str, many: Any
 ) -> None:
     with pytest.raises(UsageError, match=told):
@@ -143,7 +141,7 @@ def test_unknown_options_are_refused(options: dict[str, Any], told: str) -> None
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
-def test_a_dialogue_that_is_over_takes_no_step(mode: AutoresetMode) -> None:
+def test_finished_dialogues_take_no_step(mode: AutoresetMode) -> None:
     many: Any = make_vector_environment(
         "Demo-CR-2", num_envs=1, autoreset_mode=mode, goodbye="policy"
     )
@@ -159,7 +157,7 @@ def test_a_dialogue_that_is_over_takes_no_step(mode: AutoresetMode) -> None:
         assert many.step(bye)[4]["exchange"] == [1]
 
 
-def test_exchanges_can_be_read() -> None:
+def test_ansi_render_matches_the_single_environment() -> None:
     many: Any = make_vector_environment("Demo-CR-3", num_envs=2, render_mode="ansi")
     one: Any = gymnasium.make(NAME, render_mode="ansi").unwrapped
     assert many.render() == ("", "")
@@ -175,7 +173,7 @@ def test_exchanges_can_be_read() -> None:
     assert silent.render() is None
 
 
-def test_arrays_that_were_handed_out_are_ones_own(many: Any) -> None:
+def test_returned_arrays_are_copies(many: Any) -> None:
     vector, info = many.reset(seed=1)
     kept = vector.copy()
     info["action_mask"][:] = 0
@@ -195,5 +193,5 @@ except mwzeval.DependencyError as error: print(error)
 
 
 @pytest.mark.integration
-def test_without_numba_it_is_said_what_to_install() -> None:
+def test_missing_numba_error_names_the_extra_to_install() -> None:
     assert "mwzeval[batched]" in python(WITHOUT_NUMBA)

@@ -53,14 +53,16 @@ def texts(table: LeaderboardTable) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("value", "place"), [(9.5, 0), (9, 1), (5, 2), (0.5, 4)])
-def test_a_system_stands_below_the_last_that_is_as_good(value: float, place: int) -> None:
+def test_a_system_is_ranked_below_published_systems_with_equal_scores(
+    value: float, place: int
+) -> None:
     mine = own(value)
     rows = list(RANKED.with_own(mine).rows)
     assert rows.pop(place) is mine
     assert rows == list(RANKED.rows)
 
 
-def test_figures_are_shown_as_published_with_marks_and_notes() -> None:
+def test_leaderboard_figures_are_shown_as_published_with_marks() -> None:
     assert texts(RANKED) == [
         ["x §", "9.0", "1.234"],
         ["y", "5.0", "2.0"],
@@ -74,7 +76,7 @@ def test_figures_are_shown_as_published_with_marks_and_notes() -> None:
     ]
 
 
-def test_the_best_of_each_column_stands_out_and_ones_own_has_its_interval_below() -> None:
+def test_best_scores_are_marked_and_the_own_row_has_its_interval_below() -> None:
     table = RANKED.with_own(own(7, reach=0.5))
     cells = table.sheet().rows[1]
     assert [cell.text for cell in cells] == ["» mine", "7.0", ""]
@@ -87,7 +89,7 @@ def test_the_best_of_each_column_stands_out_and_ones_own_has_its_interval_below(
     assert len(RANKED.with_own(own(7)).sheet().rows) == 5
 
 
-def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
+def test_transposed_tables_mark_the_best_system_of_each_line() -> None:
     table = LeaderboardTable(
         "title", {}, COLUMNS, (row("x", 9, 1.0), row("y", 5, 2.0)), heading="Of", transposed=True
     ).with_own(own(9, reach=1))
@@ -106,7 +108,7 @@ def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
     ]
 
 
-def test_records_have_every_figure_of_systems_in_their_order() -> None:
+def test_records_contain_all_figures_in_table_order() -> None:
     table = RANKED.with_own(own(7, reach=0.5))
     records = [table.record(*figure) for figure in table.figures()]
     assert [(r["system"], r["figure"]) for r in records] == [
@@ -122,14 +124,14 @@ def test_halves_are_rounded_away_from_zero() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}"])
-def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+def test_damaged_leaderboard_files_are_errors_that_name_the_file(tmp_path: Path, text: str) -> None:
     file = tmp_path / "table.json"
     file.write_text(text)
     with pytest.raises(DataError, match=r"table\.json"):
         read_published(file, lambda plain: plain["tables"])
 
 
-def test_an_entry_has_the_row_of_its_scores() -> None:
+def test_entries_are_converted_to_rows_with_their_scores() -> None:
     interval = Interval(4.0, 6.5, 0.9, "bootstrap")
     score = Score("acc", "Accuracy", 5.0, 3, Signature.of("x", {}), interval=interval)
     entry = scored("mine", (score, replace(score, scope="hotel", value=1.0, interval=None)))

@@ -49,14 +49,14 @@ def texts(svg: bytes) -> list[str]:
     "figure",
     ["scores", *(pytest.param(f, marks=pytest.mark.integration) for f in [*FIGURES][1:])],
 )
-def test_a_figure_is_what_its_ending_says_and_always_the_same(figure: str, ending: str) -> None:
+def test_figures_have_the_requested_format_and_reproducible_bytes(figure: str, ending: str) -> None:
     drawn = FIGURES[figure](ending)
     assert drawn.startswith(MAGIC[ending])
     assert drawn == FIGURES[figure](ending)
     assert not re.search(rb"Date|\b20[0-9]{2}-[01][0-9]-", drawn)
 
 
-def test_figures_have_the_names_and_numbers_of_all_systems(svgs: dict[str, bytes]) -> None:
+def test_figures_show_names_and_scores_of_all_systems(svgs: dict[str, bytes]) -> None:
     assert all(b' width="237.6pt"' in svg for svg in svgs.values()), "3.3 inches"
     shown = texts(svgs["scores"])
     assert [shown.count(system.name) for system in TWO] == [1, 1]
@@ -79,7 +79,7 @@ def test_figures_have_the_names_and_numbers_of_all_systems(svgs: dict[str, bytes
     assert {str(count) for count in counts} <= set(shown)
 
 
-def test_reasons_of_systems_apart_say_so_below_what_was_lost() -> None:
+def test_reason_plots_label_the_settings_of_incomparable_systems() -> None:
     apart = []
     for system in FOUR:
         state = {"state": f"of {system.name}"}
@@ -91,7 +91,7 @@ def test_reasons_of_systems_apart_say_so_below_what_was_lost() -> None:
             assert lines[lines.index(f"state of {system.name}") - 1].endswith(" failed")
 
 
-def test_what_is_missing_is_a_dash_and_no_interval_no_whisker() -> None:
+def test_missing_values_are_drawn_as_dashes() -> None:
     endless = Interval(1.0, math.inf, 0.95, "x")
     bare = replace(TWO[0].scores[0], value=math.nan, interval=endless)
     systems = [replace(TWO[0], scores=(bare,)), replace(TWO[1], scores=TWO[1].scores[1:])]
@@ -100,7 +100,7 @@ def test_what_is_missing_is_a_dash_and_no_interval_no_whisker() -> None:
     assert parts.count("–") == 2 * (1 + len(SCOPES))
 
 
-def test_scores_of_other_parts_have_columns_of_their_own() -> None:
+def test_scores_with_different_parts_have_separate_columns() -> None:
     at_turns = [
         replace(TWO[0].scores[0], name="at_turn", label="At turn", scope=turn, n=7)
         for turn in ("1", "2+")
@@ -124,7 +124,7 @@ def placed(svg: bytes) -> list[tuple[str, float, float]]:
     return found
 
 
-def test_systems_have_the_order_that_is_given() -> None:
+def test_systems_are_drawn_in_the_given_order() -> None:
     for systems in (TWO, TWO[::-1]):
         for drawn in (
             plot_scores(systems, ["found"], format_name="svg"),
@@ -134,7 +134,7 @@ def test_systems_have_the_order_that_is_given() -> None:
             assert down[systems[0].name] < down[systems[1].name]
 
 
-def test_axes_can_be_zoomed() -> None:
+def test_axis_limits_set_the_scale_of_the_plot() -> None:
     """Oracle: the distance of the places of two numbers at the axis, in points of the score."""
     scores = [system.scores[0] for system in TWO]
     assert [(score.name, score.scope) for score in scores] == [("found", WHOLE)] * 2
@@ -155,7 +155,7 @@ def test_axes_can_be_zoomed() -> None:
 
 
 @pytest.mark.parametrize("lower_is_better", [False, True])
-def test_axes_have_units_begin_at_nothing_and_right_is_better(lower_is_better: bool) -> None:
+def test_axes_show_units_start_at_zero_and_improve_to_the_right(lower_is_better: bool) -> None:
     systems = []
     for system in TWO:
         scores = (
@@ -172,21 +172,21 @@ def test_axes_have_units_begin_at_nothing_and_right_is_better(lower_is_better: b
     assert (min(zeros) > hundred) is lower_is_better
 
 
-def test_ranges_are_not_cut_off() -> None:
+def test_axis_ranges_include_zero_and_all_finite_values() -> None:
     assert whole_range((93.0, 95.0), "%") == (0, 100)
     assert whole_range((12.5, 30.0, math.nan), "points") == (0, 30)
     assert whole_range((-3.0, -1.0), "points") == (-3, 1)
     assert whole_range((math.inf,), "") == whole_range((), "points") == (0, 1)
 
 
-def test_names_are_drawn_as_they_are_but_short() -> None:
+def test_system_names_are_drawn_literally_and_truncated() -> None:
     names = ("$x_1$ & <y>", "n" * 99)
     systems = [replace(system, name=name) for system, name in zip(TWO, names, strict=True)]
     shown = texts(plot_scores(systems, ["found"], format_name="svg"))
     assert {"$x_1$ &amp; &lt;y&gt;", "n" * 24 + "…"} <= set(shown)
 
 
-def test_what_cannot_be_drawn_is_said() -> None:
+def test_impossible_plots_are_usage_errors() -> None:
     nothing = [replace(TWO[0], scores=TWO[0].scores[-1:], explanations=())]
     with pytest.raises(UsageError, match="by place"):
         plot_parts(nothing, format_name="svg", words=WORDS)
@@ -200,7 +200,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
     "kind",
     ["reasons", *(pytest.param(k, marks=pytest.mark.integration) for k in ("scores", "domains"))],
 )
-def test_the_command_draws_the_sample(kind: str, tmp_path: Path, run: Run) -> None:
+def test_plot_command_draws_the_sample_systems(kind: str, tmp_path: Path, run: Run) -> None:
     figure = tmp_path / "figure.SVG"
     weak = sample_file("weak-tracker")
     code, out, err = run("plot", GOOD, weak, "--kind", kind, "-o", str(figure))
@@ -209,14 +209,14 @@ def test_the_command_draws_the_sample(kind: str, tmp_path: Path, run: Run) -> No
     assert {"sample-good", "sample-weak-tracker"} <= set(texts(figure.read_bytes()))
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_errors_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(DependencyError, match=r"mwzeval\[plot\]"):
         FIGURES["scores"]("pdf")
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_fonts_for_chinese_are_taken_or_missing_characters_are_reported_once(
+def test_chinese_fonts_are_used_or_missing_characters_reported_once(
     ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from matplotlib.font_manager import fontManager

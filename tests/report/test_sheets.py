@@ -94,7 +94,7 @@ def hostile_document() -> Document:
         *(pytest.param(s, None, marks=pytest.mark.integration) for s in SAMPLE_SYSTEMS[:-1]),
     ],
 )
-def test_json_reports_are_as_the_schema_says(system: str, confidence: float | None) -> None:
+def test_json_reports_conform_to_the_schema(system: str, confidence: float | None) -> None:
     schema = json.loads((ROOT / "mwzeval" / "report" / "schema.json").read_text())
     evaluator = Evaluator(True, True, True, True, corpus="sample", confidence=confidence)
     plain = json.loads(json.dumps(evaluator.evaluate(sample_predictions(system)).to_dict()))
@@ -105,7 +105,7 @@ def test_json_reports_are_as_the_schema_says(system: str, confidence: float | No
     assert not validator.is_valid(plain)
 
 
-def test_tables_keep_their_columns_whatever_the_cells_hold() -> None:
+def test_tables_keep_their_columns_with_hostile_cell_texts() -> None:
     document = hostile_document()
     table = [line for line in render(document, "markdown").splitlines() if line.startswith("| ")]
     assert len(table) == 3
@@ -121,7 +121,7 @@ def test_tables_keep_their_columns_whatever_the_cells_hold() -> None:
 
 
 @pytest.mark.integration
-def test_latex_compiles(report: Report, tmp_path: Path) -> None:
+def test_latex_output_compiles(report: Report, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed: LaTeX output is not compiled (texlive-latex-base)")
     body = "".join(render(document, "latex") for document in (summary(report), hostile_document()))
@@ -168,7 +168,7 @@ class Terminal(io.StringIO):
         (False, {"FORCE_COLOR": "0", "CLICOLOR_FORCE": "0"}, False),
     ],
 )
-def test_colours_are_for_terminals_and_for_those_who_want_them(
+def test_colours_are_used_on_terminals_or_on_request(
     is_terminal: bool, given: Mapping[str, str], colours: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
@@ -182,7 +182,7 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(
     assert "\x1b" not in printed(DOCUMENT, "json")
 
 
-def test_the_best_and_what_is_significant_stand_out() -> None:
+def test_best_scores_and_significant_differences_are_highlighted() -> None:
     text = to_text(DOCUMENT, Look(colours=True, width=80))
     styled = {"\x1b[1m93.5*\x1b[0m", "\x1b[32m+1.5\x1b[0m", "\x1b[31m-50.0\x1b[0m"}
     assert styled <= set(text.split())
@@ -193,7 +193,7 @@ def test_the_best_and_what_is_significant_stand_out() -> None:
 
 
 @pytest.mark.parametrize("width", [18, 26, 80])
-def test_tables_fit_and_no_number_is_broken(width: int) -> None:
+def test_tables_fit_the_width_without_splitting_numbers(width: int) -> None:
     text = to_text(DOCUMENT, Look(width=width))
     assert all(len(line) <= width for line in text.splitlines())
     for row in ROWS:
@@ -215,27 +215,27 @@ MIXED = st.text(alphabet="ab ,.（，“”酒店価格ｶカé\u0301-", max_siz
         ("a\x1b[2J", 20, "a\\x1b[2J"),
     ],
 )
-def test_texts_are_cut_and_padded_by_columns(text: str, width: int, shown: str) -> None:
+def test_texts_are_truncated_and_padded_by_display_width(text: str, width: int, shown: str) -> None:
     assert cut(text, width) == shown
     assert padded(shown, width + 1) == shown + " " * (width + 1 - width_of(shown))
     assert padded(shown, 1) == shown
 
 
-def test_wide_characters_are_two_columns_and_marks_stay_with_their_character() -> None:
+def test_wide_characters_take_two_columns_and_marks_stay_attached() -> None:
     widths = {"": 0, "abc": 3, "餐馆": 4, "a餐b": 4, "“餐”": 4, "ｶ": 1, "e\u0301": 1}
     assert {text: width_of(text) for text in widths} == widths
     assert broken("他说：“可以。”", 7) == ["他说：", "“可", "以。”"]
 
 
 @given(st.text(alphabet="ab -,.\n\t", max_size=200), st.integers(10, 40))
-def test_latin_words_are_broken_as_usual(text: str, width: int) -> None:
+def test_latin_text_is_wrapped_like_textwrap(text: str, width: int) -> None:
     assert broken(text, width, "  ", "    ") == wrap(
         text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
     )
 
 
 @given(MIXED, st.integers(10, 40))
-def test_no_line_is_too_wide_and_none_of_the_text_is_lost(text: str, width: int) -> None:
+def test_wrapped_text_fits_the_width_and_keeps_all_characters(text: str, width: int) -> None:
     lines = broken(text, width, "  ")
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert all(line.startswith("  ") for line in lines)
@@ -245,7 +245,7 @@ def test_no_line_is_too_wide_and_none_of_the_text_is_lost(text: str, width: int)
         assert longest <= width
 
 
-def test_calls_stand_before_the_answer_and_the_goal_is_ticked_off() -> None:
+def test_explanations_show_calls_before_responses_and_goal_progress() -> None:
     text = explanation_text(conversation(is_won=False))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "books hotel: 2 people, 3 nights from monday ✗ never" in lines
@@ -272,7 +272,7 @@ TEXTS: dict[str, Callable[[Look], str]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_texts_are_the_same_in_colours_and_on_narrow_terminals(name: str) -> None:
+def test_colours_and_narrow_terminals_do_not_change_the_text(name: str) -> None:
     plain, coloured = TEXTS[name](PLAIN), TEXTS[name](Look(colours=True))
     assert f"\x1b[{BOLD}m" in coloured
     assert STYLE.sub("", coloured) == plain
@@ -284,7 +284,7 @@ def test_texts_are_the_same_in_colours_and_on_narrow_terminals(name: str) -> Non
         assert name == "listing" or set(plain.split()) <= set(narrow.split())
 
 
-def test_a_listing_has_reasons_in_full_where_no_terminal_is_narrow() -> None:
+def test_listings_show_full_reasons_without_a_width_limit() -> None:
     assert LOST.reasons
     for reason in LOST.reasons:
         assert reason.text in listing_text([LOST])
@@ -302,7 +302,7 @@ CHINESE = Explanation("1", {WHOLE: {"inform": False}}, (), (TURN,), REASONS)
 
 
 @pytest.mark.parametrize("width", [None, 60])
-def test_chinese_is_broken_where_lines_end_and_columns_are_aligned(width: int | None) -> None:
+def test_chinese_text_is_wrapped_and_its_columns_are_aligned(width: int | None) -> None:
     lines = explanation_text(CHINESE, look=Look(width=width)).splitlines()
     assert max(map(width_of, lines)) <= (width or 96)
     (fact,) = [line for line in lines if "推荐" in line]
@@ -340,7 +340,9 @@ def plain(frame: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.usefixtures("pandas")
 @pytest.mark.parametrize("name", NAMES)
-def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path) -> None:
+def test_reports_of_every_benchmark_have_frames_tables_and_a_name(
+    name: str, tmp_path: Path
+) -> None:
     sample = write_sample(name, tmp_path)
     command = ["-i", sample.better, "--benchmark", name]
     arguments = parser_of("evaluate", command).parse_args(command)
@@ -353,7 +355,7 @@ def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path)
     assert report._repr_html_() == to_html(summary(report))
 
 
-def test_a_report_has_the_dict_that_is_written_as_json(report: Report) -> None:
+def test_report_dicts_equal_the_written_json(report: Report) -> None:
     written = report.to_dict()
     assert json.loads(to_json(written)) == written
     assert list(written) == ["schema", *report.metrics, "meta"]
@@ -375,7 +377,7 @@ def test_scores_of_a_report_are_found_by_name(report: Report) -> None:
         report.score("inform", "hotell")
 
 
-def test_flat_names_have_the_benchmark_the_part_and_the_ends_of_intervals(report: Report) -> None:
+def test_flat_score_names_contain_benchmark_part_and_interval_end(report: Report) -> None:
     odd = replace(report.scores[0], name="a^b", value=math.nan, interval=None)
     scores = (*report.scores, odd, replace(odd, name="a*b", value=1 / 3))
     flat = replace(report, scores=scores).flat()
@@ -393,7 +395,7 @@ def test_flat_names_have_the_benchmark_the_part_and_the_ends_of_intervals(report
         report.log_to("wandb")
 
 
-def test_results_are_shown_as_the_command_line_prints_them(
+def test_printed_results_match_the_command_line_output(
     report: Report, comparison: Comparison
 ) -> None:
     document = comparison_document(comparison)
@@ -406,7 +408,7 @@ def test_results_are_shown_as_the_command_line_prints_them(
 
 
 @pytest.mark.usefixtures("pandas")
-def test_frames_have_records_with_the_same_types_whatever_is_missing(
+def test_frames_have_the_same_column_types_with_missing_values(
     report: Report, comparison: Comparison
 ) -> None:
     without = Evaluator(success=True, corpus="sample").evaluate(sample_predictions("good"))
@@ -428,7 +430,9 @@ def test_frames_have_records_with_the_same_types_whatever_is_missing(
     assert frame.iloc[0, 1] != report.table.values[0, 0], "a frame is a copy"
 
 
-def test_without_pandas_the_extra_is_named(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pandas_errors_name_the_extra(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(DependencyError, match=r"mwzeval\[frames\]"):
         report.to_frame()
@@ -440,7 +444,7 @@ def rows(shown: str) -> list[list[str]]:
     return [["".join(cell.itertext()) for cell in row] for row in found]
 
 
-def test_notebooks_show_the_ends_of_a_large_table_and_say_how_large_it_is() -> None:
+def test_notebooks_show_the_ends_and_the_size_of_large_tables() -> None:
     columns = tuple(f"c{number}" for number in range(20))
     table = Table(tuple(f"u{n}" for n in range(50)), columns, np.arange(1000.0).reshape(50, 20))
     shown = table._repr_html_()
@@ -452,9 +456,7 @@ def test_notebooks_show_the_ends_of_a_large_table_and_say_how_large_it_is() -> N
     assert rows(small._repr_html_()) == [["unit", "a"], ["x", "0.5"]]
 
 
-def test_what_notebooks_show_has_tags_of_tables_only(
-    report: Report, comparison: Comparison
-) -> None:
+def test_notebook_html_contains_only_table_tags(report: Report, comparison: Comparison) -> None:
     hostile = Score(MARKUP, MARKUP, math.pi, 1, Signature.of(MARKUP, {"a": MARKUP}))
     table = Table.from_rows((MARKUP,), [(MARKUP, {MARKUP: 1})])
     meta = {**report.meta, "corpus": MARKUP, "note": MARKUP}

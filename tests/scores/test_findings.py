@@ -19,7 +19,7 @@ def told(findings: Findings) -> list[tuple[str, str, int]]:
     return [(problem.severity, problem.kind, problem.count) for problem in findings.problems]
 
 
-def test_errors_come_one_by_one_and_warnings_that_say_the_same_are_counted() -> None:
+def test_errors_are_listed_singly_and_equal_warnings_are_counted() -> None:
     findings = Findings("p.json")
     for turn in range(3):
         findings.warning("odd", "is odd", dialogue="d", turn=turn)
@@ -38,7 +38,7 @@ def test_errors_come_one_by_one_and_warnings_that_say_the_same_are_counted() -> 
         (True, True, "error", ["unknown", "odd"]),
     ],
 )
-def test_a_doubt_is_scored_when_lenient_and_nothing_is_overlooked_when_strict(
+def test_lenient_mode_accepts_doubts_and_strict_mode_rejects_warnings(
     lenient: bool, strict: bool, doubt: str, prevented: list[str]
 ) -> None:
     findings = Findings(lenient=lenient, strict=strict)
@@ -54,7 +54,7 @@ def test_a_doubt_is_scored_when_lenient_and_nothing_is_overlooked_when_strict(
     assert kinds == prevented
 
 
-def test_parts_add_up_in_their_order() -> None:
+def test_findings_are_merged_in_order() -> None:
     parts = [Findings("x.json").of_file(f"{number}.json") for number in range(3)]
     for number, part in enumerate(parts):
         part.error("bad", f"error {number}")
@@ -71,14 +71,14 @@ def test_parts_add_up_in_their_order() -> None:
     ]
 
 
-def test_what_is_raised_elsewhere_is_collected() -> None:
+def test_raised_problems_are_collected() -> None:
     findings = Findings()
     with findings.collecting():
         raise InputError([Problem("bad", "is bad"), Problem("odd", "is odd", "warning")])
     assert told(findings) == [("error", "bad", 1), ("warning", "odd", 1)]
 
 
-def test_problems_without_end_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_above_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ERRORS", 5)
     monkeypatch.setattr(module, "MOST_WARNINGS", 5)
     parts = [Findings(), Findings()]
@@ -94,7 +94,7 @@ def test_problems_without_end_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(parts[0].problems) == 6 + 6
 
 
-def test_turns_stand_where_the_user_wrote_them() -> None:
+def test_problems_report_turn_positions_of_the_input_file() -> None:
     findings = Findings("p.json", positions={"d": [1, 3, 5]})
     place = Place(findings, "d", 2)
     place.at("state").error("bad", "is bad")
@@ -130,7 +130,7 @@ SHAPE = {"id": str, "values": {str: [str]}, "kind": frozenset(("A", "B")), "note
         ({"note": "1"}, 'note: expected a number, found "1"'),
     ],
 )
-def test_a_misfit_names_its_place(changes: dict[str, Any], expected: str) -> None:
+def test_schema_mismatches_name_their_location(changes: dict[str, Any], expected: str) -> None:
     assert misfit({"id": "1", "values": {"x": ["a"]}, "kind": "A"} | changes, SHAPE) == expected
 
 
@@ -146,7 +146,7 @@ def of_files(folder: Path, **contents: str) -> tuple[list[str], list[str]]:
     return ids, [problem.message for problem in findings.errors]
 
 
-def test_items_come_from_arrays_and_objects_of_all_json_files(tmp_path: Path) -> None:
+def test_items_are_read_from_arrays_and_objects_of_all_json_files(tmp_path: Path) -> None:
     item = {"x": [1]}
     ids, errors = of_files(
         tmp_path,
@@ -159,7 +159,7 @@ def test_items_come_from_arrays_and_objects_of_all_json_files(tmp_path: Path) ->
     assert (ids, errors) == (["2", "1", "3"], [])
 
 
-def test_all_misfits_and_repeated_keys_are_errors_and_messages_are_cut(tmp_path: Path) -> None:
+def test_all_mismatches_and_repeated_keys_are_errors_with_short_messages(tmp_path: Path) -> None:
     ids, errors = of_files(tmp_path, a_json='[{"id": "1", "x": [1, "2", null], "x": ["3"]}]')
     assert ids == []
     assert errors == ['repeated in one object: "x"', 'x[0]: expected a whole number, found "3"']

@@ -24,7 +24,7 @@ def plain(table: Table) -> list[tuple[str, list[float]]]:
 
 
 @given(rows)
-def test_a_row_keeps_its_numbers_and_lacks_are_zero(rows: Rows) -> None:
+def test_rows_keep_their_numbers_and_missing_values_are_zero(rows: Rows) -> None:
     table = Table.from_rows(COLUMNS, rows)
     assert plain(table) == [(unit, [row.get(c, 0.0) for c in COLUMNS]) for unit, row in rows]
     for index, column in enumerate(COLUMNS):
@@ -32,7 +32,7 @@ def test_a_row_keeps_its_numbers_and_lacks_are_zero(rows: Rows) -> None:
 
 
 @given(rows, st.data())
-def test_tables_cut_anywhere_add_up_to_the_whole(rows: Rows, data: st.DataObject) -> None:
+def test_split_tables_add_up_to_the_whole_table(rows: Rows, data: st.DataObject) -> None:
     whole = Table.from_rows(COLUMNS, rows)
     cut = data.draw(st.integers(0, len(rows)))
     first, rest = Table.from_rows(COLUMNS, rows[:cut]), Table.from_rows(COLUMNS, rows[cut:])
@@ -43,9 +43,7 @@ def test_tables_cut_anywhere_add_up_to_the_whole(rows: Rows, data: st.DataObject
 
 
 @given(rows, st.data())
-def test_selecting_gives_the_rows_asked_for_in_the_order_asked_for(
-    rows: Rows, data: st.DataObject
-) -> None:
+def test_select_returns_the_given_rows_in_the_given_order(rows: Rows, data: st.DataObject) -> None:
     whole = Table.from_rows(COLUMNS, rows)
     units = data.draw(st.lists(st.sampled_from(whole.units), max_size=10)) if rows else []
     known = dict(plain(whole))
@@ -54,7 +52,7 @@ def test_selecting_gives_the_rows_asked_for_in_the_order_asked_for(
     assert everything.sums() == whole.sums()
 
 
-def test_tables_side_by_side_have_the_columns_of_both() -> None:
+def test_joined_tables_have_the_columns_of_both_tables() -> None:
     left = Table.from_rows(["a"], [("x", {"a": 1}), ("y", {"a": 2})])
     right = Table.from_rows(["b", "c"], [("x", {"b": 3}), ("y", {"c": 4})])
     both = left.beside(right)
@@ -62,7 +60,7 @@ def test_tables_side_by_side_have_the_columns_of_both() -> None:
     assert plain(both) == [("x", [1, 3, 0]), ("y", [2, 0, 4])]
 
 
-def test_tables_that_do_not_fit_are_refused() -> None:
+def test_mismatched_tables_are_rejected() -> None:
     left = Table.from_rows(["a"], [("x", {}), ("y", {})])
     for wrong, error, message in (
         (lambda: left.beside(left.select(["y", "x"])), ValueError, "same rows"),

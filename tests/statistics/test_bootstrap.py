@@ -65,7 +65,9 @@ def drawn_counts(units: int, samples: int, seed: int = SEED) -> NDArray[np.float
     return np.stack([np.asarray(sums.samples[name], dtype=np.float64) for name in names], axis=1)
 
 
-def test_every_sample_draws_as_many_units_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_bootstrap_sample_draws_as_many_units_as_the_table_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     counts = drawn_counts(50, 2000)
     assert (counts.sum(axis=1) == 50).all()
     # Each count is binomial(50, 1/50): mean 1, variance 0.98, and 37 % of units are not drawn.
@@ -81,7 +83,7 @@ def test_every_sample_draws_as_many_units_as_there_are(monkeypatch: pytest.Monke
     assert (drawn_counts(37, 101) == whole).all()
 
 
-def test_sums_are_those_of_the_drawn_rows_in_any_order() -> None:
+def test_resampled_sums_equal_sums_of_the_drawn_rows_in_any_order() -> None:
     table, other = systems(units=20)
     shuffled = table.select(sorted(table.units, key=lambda unit: unit[::-1]))
     counts = drawn_counts(20, 40, seed=3)
@@ -126,7 +128,7 @@ def test_intervals_of_a_score_and_of_a_difference_agree_with_scipy() -> None:
         assert interval.undefined == 0
 
 
-def test_the_interval_of_a_ratio_covers_the_truth_95_times_in_100() -> None:
+def test_ratio_intervals_have_95_percent_coverage() -> None:
     trials, units = 1500, 250
     random = np.random.default_rng(7)
     total = random.integers(3, 15, (units, trials))
@@ -179,7 +181,7 @@ def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -
     assert ours == pytest.approx(sides * theirs.p_value, abs=0.015)
 
 
-def test_randomisation_agrees_with_enumeration_and_scipy() -> None:
+def test_randomization_tests_agree_with_enumeration_and_scipy() -> None:
     system, baseline = systems(gain=0.15, units=10)
     mine, theirs = system.column("right"), baseline.column("right")
     differences = [
@@ -202,7 +204,7 @@ def test_randomisation_agrees_with_enumeration_and_scipy() -> None:
     assert p_value == pytest.approx(expected, abs=0.015)
 
 
-def test_without_a_difference_p_values_are_uniform_and_intervals_have_0() -> None:
+def test_equal_systems_have_uniform_p_values_and_intervals_with_zero() -> None:
     system, baseline = many_trials(trials=1000, units=60, seed=21)
     scores = [lambda s, name=name: s[name] for name in system.columns]
     sums = given_sums([system, baseline])
@@ -214,7 +216,7 @@ def test_without_a_difference_p_values_are_uniform_and_intervals_have_0() -> Non
     assert 0.93 <= np.mean([0 in interval_of(result.samples) for result in results]) <= 0.97
 
 
-def test_the_order_of_rows_and_of_systems_changes_nothing() -> None:
+def test_row_and_system_order_do_not_change_results() -> None:
     system, baseline = systems(gain=0.02)
     shuffled = system.select(sorted(system.units, key=lambda unit: unit[::-1]))
     expected = swapped(ratio, system, baseline)
@@ -228,7 +230,7 @@ def test_the_order_of_rows_and_of_systems_changes_nothing() -> None:
     assert (back.samples == -forth.samples).all()
 
 
-def test_the_ends_no_difference_and_a_large_one() -> None:
+def test_p_values_are_1_without_and_minimal_with_a_large_difference() -> None:
     system, baseline = systems(gain=0.3)
     sums, against = resampled_sums([system, baseline])
     same = paired(ratio, sums, sums)
@@ -247,7 +249,7 @@ def test_the_ends_no_difference_and_a_large_one() -> None:
     assert widths[0] < 0.8 * widths[1]
 
 
-def test_samples_without_a_score_are_counted_and_speak_for_chance() -> None:
+def test_samples_without_a_score_are_counted_and_increase_p_values() -> None:
     # One unit in five has the domain: 0.8^5 = 33 % of samples draw none.
     rare = np.array([1.0, 0, 0, 0, 0])
     [drawn] = resampled_sums([table_of(right=rare, all=rare)])
@@ -263,14 +265,14 @@ def test_samples_without_a_score_are_counted_and_speak_for_chance() -> None:
     assert percentile_interval(np.full(3, np.nan), 0.95, "bootstrap") is None
 
 
-def test_tables_of_other_units_are_not_drawn_together() -> None:
+def test_resampling_tables_with_different_units_is_an_error() -> None:
     system, baseline = systems(units=5)
     for draw in (resampled_sums, given_sums):
         with pytest.raises(ValueError, match="the same rows"):
             draw([system, baseline.select(baseline.units[1:])])
 
 
-def test_blocks_add_up_consecutive_units() -> None:
+def test_blocks_sum_consecutive_units() -> None:
     blocks = in_blocks(table_of(a=np.arange(5.0), b=np.ones(5)), 2)
     assert blocks.units == ("unit000000", "unit000002", "unit000004")
     assert blocks.values.tolist() == [[1, 2], [5, 2], [4, 1]]
@@ -287,7 +289,7 @@ def simulated(
     )
 
 
-def test_components_are_recovered_on_average() -> None:
+def test_variance_component_estimates_are_unbiased() -> None:
     random = np.random.default_rng(1)
     tables = (simulated(random, 10, 60, run=0.5, unit=2, rest=1) for _ in range(400))
     run, unit, residual = np.mean([astuple(variance_components(of)) for of in tables], axis=0)
@@ -296,7 +298,7 @@ def test_components_are_recovered_on_average() -> None:
     assert residual == pytest.approx(1, rel=0.02)
 
 
-def test_the_standard_error_is_how_much_a_mean_over_runs_and_units_varies() -> None:
+def test_standard_errors_predict_the_deviation_of_simulated_means() -> None:
     random = np.random.default_rng(2)
     means = [simulated(random, 5, 20, run=0.5, unit=2, rest=1).mean() for _ in range(3000)]
     components = variance_components(simulated(random, 400, 2000, run=0.5, unit=2, rest=1))
@@ -304,7 +306,7 @@ def test_the_standard_error_is_how_much_a_mean_over_runs_and_units_varies() -> N
     assert components.standard_error(1, 10**9) == pytest.approx(math.sqrt(components.run), rel=1e-6)
 
 
-def test_components_of_tables_done_by_hand() -> None:
+def test_variance_components_match_hand_computed_tables() -> None:
     # Run means 2 and 3, unit means 1 and 4; nothing is left: squares 2·0.5/1 = 1 and 2·4.5/1 = 9.
     found = variance_components(np.array([[0.5, 3.5], [1.5, 4.5]]))
     assert astuple(found) == pytest.approx((0.5, 4.5, 0))
@@ -334,7 +336,7 @@ def resampled(of: list[Table], system: str, samples: int = 300, seed: int = SEED
 
 
 @pytest.mark.parametrize("gain", [0.0, 0.03])
-def test_with_one_run_each_it_is_the_paired_bootstrap(gain: float) -> None:
+def test_hierarchical_bootstrap_of_single_runs_is_the_paired_bootstrap(gain: float) -> None:
     (system,), (baseline,) = tables(1, 80, seed=3, gain=gain), tables(1, 80, seed=4)
     expected = paired(ratio, *resampled_sums([system, baseline], samples=300))
     found = resampled([system], "a") - resampled([baseline], "b")
@@ -372,7 +374,7 @@ def literal_differences(
     return np.array(found)
 
 
-def test_it_agrees_with_a_literal_bootstrap_of_units_and_runs() -> None:
+def test_hierarchical_bootstrap_agrees_with_a_literal_implementation() -> None:
     mine, theirs = tables(3, 40, seed=5, gain=0.02), tables(4, 40, seed=6)
     found = resampled(mine, "a", samples=20_000) - resampled(theirs, "b", samples=20_000)
     literal = literal_differences(mine, theirs, samples=2000, seed=9)
@@ -384,7 +386,7 @@ def test_it_agrees_with_a_literal_bootstrap_of_units_and_runs() -> None:
     assert found.p_value() == pytest.approx(far.mean(), abs=0.04)
 
 
-def test_names_of_systems_decide_the_draws() -> None:
+def test_system_names_determine_the_draws_of_runs() -> None:
     mine = tables(3, 40, seed=5, gain=0.02)
     first, second = resampled(mine, "a"), resampled(mine, "b")
     assert (first.of_units == second.of_units).all()
@@ -392,7 +394,7 @@ def test_names_of_systems_decide_the_draws() -> None:
     assert (first - second).p_value() == 1
 
 
-def test_the_variance_of_resampled_runs_is_that_of_their_mean() -> None:
+def test_resampled_runs_have_the_variance_of_their_mean() -> None:
     values = [0.2, 0.5, 0.3]
     runs = ResampledRuns.of(values, np.zeros(50_000), system="a")
     assert runs.value == pytest.approx(mean(values))
@@ -401,9 +403,7 @@ def test_the_variance_of_resampled_runs_is_that_of_their_mean() -> None:
 
 @pytest.mark.parametrize("runs", [2, 3, 5])
 @pytest.mark.parametrize("spread", [0.2, 1.0, 5.0])
-def test_intervals_of_few_runs_cover_the_difference_of_the_systems(
-    runs: int, spread: float
-) -> None:
+def test_intervals_of_few_runs_cover_the_true_difference(runs: int, spread: float) -> None:
     """The noise of units is 1 for a run, independent between runs; `spread` is that of runs."""
     random = np.random.default_rng([runs, int(10 * spread)])
     covered = rejected = 0
@@ -427,7 +427,7 @@ values = st.lists(st.floats(-100, 100), min_size=1, max_size=5)
 
 
 @given(values, values, st.floats(-50, 50), st.integers(0, 2**32))
-def test_what_is_added_to_all_runs_is_added_to_the_difference_and_its_interval(
+def test_a_constant_added_to_all_runs_shifts_difference_and_interval(
     mine: list[float], theirs: list[float], plus: float, seed: int
 ) -> None:
     noise = np.random.default_rng(seed).normal(0, 1, (2, 200))
@@ -463,7 +463,7 @@ FIGURES: list[tuple[Aggregate, tuple[float, float, float]]] = [
 
 
 @pytest.mark.parametrize(("found", "figures"), FIGURES)
-def test_aggregates_are_those_of_rliable(
+def test_aggregates_agree_with_rliable(
     found: Aggregate, figures: tuple[float, float, float]
 ) -> None:
     value, low, high = figures
@@ -474,7 +474,7 @@ def test_aggregates_are_those_of_rliable(
     assert (interval.low, interval.high) == near
 
 
-def test_intervals_are_of_all_resamples_within_tasks() -> None:
+def test_aggregate_intervals_resample_runs_within_tasks() -> None:
     """Two runs in two tasks have 2^4 resamples, which can be listed."""
     scores = np.array([[1.0, 20.0], [4.0, 30.0]])
     drawn = list(product((0, 1), repeat=4))
@@ -485,7 +485,7 @@ def test_intervals_are_of_all_resamples_within_tasks() -> None:
     assert (found.low, found.high) == (min(means), max(means))
 
 
-def test_probabilities_count_ties_half() -> None:
+def test_probability_of_improvement_counts_ties_as_half() -> None:
     mine, theirs = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [2.0]])
     assert probability_of_improvement(mine, theirs).value == pytest.approx(0.5)
     assert probability_of_improvement(mine + 5, theirs) == Aggregate(
@@ -493,6 +493,6 @@ def test_probabilities_count_ties_half() -> None:
     )
 
 
-def test_one_run_has_no_interval() -> None:
+def test_aggregates_of_one_run_have_no_interval() -> None:
     assert interquartile_mean(FIRST[:1]).interval is None
     assert probability_of_improvement(FIRST, SECOND[:1]).interval is None

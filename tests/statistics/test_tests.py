@@ -40,12 +40,12 @@ def test_wilson_agrees_with_scipy(successes: int, n: int, confidence: float) -> 
     ("successes", "n", "confidence"),
     [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0), (1, 5, 95)],
 )
-def test_wilson_refuses_what_makes_no_sense(successes: float, n: int, confidence: float) -> None:
+def test_wilson_rejects_invalid_arguments(successes: float, n: int, confidence: float) -> None:
     with pytest.raises(ValueError, match=r"successes|0.0 < p < 1.0"):
         wilson(successes, n, confidence)
 
 
-def test_an_interval_is_scaled_to_percent_holds_plain_numbers_and_knows_what_it_contains() -> None:
+def test_intervals_can_be_scaled_serialized_and_tested_for_membership() -> None:
     interval = Interval(0.25, 0.5, 0.95, "wilson").scaled(100)
     assert interval == Interval(25, 50, 0.95, "wilson")
     assert 25 in interval
@@ -71,7 +71,7 @@ def distinct(words: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
     return float(np.count_nonzero(counts @ words))
 
 
-def test_of_a_mean_the_standard_error_is_the_usual_one() -> None:
+def test_jackknife_of_a_mean_gives_the_usual_standard_error() -> None:
     values = np.random.default_rng(2).normal(size=40)
     estimate = jackknife(lambda counts: float(counts @ values / counts.sum()), 40)
     assert estimate.value == pytest.approx(values.mean())
@@ -81,7 +81,7 @@ def test_of_a_mean_the_standard_error_is_the_usual_one() -> None:
     assert interval.method == "jackknife"
 
 
-def test_distinct_words_left_out_are_those_of_one_unit_only() -> None:
+def test_leaving_a_unit_out_removes_only_words_unique_to_it() -> None:
     words = dialogues(np.random.default_rng(3), 30)
     estimate = jackknife(lambda counts: distinct(words, counts), 30)
     only_here = ((words > 0) & (words == words.sum(axis=0))).sum(axis=1)
@@ -89,7 +89,7 @@ def test_distinct_words_left_out_are_those_of_one_unit_only() -> None:
 
 
 @pytest.mark.integration
-def test_intervals_of_distinct_words_cover_their_expectation_where_resampling_does_not() -> None:
+def test_jackknife_intervals_of_distinct_words_cover_their_expectation() -> None:
     random = np.random.default_rng(4)
     trials, units = 300, 100
     values, intervals, resampled = [], [], []
@@ -109,7 +109,7 @@ def test_intervals_of_distinct_words_cover_their_expectation_where_resampling_do
     assert max(resampled) < truth - 3 * np.std(values)
 
 
-def test_a_difference_is_that_of_pairs() -> None:
+def test_jackknife_differences_use_paired_units() -> None:
     random = np.random.default_rng(5)
     easy = random.normal(size=50)
     first, second = easy + 1, easy + random.normal(0, 0.1, 50)
@@ -132,7 +132,7 @@ def test_mcnemar_agrees_with_scipy(counts: tuple[int, int]) -> None:
     assert mcnemar(*outcomes(*counts)) == pytest.approx(expected, rel=1e-9)
 
 
-def test_mcnemar_of_very_many_units_does_not_underflow_early() -> None:
+def test_mcnemar_does_not_underflow_for_many_units() -> None:
     assert 0 < mcnemar(*outcomes(1000, 10)) < 1e-250
     assert mcnemar(*outcomes(5000, 5000)) == 1.0
 
@@ -158,9 +158,7 @@ def rejected_step_by_step(p_values: list[float], level: float) -> set[int]:
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.001, 0.999))
-def test_holm_rejects_what_the_step_by_step_procedure_rejects(
-    p_values: list[float], level: float
-) -> None:
+def test_holm_agrees_with_the_step_by_step_procedure(p_values: list[float], level: float) -> None:
     adjusted = holm(p_values)
     assert {i for i, p in enumerate(adjusted) if p <= level} == rejected_step_by_step(
         p_values, level
@@ -168,7 +166,7 @@ def test_holm_rejects_what_the_step_by_step_procedure_rejects(
     assert all(before <= after <= 1 for before, after in zip(p_values, adjusted, strict=True))
 
 
-def test_holm_keeps_the_order() -> None:
+def test_holm_returns_adjusted_p_values_in_input_order() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.2]) == (0.2,)
     assert holm([]) == ()
@@ -190,7 +188,7 @@ SCORES = {"d": 60.0, "a": 90.0, "c": 70.0, "b": 80.0}
         ("bc bc ad", "13 13 24 24"),
     ],
 )
-def test_ranks_follow_from_who_is_significantly_better(significant: str, expected: str) -> None:
+def test_ranks_are_derived_from_significant_differences(significant: str, expected: str) -> None:
     """Pairs that differ, and the best and the worst rank of a, b, c and d."""
     found = ranks(SCORES, [(pair[0], pair[1]) for pair in significant.split()])
     assert [f"{found[name].rank}{found[name].worst}" for name in "abcd"] == expected.split()

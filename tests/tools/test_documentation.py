@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 LOCAL = re.compile(r'\b(?:href|src)="(?!https?:|data:|#|mailto:|javascript:)([^"]+)"')
 
 
-def test_it_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def test_documentation_builds_without_warnings_or_external_resources(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path],
         cwd=ROOT,

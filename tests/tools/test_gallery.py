@@ -12,7 +12,7 @@ from tools.gallery import FIGURE, GALLERY, IMAGES, draw
 pytestmark = pytest.mark.integration
 
 
-def test_each_figure_is_drawn_by_the_command_above_it(
+def test_gallery_commands_draw_the_figures_shown_below_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = GALLERY.read_text(encoding="utf-8")

@@ -9,5 +9,5 @@ from tools.samples.__main__ import SAMPLES, differences
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", SAMPLES)
-def test_generating_again_gives_the_committed_bytes(name: str) -> None:
+def test_regenerated_samples_equal_the_committed_files(name: str) -> None:
     assert differences(name) == []

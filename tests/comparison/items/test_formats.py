@@ -35,7 +35,7 @@ def values(scored: ScoredTable) -> dict[str, Any]:
     return {score.name: (pytest.approx(score.value), score.n) for score in scored.scores()}
 
 
-def test_a_log_of_inspect_ai_by_hand_and_its_own_means() -> None:
+def test_inspect_ai_log_scores_match_hand_computed_means() -> None:
     """Of `11 10 00 01 10 00 11 10`; the 14th trial failed, the 15th has no closeness."""
     scored, plain = read(LOGS / "weak.eval"), read(LOGS / "weak.json")
     assert scored.table.units == plain.table.units == tuple(f"q{n}" for n in range(1, 9))
@@ -95,14 +95,14 @@ def check_against_its_own_reader(file: Path) -> None:
 
 @with_inspect
 @pytest.mark.integration
-def test_stored_logs_are_what_inspect_ai_reads_in_them() -> None:
+def test_stored_logs_are_read_like_inspect_ai_reads_them() -> None:
     for file in ("weak.eval", "weak.json", "strong.eval"):
         check_against_its_own_reader(LOGS / file)
 
 
 @with_inspect
 @pytest.mark.slow
-def test_logs_that_inspect_ai_writes_now_are_what_it_reads_in_them(tmp_path: Path) -> None:
+def test_newly_written_logs_are_read_like_inspect_ai_reads_them(tmp_path: Path) -> None:
     write_logs = Path(__file__).with_name("make_logs.py")
     subprocess.run([sys.executable, str(write_logs), str(tmp_path)], check=True, timeout=120)
     for file in sorted(tmp_path.iterdir()):
@@ -119,7 +119,7 @@ def archive(file: Path, **contents: bytes | str) -> Path:
     return file
 
 
-def test_logs_of_runs_that_ended_early(tmp_path: Path) -> None:
+def test_logs_of_incomplete_runs_are_read_from_the_journal_or_rejected(tmp_path: Path) -> None:
     journal = read_zip(LOGS / "weak.eval", ["_journal/summaries/1.json"])
     killed = archive(tmp_path / "killed.eval", **journal)
     assert values(read(killed)) == values(read(LOGS / "weak.eval"))
@@ -135,7 +135,7 @@ def test_logs_of_runs_that_ended_early(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 @with_inspect
-def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -> None:
+def test_truncated_summary_metadata_is_not_used_for_clusters(tmp_path: Path) -> None:
     """Of texts that begin alike; what is cut by inspect_ai itself, and the whole log in JSON."""
     from inspect_ai.log import read_eval_log, write_eval_log
 
@@ -156,7 +156,7 @@ def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("at", [0, 600])
-def test_a_damaged_log_is_told(tmp_path: Path, at: int) -> None:
+def test_damaged_logs_are_errors_that_name_the_file(tmp_path: Path, at: int) -> None:
     """In what stands before the summaries, and in them."""
     raw = bytearray((LOGS / "weak.eval").read_bytes())
     with zipfile.ZipFile(LOGS / "weak.eval") as archive:
@@ -170,7 +170,7 @@ def test_a_damaged_log_is_told(tmp_path: Path, at: int) -> None:
 
 
 @pytest.mark.integration
-def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path: Path) -> None:
+def test_tau_bench_rewards_give_published_scores_in_both_formats(tmp_path: Path) -> None:
     table = shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv")
     attempts = [
         {"task_id": int(task), "reward": reward, "info": {}, "traj": [], "trial": int(trial)}
@@ -184,7 +184,7 @@ def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path:
         assert {name: found[name] for name in published} == published
 
 
-def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
+def test_tau2_bench_simulations_are_read(tmp_path: Path) -> None:
     ends = [
         *((0, 0, "user_stop", 1.0), (0, 1, "TerminationReason.AGENT_STOP", 0.0)),
         *((1, 0, "infrastructure_error", 0.0), (1, 1, "max_steps", 1.0), (2, 0, "user_stop", None)),
@@ -224,7 +224,7 @@ def harness_file(path: Path, *samples: dict[str, Any]) -> Path:
     return path
 
 
-def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
+def test_lm_evaluation_harness_samples_are_read(tmp_path: Path) -> None:
     samples = (
         {"doc_id": doc, "filter": name, "exact_match": float(right), "bleu": ["a", "b"]}
         | {"metrics": ["exact_match", "bleu"]}

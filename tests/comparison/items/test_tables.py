@@ -56,7 +56,7 @@ TABLES: list[tuple[str, tuple[str, ...], dict[str, float]]] = [
 
 
 @pytest.mark.parametrize(("text", "scores", "expected"), TABLES)
-def test_scores_of_tables(
+def test_tables_give_the_expected_scores(
     tmp_path: Path, text: str, scores: tuple[str, ...], expected: dict[str, float]
 ) -> None:
     scored, _, values = read(tmp_path, text, *scores)
@@ -72,7 +72,7 @@ WARNINGS = [
 
 
 @pytest.mark.parametrize(("text", "expected"), WARNINGS)
-def test_what_is_not_counted_is_a_warning(
+def test_ignored_rows_and_columns_cause_warnings(
     tmp_path: Path, text: str, expected: list[tuple[str, int, str]]
 ) -> None:
     _, warnings, _ = read(tmp_path, text)
@@ -112,13 +112,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "words"), [(text, words) for text, *words in WRONG])
-def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_table_errors_name_their_location(tmp_path: Path, text: str, words: list[str]) -> None:
     with pytest.raises(InputError) as raised:
         read(tmp_path, text)
     assert [word for word in words if word not in str(raised.value)] == []
 
 
-def test_all_problems_of_all_files_are_told_together(tmp_path: Path) -> None:
+def test_problems_of_all_files_are_reported_together(tmp_path: Path) -> None:
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for file in files:
         file.write_text("item,score\na,one\nb,two\n", encoding="utf-8")
@@ -127,7 +127,7 @@ def test_all_problems_of_all_files_are_told_together(tmp_path: Path) -> None:
     assert len(raised.value.problems) == 4
 
 
-def test_columns_are_asked_for_by_name_in_any_case(tmp_path: Path) -> None:
+def test_columns_are_selected_by_case_insensitive_name(tmp_path: Path) -> None:
     text = "qid,item,Answer,Points,seed\n1,x,no,3,7\n1,y,yes,5,8\n"
     scored, _, values = read(tmp_path, text, "points", item="QID", trial="seed")
     assert (scored.table.units, values) == (("1",), {"points": 4})
@@ -154,7 +154,7 @@ JSON_SHAPES = [
 ]
 
 
-def test_a_trial_that_lacks_one_score_counts_for_the_others(tmp_path: Path) -> None:
+def test_a_trial_without_one_score_counts_for_its_other_scores(tmp_path: Path) -> None:
     """An item is the mean of the trials that have the score, whatever it has of other scores."""
     rows = [("a", 1, 0.5), ("a", 0, None), ("b", 1, 0.75), ("b", 1, 0.25), ("c", 1, None)]
     trials = [{"item": item, "success": success, "f1": f1} for item, success, f1 in rows]
@@ -180,7 +180,7 @@ WAYS = [
 ]
 
 
-def test_ways_to_write_scores(tmp_path: Path) -> None:
+def test_all_supported_score_notations_are_read(tmp_path: Path) -> None:
     for text in (*JSON_SHAPES, *WAYS):
         scored, _, values = read(tmp_path, text)
         assert scored.table.units in (("a", "b"), ("ä", "b")), text
@@ -190,7 +190,7 @@ def test_ways_to_write_scores(tmp_path: Path) -> None:
     assert read_items([str(file)]).scored[str(file)].table.units == ("ä", "b")
 
 
-def test_numbers_of_items_are_the_same_in_any_format(tmp_path: Path) -> None:
+def test_numeric_item_ids_are_equal_in_all_formats(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.csv", "b.json", "c.json")]
     files[0].write_text("item,score\n1,1\n2,0\n", encoding="utf-8")
     files[1].write_text('[{"item": 1.0, "score": 1}, {"item": 2, "score": 0}]', encoding="utf-8")
@@ -199,7 +199,7 @@ def test_numbers_of_items_are_the_same_in_any_format(tmp_path: Path) -> None:
     assert {of.table.units for of in scored.values()} == {("1", "2")}
 
 
-def test_the_work_grows_as_the_rows_do(tmp_path: Path) -> None:
+def test_reading_work_grows_linearly_with_the_rows(tmp_path: Path) -> None:
     made = []
     for rows in (200, 800):
         lines = (f"{n},{n % 7},{n % 3}" for n in range(rows))
@@ -224,7 +224,7 @@ def table(path: Path, rows: Iterable[tuple[object, object]], score: str = "score
     return write(path, f"item,{score}\n" + "".join(f"{item},{value}\n" for item, value in rows))
 
 
-def test_percent_is_converted(tmp_path: Path) -> None:
+def test_percentages_are_converted_to_the_unit_of_the_other_file(tmp_path: Path) -> None:
     files = [
         table(tmp_path / "a.csv", FIRST.items()),
         table(tmp_path / "b.csv", ((item, 100 * score) for item, score in SECOND.items())),
@@ -253,7 +253,7 @@ OTHER = [(item, 1 - score) for item, score in ROWS]
         ([], ROWS[1:]),
     ],
 )
-def test_what_may_be_a_mistake_is_a_warning(
+def test_suspicious_score_values_cause_warnings(
     expected: list[str], rows: list[tuple[str, float]], tmp_path: Path
 ) -> None:
     """In comparison with a file of 0 and 1."""
@@ -262,7 +262,7 @@ def test_what_may_be_a_mistake_is_a_warning(
     assert [warning.kind for file in files for warning in read.warnings[file]] == expected
 
 
-def test_a_file_that_is_given_twice_is_a_warning(tmp_path: Path, run: Run) -> None:
+def test_a_file_given_twice_causes_a_warning(tmp_path: Path, run: Run) -> None:
     first = table(tmp_path / "a.csv", FIRST.items())
     second = table(tmp_path / "b.csv", SECOND.items())
     for options, files, warning in (
@@ -310,7 +310,7 @@ def half_width(interval: Interval | None) -> float:
     return (present(interval).high - present(interval).low) / 2
 
 
-def test_intervals_and_p_values_are_those_of_clustered_standard_errors(tmp_path: Path) -> None:
+def test_intervals_and_p_values_agree_with_clustered_standard_errors(tmp_path: Path) -> None:
     rows = pair()
     measure = compared(tmp_path, rows)
     assert (measure.group.clusters, len(measure.group.units)) == (60, STATSMODELS["items"])
@@ -327,7 +327,7 @@ def test_intervals_and_p_values_are_those_of_clustered_standard_errors(tmp_path:
     assert alone.p_value == pytest.approx(paired, abs=0.02)
 
 
-def test_the_test_is_of_swapped_clusters(tmp_path: Path) -> None:
+def test_the_randomization_test_swaps_whole_clusters(tmp_path: Path) -> None:
     """Against all 2^10 ways to swap ten clusters, by scipy."""
     rows = pair()
     rows = rows[rows[:, 0] < 10]
@@ -340,7 +340,7 @@ def test_the_test_is_of_swapped_clusters(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_clusters_of_one_item_change_nothing_but_the_test_of_outcomes(tmp_path: Path) -> None:
+def test_clusters_of_one_item_change_only_the_test_of_outcomes(tmp_path: Path) -> None:
     rows = pair()
     rows[:, 0] = np.arange(len(rows))
     own, none = (compared(tmp_path, rows, clusters=c) for c in (True, False))
@@ -353,7 +353,7 @@ def test_clusters_of_one_item_change_nothing_but_the_test_of_outcomes(tmp_path: 
     assert mine.p_value == pytest.approx(theirs.p_value, abs=0.02)
 
 
-def test_where_all_items_are_won_clusters_are_the_cases(tmp_path: Path) -> None:
+def test_wilson_intervals_count_clusters_if_all_items_succeed(tmp_path: Path) -> None:
     """Resampling sees no spread; 20 clusters of three are 20 cases, by Wilson's interval."""
     rows = np.array([(n // 3, 1, n % 10 > 0) for n in range(60)], dtype=np.float64)
     own = present(compared(tmp_path, rows).systems[0].interval)
@@ -361,7 +361,7 @@ def test_where_all_items_are_won_clusters_are_the_cases(tmp_path: Path) -> None:
     assert (own.low, own.high) == pytest.approx((100 * wilson.low, 100 * wilson.high))
 
 
-def test_one_file_may_say_the_clusters_of_all(tmp_path: Path) -> None:
+def test_clusters_of_one_file_apply_to_all_files(tmp_path: Path) -> None:
     one = write(tmp_path / "a.csv", "item,cluster,score\n1,x,0\n2,x,1\n3,y,1\n")
     other = write(tmp_path / "b.csv", "item,score\n1,0\n2,1\n4,1\n")
     items = read_items([other, one])
@@ -395,7 +395,7 @@ HOLM = {"b": 0.016124801710247997, "c": 0.00039025116711854935, "d": 1.695943865
 """`multipletests(…, method="holm")` of statsmodels 0.15.0; of all pairs it leaves b, c (0.17)."""
 
 
-def test_many_systems_are_corrected_and_ranked(run: Run, tmp_path: Path) -> None:
+def test_several_systems_get_corrected_p_values_and_ranks(run: Run, tmp_path: Path) -> None:
     files = [table(tmp_path / f"{name}.csv", enumerate(FOUR[name])) for name in FOUR]
     rows, _ = records_of(run, *files)
     assert {r["system"]: r["p"] for r in rows[1:]} == pytest.approx(EXACT)
@@ -405,7 +405,7 @@ def test_many_systems_are_corrected_and_ranked(run: Run, tmp_path: Path) -> None
     assert json.loads(out)["runs"]["ours"] == ["b.csv", "c.csv"]
 
 
-def test_lower_may_be_better(run: Run, tmp_path: Path) -> None:
+def test_lower_is_better_option_reverses_wins_and_ranks(run: Run, tmp_path: Path) -> None:
     rates = {"a": "555655555555", "b": "123752211221", "c": "555555555555"}
     files = [table(tmp_path / f"{n}.csv", enumerate(rates[n]), "WER") for n in rates]
     found = []
@@ -423,7 +423,7 @@ def test_lower_may_be_better(run: Run, tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_failures_of_trials_have_no_pass(run: Run, tmp_path: Path) -> None:
+def test_lower_is_better_outcomes_have_no_pass_scores(run: Run, tmp_path: Path) -> None:
     files = [
         write(tmp_path / f"{name}.csv", f"item,score,error\na,1,0\na,0,{last}\nb,0,1\nb,1,1\n")
         for name, last in (("one", 0), ("other", 1))
@@ -436,7 +436,7 @@ def test_failures_of_trials_have_no_pass(run: Run, tmp_path: Path) -> None:
         assert {row["score"] for row in rows} == names
 
 
-def test_power_reads_the_same_files(run: Run, tmp_path: Path) -> None:
+def test_power_gives_the_same_result_for_csv_and_json_items(run: Run, tmp_path: Path) -> None:
     rows = [{"item": n, "trial": t, "score": (n * t) % 2} for n in range(6) for t in (1, 2)]
     table = "item,trial,score\n" + "".join(f"{r['item']},{r['trial']},{r['score']}\n" for r in rows)
     files = {
@@ -447,7 +447,7 @@ def test_power_reads_the_same_files(run: Run, tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_a_score_is_compared_where_both_have_it(run: Run, tmp_path: Path) -> None:
+def test_scores_are_compared_on_items_that_both_systems_have(run: Run, tmp_path: Path) -> None:
     one = write(tmp_path / "a.csv", "item,success,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
     other = write(tmp_path / "b.csv", "item,success,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
     rows, err = records_of(run, one, other)
@@ -458,7 +458,7 @@ def test_a_score_is_compared_where_both_have_it(run: Run, tmp_path: Path) -> Non
     assert "1 items with f1" in err
 
 
-def test_a_score_has_one_unit_in_all_files(run: Run, tmp_path: Path) -> None:
+def test_a_score_uses_the_same_unit_in_all_files(run: Run, tmp_path: Path) -> None:
     """What is 0 or 1 in one file only is no rate in percent."""
     files = [table(tmp_path / f"{b}.csv", [("a", a), ("b", b)]) for a, b in ((1, 0), (0.5, 1))]
     rows, _ = records_of(run, *files)
@@ -475,7 +475,7 @@ def harness_samples(path: Path, rights: str) -> str:
     return write(path, "".join(f"{json.dumps(line)}\n" for line in lines))
 
 
-def test_a_score_whose_name_has_a_comma_can_be_chosen(run: Run, tmp_path: Path) -> None:
+def test_score_names_with_commas_can_be_selected(run: Run, tmp_path: Path) -> None:
     files = [harness_samples(tmp_path / f"{name}.jsonl", name) for name in ("0110", "1110")]
     for names in (
         "exact_match,strict-match",

@@ -69,7 +69,7 @@ def asked(*faults: Any, arguments: Any = None, **options: Any) -> Iterator[Asked
         ask.client.close()
 
 
-def test_a_request_has_the_form_of_the_protocol() -> None:
+def test_requests_follow_the_protocol() -> None:
     tools = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
     calling = {"role": "assistant", "content": None, "tool_calls": [call_of("find", "{}")]}
     result = {"role": "tool", "tool_call_id": "x", "content": "{}"}
@@ -134,7 +134,7 @@ def test_a_request_is_repeated_after_its_time_limit() -> None:
         ask.client.of_dialogue(Planned("a", None), "agent")(SAID)
 
 
-def test_after_the_last_retry_the_infrastructure_has_failed() -> None:
+def test_failure_after_the_last_retry_is_an_infrastructure_error() -> None:
     with asked(*[503] * 9) as ask, pytest.raises(InfrastructureError, match="503"):
         ask()
     assert len(ask.server.bodies) == 6
@@ -180,7 +180,7 @@ UNSUPPORTED: list[Any] = [
     ],
     ids=str,
 )
-def test_a_refused_request_is_not_repeated_and_one_side_has_caused_it(
+def test_refused_requests_are_not_repeated_and_raise_an_error(
     fault: Any, messages: Any, error: type[Exception]
 ) -> None:
     with asked(fault) as ask, pytest.raises(error) as raised:
@@ -200,7 +200,7 @@ def test_a_refused_request_is_not_repeated_and_one_side_has_caused_it(
         ({"tool_calls": [{"id": None}]}, {"content": None, "tool_calls": [{"id": None}]}),
     ],
 )
-def test_messages_may_lack_keys_and_usage(message: Any, kept: Any) -> None:
+def test_responses_without_optional_keys_and_usage_are_accepted(message: Any, kept: Any) -> None:
     bare = {"choices": [{"message": message}]}
     with asked(json.dumps(bare).encode(), completion(message, usage=None)) as ask:
         for _ in range(2):

@@ -123,14 +123,14 @@ DRIPS = {
 
 
 @pytest.mark.parametrize("part", DRIPS)
-def test_a_request_to_a_server_that_sends_single_bytes_ends_in_time(part: str) -> None:
+def test_requests_to_slow_servers_end_within_the_time_limit(part: str) -> None:
     with raw_server(DRIPS[part]) as port:
         url = f"http://127.0.0.1:{port}/v1"
         assert "0.2" in post(url)
         assert post(url, seconds=60, is_closed=True) != "200"
 
 
-def test_a_handshake_or_a_tunnel_in_single_bytes_ends_in_time(
+def test_slow_handshakes_and_tunnels_end_within_the_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     record = b"\x16\x03\x03\x40\x00"  # of a handshake, and of 16,384 bytes
@@ -206,7 +206,7 @@ def ask(url: str) -> list[str]:
     return [answer.message["content"] for answer in answers]
 
 
-def test_an_authority_in_the_environment_is_trusted(
+def test_certificate_authorities_in_the_environment_are_trusted(
     secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"https://localhost:{secure.port}/v1"
@@ -245,7 +245,7 @@ def test_a_proxy_receives_the_whole_url_of_a_plain_request(
     assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in heads[0]
 
 
-def test_the_error_of_a_proxy_names_it_without_its_password(
+def test_proxy_errors_name_the_proxy_without_its_password(
     secure: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with proxy_to(secure.port, "HTTPS_PROXY", monkeypatch, status=407):

@@ -130,7 +130,7 @@ def report_of(run: str) -> dict[str, Any]:
     return report
 
 
-def test_models_behind_a_failing_server_are_the_built_in_agent_and_user(
+def test_model_runs_with_server_faults_equal_built_in_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, *here = live("rule", "here.jsonl", "--trials", "2")
@@ -170,7 +170,7 @@ def test_models_behind_a_failing_server_are_the_built_in_agent_and_user(
     assert not any(key.encode() in file for file in files for key in KEYS.values())
 
 
-def test_under_noise_the_agent_reads_noise_and_the_user_reads_its_own_words() -> None:
+def test_agent_model_reads_noisy_and_user_model_reads_original_text() -> None:
     stress = ("--stress", "words,errors=.2,stale=.3")
     _, *here = live("rule", "here.jsonl", *stress)
     replay = Replay(here)
@@ -248,7 +248,7 @@ def echo(number: int) -> Any:
     return whole
 
 
-def test_no_output_and_no_file_contains_the_key(
+def test_keys_are_absent_from_all_output_and_files(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", KEY)
@@ -285,7 +285,7 @@ def says(*contents: str) -> Callable[[Body], Any]:
     return reply
 
 
-def test_a_model_as_the_user_has_a_prompt_with_the_goal_and_does_not_decide_success(
+def test_user_models_get_the_goal_but_do_not_determine_success(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("mine.txt").write_text("Be a user. Want {goal}.", "utf-8")
@@ -313,7 +313,7 @@ def test_a_model_as_the_user_has_a_prompt_with_the_goal_and_does_not_decide_succ
     assert "bad.txt" in capsys.readouterr().err
 
 
-def test_the_time_of_a_turn_is_not_for_models() -> None:
+def test_turn_time_limit_does_not_apply_to_user_models() -> None:
     Path("own.py").write_text("def respond(messages):\n    return 'Hm.'\n", "utf-8")
     with serving(Server(says("Hello.", "Bye.\n[GIVE UP]"), delay=0.5)) as server:
         user = (*model("user", server.url), "--turn-seconds", "0.25")
@@ -325,7 +325,7 @@ def test_the_time_of_a_turn_is_not_for_models() -> None:
 @pytest.mark.parametrize(
     ("side", "other", "last"), [("user", "agent", "/bye"), ("agent", "user", "Goodbye.")]
 )
-def test_a_person_plays_with_a_model(
+def test_human_and_model_can_hold_a_dialogue(
     side: str, other: str, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play = ["play", "multiwoz", "--corpus", "sample", "--goals", "corpus:smp0036", "--as", side]

@@ -129,11 +129,11 @@ def test_a_key_within_base64_is_hidden(before: bytes, behind: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["\\" * 10**5, "local-key-" * 10**4, " " * 10**5, "%25" * 10**5])
-def test_a_text_with_a_part_of_the_key_is_kept(text: str) -> None:
+def test_texts_with_a_part_of_the_key_are_not_changed(text: str) -> None:
     assert Secrets([KEY]).hide(text) == text
 
 
-def test_short_keys_are_words_and_other_strings_may_look_like_keys() -> None:
+def test_short_keys_are_not_hidden_but_strings_in_key_format_are() -> None:
     assert Secrets(["EMPTY"]).shown("it is EMPTY") == "it is EMPTY"
     assert Secrets(["x" * 8]).shown("it is\n" + "x" * 8) == "it is [key]"
     assert Secrets(["lm-studio"]).shown("LM-studio") == "LM-studio"
@@ -153,7 +153,7 @@ def test_the_cache_depends_on_server_request_and_trial(tmp_path: Path) -> None:
     assert FolderCache(folder, THEIRS).get("{}", 1) is None
 
 
-def test_equal_requests_have_equal_text() -> None:
+def test_equal_requests_have_equal_serializations() -> None:
     said = {"role": "user", "content": "hi"}
     reordered = {"content": "hi", "role": "user", "usage": {"ms": 1}}
     tools = tools_text([{"a": 1, "b": 2}])
@@ -257,7 +257,7 @@ def test_invalid_options_are_refused(given: tuple[str, str]) -> None:
         options(*given)
 
 
-def test_a_prompt_is_a_file_with_placeholders(tmp_path: Path) -> None:
+def test_prompts_are_read_from_files_with_placeholders(tmp_path: Path) -> None:
     file = tmp_path / "mine-2.txt"
     file.write_text("You want {goal}, not {this}.\n")
     prompt = read_prompt(file, "goal")
@@ -299,7 +299,7 @@ def test_a_prompt_is_a_file_with_placeholders(tmp_path: Path) -> None:
         ("First line.\nSecond line.", ("First line.\nSecond line.", None)),
     ],
 )
-def test_a_token_alone_on_a_line_ends_the_dialogue(
+def test_tokens_on_a_separate_line_end_the_dialogue(
     content: str, expected: tuple[str, str | None]
 ) -> None:
     assert written_turn(content) == expected

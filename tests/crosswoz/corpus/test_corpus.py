@@ -67,7 +67,7 @@ NAMES = {
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["val", "test"])
-def test_statistics_are_the_golden_ones_and_counts_over_the_plain_file(name: str) -> None:
+def test_corpus_statistics_match_golden_figures_and_counts_of_the_json(name: str) -> None:
     golden = figures()["corpus_statistics"][name]
     found = corpus_statistics(fold(name).dialogues.values())
     assert set(found) == set(golden)
@@ -87,7 +87,7 @@ def test_statistics_are_the_golden_ones_and_counts_over_the_plain_file(name: str
 
 
 @pytest.mark.integration
-def test_the_database_is_that_of_table_3_with_the_slots_of_table_1() -> None:
+def test_database_statistics_match_tables_1_and_3_of_the_paper() -> None:
     published = paper()["table3_database"]
     recomputed = published["recomputed_from_database"]
     counted = database_statistics(fold().tables)
@@ -117,7 +117,7 @@ PAPER_NAMES = {
 
 
 @pytest.mark.integration
-def test_the_figures_of_the_paper_are_the_printed_ones() -> None:
+def test_paper_constants_match_the_published_tables() -> None:
     tables = paper()
     for fold_name, column in (("train", "train"), ("val", "valid"), ("test", "test")):
         of_fold = PAPER[fold_name]["all"]
@@ -136,7 +136,7 @@ def test_the_figures_of_the_paper_are_the_printed_ones() -> None:
                 assert figure == tables["table3_database"][f"avg_{name}"][TABLES[domain]]
 
 
-def test_a_table_names_whose_figures_stand_beneath() -> None:
+def test_statistics_table_labels_rows_with_figures_of_the_paper() -> None:
     counted = fold_statistics(small_gold().fold)
     head, *lines = to_text(statistics_document(counted)).splitlines()
     assert head.split() == ["test", "all", "S", "CM"]
@@ -155,14 +155,14 @@ def test_a_table_names_whose_figures_stand_beneath() -> None:
     assert "paper" not in to_text(statistics_document(invented))
 
 
-def test_a_venue_with_a_blank_service_does_not_have_it() -> None:
+def test_blank_hotel_services_are_not_counted() -> None:
     hotel = ["客栈", {"名称": "客栈", "酒店设施": ["暖气", "  "], "周边酒店": [], "地铁": "东站"}]
     found = database_statistics({**TOWN, "酒店": [hotel]})["酒店"]
     assert [found[name] for name in ("entities", "slots", "services")] == [1, 1, 1]
 
 
 @pytest.mark.integration
-def test_every_public_file_that_is_at_hand_is_the_published_one() -> None:
+def test_local_public_files_match_the_published_hashes() -> None:
     root = corpus_root(data=shared("data", "crosswoz"))
     there = {file.local for file in root.published if root.find(file.local)}
     assert root.other_than_published(root.path / local for local in there) == ()
@@ -177,7 +177,7 @@ def test_every_public_file_that_is_at_hand_is_the_published_one() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("revision", [RELEASE, CONVLAB2])
 @pytest.mark.parametrize("place", [("data", "crosswoz"), ("data",)])
-def test_both_revisions_are_found_in_their_folder_and_beside_other_benchmarks(
+def test_both_revisions_are_found_in_their_folder_and_its_parent(
     revision: str, place: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MWZEVAL_DATA", str(shared(*place)))
@@ -186,7 +186,7 @@ def test_both_revisions_are_found_in_their_folder_and_beside_other_benchmarks(
 
 
 @pytest.mark.integration
-def test_a_fold_is_loaded_with_what_is_known_beside_it() -> None:
+def test_gold_includes_the_act_vocabulary_and_other_fold_ids() -> None:
     gold = load_gold(data=shared("data"))
     assert len(gold.system_vocabulary or ()) == 155
     assert list(gold.other_folds) == ["val"]
@@ -194,7 +194,7 @@ def test_a_fold_is_loaded_with_what_is_known_beside_it() -> None:
     assert not gold.other_folds["val"] & gold.fold.dialogues.keys()
 
 
-def test_a_user_may_have_a_corpus_of_her_own(tmp_path: Path) -> None:
+def test_custom_corpora_can_be_loaded(tmp_path: Path) -> None:
     gold = load_gold(data=write_world(tmp_path))
     assert list(gold.fold.dialogues) == ["1", "2"]
     assert gold.system_vocabulary is None
@@ -202,7 +202,7 @@ def test_a_user_may_have_a_corpus_of_her_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_a_fold_that_is_another_one_is_refused(tmp_path: Path) -> None:
+def test_archives_of_another_fold_are_refused(tmp_path: Path) -> None:
     published, folder = shared("data", "crosswoz", "crosswoz"), tmp_path / "crosswoz"
     shutil.copytree(published / "database", folder / "database")
     # The archive's member keeps its name.
@@ -226,7 +226,7 @@ def test_a_damaged_fold_is_refused(tmp_path: Path, content: bytes, place: str) -
         load_gold(data=write_world(tmp_path, content))
 
 
-def test_a_missing_fold_names_its_address(tmp_path: Path) -> None:
+def test_missing_fold_error_gives_the_download_url(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"githubusercontent.*test\.json\.zip"):
         load_gold(data=tmp_path)
 
@@ -242,11 +242,11 @@ def test_a_missing_fold_names_its_address(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_texts_are_compared_in_one_width_and_case(text: str, expected: str) -> None:
+def test_text_comparison_ignores_width_case_and_blanks(text: str, expected: str) -> None:
     assert comparable_text(text) == expected
 
 
-def test_acts_are_compared_by_slot_and_value_so() -> None:
+def test_act_comparison_normalises_slots_and_values() -> None:
     ours = comparable(Act("Inform", "酒店", "酒店设施-ＳＰＡ", "北京 ABC酒店"))
     assert ours == comparable(Act("Inform", "酒店", "酒店设施-spa", "北京abc酒店"))
 
@@ -255,7 +255,7 @@ TAXI_WITHOUT_END = "the release returns one empty item for a taxi that lacks an 
 
 
 @pytest.mark.integration
-def test_answers_are_those_of_the_golden_vectors() -> None:
+def test_database_queries_match_the_golden_vectors() -> None:
     compared = 0
     for vector in vectors("db_query"):
         names = [
@@ -276,7 +276,7 @@ def test_answers_are_those_of_the_golden_vectors() -> None:
 
 
 @pytest.mark.integration
-def test_nothing_leaks_from_one_query_into_the_next() -> None:
+def test_database_queries_are_independent_of_each_other() -> None:
     for vector in vectors("db_query_stale_bug"):
         found = database().query(vector["domain"], vector["constraints"])
         no_taxi = vector["buggy_names"] == [None]
@@ -327,13 +327,13 @@ ROWS: dict[str, list[list[Any]]] = {
         (None, {"名称": "甲"}, []),
     ],
 )
-def test_a_query_follows_the_rules(
+def test_database_query_returns_the_expected_entities(
     domain: str | None, constraints: dict[str, str], expected: list[str]
 ) -> None:
     assert [entity.name for entity in Database(ROWS).query(domain, constraints)] == expected
 
 
-def test_a_database_goes_to_other_processes() -> None:
+def test_databases_can_be_pickled() -> None:
     copy = pickle.loads(pickle.dumps(Database(ROWS)))
     assert [entity.name for entity in copy.query(RESTAURANT, {"名称": "乙"})] == ["甲乙"]
     assert copy.named(HOTEL, "大酒店") == Database(ROWS).named(HOTEL, "大酒店")
@@ -347,7 +347,9 @@ def test_a_database_goes_to_other_processes() -> None:
         st.text(max_size=12),
     ),
 )
-def test_no_constraint_is_too_odd(domain: str, constraints: dict[str, str]) -> None:
+def test_arbitrary_constraints_return_only_known_entities(
+    domain: str, constraints: dict[str, str]
+) -> None:
     known = {entity.name for d in VENUE_DOMAINS for entity in Database(ROWS).entities(d)}
     found = {entity.name for entity in Database(ROWS).query(domain, constraints)}
     assert found <= known or domain in (METRO, TAXI)

@@ -106,7 +106,7 @@ def use(gold: Gold, predictions: Any) -> None:
 
 
 @given(changed(FILES))
-def test_a_corpus_is_refused_when_it_is_loaded_or_can_be_used(
+def test_damaged_corpora_are_refused_on_loading_or_remain_usable(
     tmp_path_factory: pytest.TempPathFactory, change: tuple[str, Steps, Any]
 ) -> None:
     name, path, odd = change
@@ -136,7 +136,7 @@ def used_as_gold(gold: Gold) -> None:
 
 
 @given(changed(gold_predictions(GOLD)))
-def test_predictions_are_refused_or_can_be_used(change: tuple[str, Steps, Any]) -> None:
+def test_damaged_predictions_are_refused_or_remain_usable(change: tuple[str, Steps, Any]) -> None:
     name, path, odd = change
     predictions = with_odd(gold_predictions(GOLD)[name], path, odd)
     with suppress(InputError):
@@ -144,7 +144,7 @@ def test_predictions_are_refused_or_can_be_used(change: tuple[str, Steps, Any]) 
 
 
 @given(changed({"log": LOG}))
-def test_logs_of_simulations_are_refused_or_can_be_used(
+def test_damaged_simulation_logs_are_refused_or_remain_usable(
     tmp_path_factory: pytest.TempPathFactory, change: tuple[str, Steps, Any]
 ) -> None:
     _, path, odd = change
@@ -181,7 +181,7 @@ PLACES: list[tuple[str, Steps, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "path", "odd", "place"), PLACES)
-def test_what_is_wrong_is_told_with_its_place(
+def test_errors_in_corpus_files_name_the_file_and_the_position(
     tmp_path: Path, name: str, path: Steps, odd: Any, place: str
 ) -> None:
     file = write_world(tmp_path / "world") / ("database" if "_db" in name else "") / name
@@ -191,7 +191,7 @@ def test_what_is_wrong_is_told_with_its_place(
         load_gold(data=tmp_path / "world")
 
 
-def test_escaped_pairs_of_surrogates_are_text(tmp_path: Path) -> None:
+def test_escaped_surrogate_pairs_are_read_as_text(tmp_path: Path) -> None:
     file = tmp_path / "usr_da_voc.json"
     file.write_text(r'["Inform+a+b+\ud83d\ude00"]', "utf-8")
     assert read_vocabulary(file) == ("Inform+a+b+😀",)

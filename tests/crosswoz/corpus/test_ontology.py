@@ -29,7 +29,7 @@ GOLD = small_gold()
     ("track", "key", "service", "suggested"),
     [("nlu", "user_acts", "暖汽", '"暖气"'), ("policy", "system_acts", "游泳", "游泳")],
 )
-def test_services_that_do_not_exist_are_errors_or_count_as_wrong(
+def test_unknown_services_are_errors_or_warnings_when_lenient(
     track: str, key: str, service: str, suggested: str
 ) -> None:
     file = gold_file(GOLD.fold, track, [key])
@@ -46,7 +46,7 @@ def test_services_that_do_not_exist_are_errors_or_count_as_wrong(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["test", "val"])
-def test_everything_in_the_corpus_exists(name: str) -> None:
+def test_corpus_annotations_have_no_ontology_errors(name: str) -> None:
     gold = Gold(fold(name))
     file = gold_file(gold.fold, "nlu", ["user_acts", "system_acts_nlu", "user_state"])
     assert validate(file, gold, Options(("nlu", "sim"))) == []
@@ -60,7 +60,7 @@ class Misspelt(RuleSystem):
         return tuple(act._replace(intent=act.intent.replace("for", "fro")) for act in acts)
 
 
-def test_a_simulation_tells_of_intents_that_do_not_exist(tmp_path: Path) -> None:
+def test_simulation_summary_reports_unknown_intents(tmp_path: Path) -> None:
     output = tmp_path / "log.jsonl"
     chosen: dict[str, Any] = {"per_type": 1, "seed": 5, "output": output, "progress": False}
     summary = simulate(Setting(DATABASE, Misspelt), **chosen)
@@ -75,7 +75,7 @@ def test_a_simulation_tells_of_intents_that_do_not_exist(tmp_path: Path) -> None
     assert {problem.kind for problem in validate_simulation(output)} == {"unknown-intent"}
 
 
-def test_a_simulation_with_what_exists_tells_nothing(tmp_path: Path) -> None:
+def test_simulation_of_the_rule_system_reports_no_unknown_names(tmp_path: Path) -> None:
     output = tmp_path / "log.jsonl"
     setting = Setting(DATABASE, RuleSystem)
     summary = simulate(setting, per_type=1, seed=5, output=output, progress=False)
@@ -84,7 +84,7 @@ def test_a_simulation_with_what_exists_tells_nothing(tmp_path: Path) -> None:
     assert validate_simulation(output) == []
 
 
-def test_logs_of_others_are_looked_at_too(tmp_path: Path) -> None:
+def test_external_simulation_logs_are_checked_for_unknown_names(tmp_path: Path) -> None:
     misspelt = [["Infrom", "景点", "门票", "免费"]]
     turns = [
         {"user_acts": misspelt, "system_acts": []},

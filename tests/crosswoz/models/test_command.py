@@ -73,7 +73,7 @@ def simulate(*arguments: str | Path) -> int:
     ("nlg", "nlu"), [(TEMPLATES, TEMPLATES), (TEMPLATES, "nlu"), ("nlg", "nlu")]
 )
 @pytest.mark.parametrize("system", ["rule", "rule-paper", "policy"])
-def test_each_side_speaks_with_the_nlg_and_understands_with_the_nlu(
+def test_both_sides_use_the_chosen_nlg_and_nlu(
     tmp_path: Path, models: Models, fold: Fold, system: str, nlg: str, nlu: str
 ) -> None:
     log = tmp_path / "log.jsonl"
@@ -107,9 +107,7 @@ def test_each_side_speaks_with_the_nlg_and_understands_with_the_nlu(
     assert heard
 
 
-def test_neither_processes_nor_an_interruption_change_a_byte(
-    tmp_path: Path, models: Models
-) -> None:
+def test_processes_and_resumption_do_not_change_the_log(tmp_path: Path, models: Models) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     fixed = ("--system", models["policy"], "--seed", "3", "--level", "text", "--nlu", models["nlu"])
     assert simulate(*fixed, "--nlg", models["nlg"], "-o", whole) == 0
@@ -122,7 +120,7 @@ def test_neither_processes_nor_an_interruption_change_a_byte(
         simulate(*fixed, "-o", whole, "--resume")
 
 
-def test_what_was_understood_is_remembered_and_not_sent_to_processes(
+def test_nlu_results_are_cached_and_pickled_without_the_model(
     models: Models, fold: Fold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nlu = nlu_named(str(models["nlu"]), None, Database(fold.tables))
@@ -149,7 +147,7 @@ def test_what_was_understood_is_remembered_and_not_sent_to_processes(
 @pytest.mark.parametrize(
     ("option", "own"), [("--system", "policy"), ("--nlu", "nlu"), ("--nlg", "nlg")]
 )
-def test_a_folder_of_another_kind_of_model_is_an_error(
+def test_folders_with_another_kind_of_model_are_errors(
     models: Models, option: str, own: str, tmp_path: Path
 ) -> None:
     words: tuple[str, ...] = () if option == "--system" else ("--level", "text")
@@ -170,14 +168,14 @@ def test_a_folder_of_another_kind_of_model_is_an_error(
         ((*WORDS, "--templates", "x.zip"), "--templates"),
     ],
 )
-def test_options_that_would_do_nothing_are_refused(
+def test_options_without_effect_are_refused(
     models: Models, arguments: tuple[str, ...], datum: str
 ) -> None:
     with pytest.raises(UsageError, match=datum):
         simulate(*(models.get(name, name) for name in arguments))
 
 
-def test_what_is_not_installed_is_told(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_dependencies_are_reported(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     nlu = ("--level", "text", "--nlu", models["nlu"])
     words = (*nlu, "--nlg", models["nlg"])
     monkeypatch.setitem(sys.modules, "jieba", None)
@@ -195,7 +193,7 @@ def test_what_is_not_installed_is_told(models: Models, monkeypatch: pytest.Monke
 POLICY = ("--revision", "sample", "--fold", "val", "--hold-out", "4", "--hidden", "20")
 
 
-def test_a_policy_is_trained_and_its_predictions_are_scored(
+def test_policy_commands_train_and_predict_scorable_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, file = tmp_path / "policy", tmp_path / "predictions.json"
@@ -206,7 +204,7 @@ def test_a_policy_is_trained_and_its_predictions_are_scored(
     assert read_json(file)["_meta"]["learned_from"] == ["val"]
 
 
-def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path: Path) -> None:
+def test_simulation_does_not_resume_with_a_retrained_model(tmp_path: Path) -> None:
     folder, log = tmp_path / "policy", tmp_path / "log.jsonl"
     assert run("policy", "train", "-o", folder, *POLICY, "--epochs", "1") == 0
     held = ("--system", folder, "--limit", "2", "-o", log, "--resume")
@@ -227,7 +225,7 @@ class Deaf:
         return ()
 
 
-def test_generators_are_trained_speak_are_scored_and_simulated(
+def test_nlg_commands_train_generate_score_and_simulate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, file, log = tmp_path / "nlg", tmp_path / "predictions.json", tmp_path / "log.jsonl"

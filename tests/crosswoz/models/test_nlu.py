@@ -51,13 +51,13 @@ def trained(
 
 
 @both_kinds
-def test_odd_utterances_are_understood_as_something(tmp_path: Path, kind: str) -> None:
+def test_unusual_utterances_are_accepted(tmp_path: Path, kind: str) -> None:
     nlu = trained(tmp_path, SMALL, kind=kind)
     for text in ("", " ", "\n", "好", "x" * 2000, "\U0001f600", "[SEP]", "é́"):
         assert isinstance(nlu.understand(text, ["", "好\n", "y" * 999, "再"], "system"), tuple)
 
 
-def test_a_tagger_learns_ten_dialogues(tmp_path: Path) -> None:
+def test_tagger_overfits_ten_dialogues(tmp_path: Path) -> None:
     settings = NluSettings(
         embedding=32, hidden=48, epochs=40, learning_rate=0.01, dropout=0.0, varied=0.0
     )
@@ -74,7 +74,7 @@ def test_a_tagger_learns_ten_dialogues(tmp_path: Path) -> None:
 
 @both_kinds
 @pytest.mark.parametrize("reads_context", [True, False])
-def test_only_a_model_with_context_reads_what_was_said_before(
+def test_only_models_with_context_depend_on_previous_utterances(
     tmp_path: Path, kind: str, reads_context: bool
 ) -> None:
     trained(tmp_path, replace(BRIEF, context=reads_context), kind=kind, count=2)
@@ -89,7 +89,7 @@ def test_only_a_model_with_context_reads_what_was_said_before(
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"a": ["\\ud800", null]}'])
-def test_a_body_with_damaged_files_is_refused(tmp_path: Path, file: str, content: bytes) -> None:
+def test_encoders_with_damaged_files_are_refused(tmp_path: Path, file: str, content: bytes) -> None:
     body = tiny_bert(tmp_path / "bert")
     (body / file).write_bytes(content)
     with pytest.raises(UsageError, match=body.name):
@@ -126,7 +126,7 @@ def shrunk(body: Path) -> None:
         ("bert", shrunk, "bert"),
     ],
 )
-def test_what_is_no_whole_bert_is_refused(
+def test_incomplete_or_inconsistent_encoders_are_refused(
     tmp_path: Path, name: str, change: Callable[[Path], None] | None, reason: str
 ) -> None:
     if change is not None:
@@ -136,7 +136,7 @@ def test_what_is_no_whole_bert_is_refused(
     assert not (tmp_path / "model").exists()
 
 
-def test_a_vocabulary_file_alone_is_enough(tmp_path: Path) -> None:
+def test_vocabulary_file_suffices_as_tokenizer(tmp_path: Path) -> None:
     with_tokenizer = trained(tmp_path, kind="bert")
     body = tmp_path / "bert"
     for name in ("tokenizer.json", "tokenizer_config.json"):
@@ -158,13 +158,13 @@ def test_a_trained_bert_with_another_vocabulary_is_refused(tmp_path: Path) -> No
         load_nlu(tmp_path / "model")
 
 
-def test_a_run_does_not_go_on_with_another_encoder(tmp_path: Path) -> None:
+def test_training_does_not_resume_with_another_encoder(tmp_path: Path) -> None:
     trained(tmp_path, kind="bert")
     with pytest.raises(UsageError, match="model"):
         train_nlu(some(1), tmp_path / "model", BRIEF, encoder=tiny_bert(tmp_path / "two", seed=1))
 
 
-def test_each_character_gets_the_logits_of_its_piece(tmp_path: Path) -> None:
+def test_characters_get_the_logits_of_their_word_piece(tmp_path: Path) -> None:
     """Against BERT called by hand. Blanks, control characters and lone surrogates have no piece."""
     transformers = pytest.importorskip("transformers")
     folder = tiny_bert(tmp_path / "bert")
@@ -192,7 +192,7 @@ def test_each_character_gets_the_logits_of_its_piece(tmp_path: Path) -> None:
         torch.testing.assert_close(classes[0], network.classes(states[0]))
 
 
-def test_neighbours_in_a_batch_change_nothing(tmp_path: Path) -> None:
+def test_utterances_in_a_batch_are_independent(tmp_path: Path) -> None:
     nlu = trained(tmp_path, count=2)
     nlu.network.eval()
     said = [Utterance(text, ("你好",), "user") for text in ("好", "去故宫吧", "x" * 100)]
@@ -204,7 +204,7 @@ def test_neighbours_in_a_batch_change_nothing(tmp_path: Path) -> None:
             torch.testing.assert_close(together[1][row], classes[0])
 
 
-def test_what_was_trained_without_context_predicts_without(
+def test_models_trained_without_context_predict_without_context(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, file = str(tmp_path / "nlu"), tmp_path / "predictions.json"

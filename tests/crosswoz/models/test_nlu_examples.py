@@ -34,7 +34,7 @@ def told(text: str) -> Utterance:
     return Utterance(text, (), "user")
 
 
-def test_values_are_tagged_and_other_acts_are_classes() -> None:
+def test_mentioned_values_are_tags_and_other_acts_are_classes() -> None:
     acts = (Act("Inform", "餐馆", "名称", "AB店"), Act("Request", "餐馆", "电话", ""))
     example = example_of(told("去ab店"), acts)
     kind = "Inform+餐馆+名称"
@@ -52,7 +52,7 @@ def test_values_are_tagged_and_other_acts_are_classes() -> None:
         ("没有", ("甲",), set()),
     ],
 )
-def test_of_values_inside_each_other_the_longest_is_tagged(
+def test_longest_of_nested_values_is_tagged(
     text: str, values: tuple[str, ...], found: set[str]
 ) -> None:
     example = example_of(told(text), tuple(Act("Inform", "景点", "名称", v) for v in values))
@@ -62,7 +62,7 @@ def test_of_values_inside_each_other_the_longest_is_tagged(
 
 
 @pytest.mark.integration
-def test_gold_labels_give_nearly_all_gold_acts_back() -> None:
+def test_gold_labels_reproduce_nearly_all_gold_acts() -> None:
     dialogues = list(fold("val").dialogues.values())
     examples = examples_of(dialogues)
     labels = Labels.of(examples)
@@ -84,7 +84,7 @@ def test_gold_labels_give_nearly_all_gold_acts_back() -> None:
 
 
 @given(st.lists(st.integers(0, 4), max_size=8))
-def test_any_tags_are_read(numbers: list[int]) -> None:
+def test_arbitrary_tag_sequences_are_decoded_to_acts(numbers: list[int]) -> None:
     labels = Labels(("O", *(mark + kind for kind in (NAME, RATING) for mark in ("B-", "I-"))), ())
     text = "甲乙丙丁戊己庚辛"[: len(numbers)]
     acts = labels.acts(text, numbers, [])
@@ -92,11 +92,11 @@ def test_any_tags_are_read(numbers: list[int]) -> None:
     assert bool(acts) == any(numbers)
 
 
-def test_lower_case_keeps_the_length() -> None:
+def test_lowercasing_keeps_the_text_length() -> None:
     assert lowered("WiFi İ") == "wifi İ"
 
 
-def test_rare_classes_count_more() -> None:
+def test_rare_classes_have_higher_weights() -> None:
     thanks = example_of(told("谢"), (general("thank"),))
     examples = [thanks, *([example_of(told("好"), ())] * 999)]
     assert class_weights(examples, Labels.of(examples)) == pytest.approx([2.99957], abs=1e-4)
@@ -113,7 +113,7 @@ def test_rare_classes_count_more() -> None:
         (0.0, [0.0, 0.0], "去故宫吧，要5分的", [(1, 3, NAME), (6, 8, RATING)]),
     ],
 )
-def test_values_are_replaced_with_their_tags(
+def test_augmentation_replaces_values_and_their_tags(
     share: float, draws: list[float], text: str, tagged: list[tuple[int, int, str]]
 ) -> None:
     acts = (Act("Inform", "景点", "名称", "故宫"), Act("Inform", "景点", "评分", "5分"))
@@ -126,7 +126,7 @@ def test_values_are_replaced_with_their_tags(
     assert other.classes == example.classes
 
 
-def test_open_slots_have_the_values_of_the_database_too() -> None:
+def test_open_slots_include_values_of_the_database() -> None:
     rated = (Act("Inform", "酒店", "名称", "甲店"), Act("Inform", "酒店", "评分", "4分"))
     found = values_of([example_of(told("甲店有4分"), rated)], DATABASE)
     hotels = ["Blue客栈", "星河饭店"]
@@ -144,7 +144,7 @@ BROKEN = {(before, 2) for before in (0, 3, 4)} | {(before, 4) for before in (0, 
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 4), min_size=1, max_size=3))
-def test_no_other_sequence_is_likelier(seed: int, lengths: list[int]) -> None:
+def test_best_tags_find_the_most_probable_valid_sequence(seed: int, lengths: list[int]) -> None:
     logits = np.random.default_rng(seed).normal(size=(len(lengths), max(lengths), len(TAGS)))
     found = best_tags(logits, lengths, TAGS)
     shares = np.log(np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True))
@@ -159,6 +159,6 @@ def test_no_other_sequence_is_likelier(seed: int, lengths: list[int]) -> None:
 
 
 @pytest.mark.parametrize("tags", [("O",), ("O", "I-a"), ("I-a", "O", "B-a")])
-def test_any_list_of_tags_is_read(tags: tuple[str, ...]) -> None:
+def test_best_tags_accept_incomplete_tag_sets(tags: tuple[str, ...]) -> None:
     found = best_tags(np.zeros((2, 3, len(tags))), [3, 1], tags)
     assert [len(row) for row in found] == [3, 1]

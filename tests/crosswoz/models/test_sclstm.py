@@ -46,7 +46,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_ten_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
+def test_generator_overfits_ten_dialogues(tmp_path: Path) -> None:
     learned = some(0, 10)
     settings = SclstmSettings(hidden=100, epochs=50, learning_rate=0.01, dropout=0.0, rarest=1)
     train_sclstm(learned, learned, tmp_path / "model", settings)
@@ -66,7 +66,7 @@ def test_ten_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
         assert missing / values < 0.02
 
 
-def test_a_beam_of_one_takes_the_likeliest_token_each_time(trained: Path) -> None:
+def test_beam_of_one_is_greedy_decoding(trained: Path) -> None:
     model = load_sclstm(trained, beam=1).sides[USER]
     network, tokens = model.network, model.vocabulary.tokens
     for example in examples_of(some(), USER)[:20]:
@@ -86,7 +86,7 @@ def test_a_beam_of_one_takes_the_likeliest_token_each_time(trained: Path) -> Non
         assert model.tokens(of) == tuple(token for token in said[1:] if token != END)
 
 
-def test_sentences_have_the_values_of_their_acts(trained: Path) -> None:
+def test_generated_sentences_contain_the_values_of_their_acts(trained: Path) -> None:
     nlg = load_sclstm(trained)
     price = Act("Inform", "餐馆", "人均消费", "50-100元")
     values = ("50-100元", "[x]", "\ud800")
@@ -105,7 +105,9 @@ def test_sentences_have_the_values_of_their_acts(trained: Path) -> None:
     ("tokens", "errors"),
     [(["a", "[x]", "[y]"], 0), (["[x]", "[x]"], 2), ([], 2), (["[x]", "[y]", "[y]", "[y]"], 2)],
 )
-def test_slot_errors_of_a_sentence(tokens: list[str], errors: int) -> None:
+def test_slot_errors_count_missing_and_repeated_placeholders(
+    tokens: list[str], errors: int
+) -> None:
     assert slot_errors(tokens, frozenset({"[x]", "[y]"})) == errors
 
 
@@ -152,7 +154,7 @@ def losses_by_the_paper(of: dict[str, Array], acts: Array, tokens: list[int]) ->
     return np.array([words, costs + np.linalg.norm(d)])
 
 
-def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
+def test_losses_match_the_paper_and_ignore_padding() -> None:
     network, of = drawn()
     draws = np.random.default_rng(2)
     acts = draws.integers(0, 2, size=(4, FEATURES)).astype(np.float64)
@@ -166,7 +168,7 @@ def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
         assert [found.words.item(), found.acts.item()] == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_turn_without_acts_has_a_gradient() -> None:
+def test_turns_without_acts_have_finite_gradients() -> None:
     network, _ = drawn()
     acts = torch.zeros((1, FEATURES), dtype=torch.float64)
     words, costs = network.losses(acts, torch.tensor([[0, 3, 1]]), torch.tensor([3]))

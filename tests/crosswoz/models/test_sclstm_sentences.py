@@ -79,7 +79,9 @@ class Toy:
 
 
 @given(st.integers(0, 10**6), st.sampled_from([(), (1,), (STOP, 1)]))
-def test_full_width_is_exhaustive_search(seed: int, forbidden: tuple[int, ...]) -> None:
+def test_full_width_beam_search_equals_exhaustive_search(
+    seed: int, forbidden: tuple[int, ...]
+) -> None:
     toy = Toy(seed, forbidden)
     found = toy.search(EVERYTHING)
     expected = toy.exhaustive()
@@ -92,7 +94,7 @@ def test_full_width_is_exhaustive_search(seed: int, forbidden: tuple[int, ...]) 
 
 
 @given(st.integers(0, 10**6), st.integers(1, EVERYTHING))
-def test_what_is_found_is_real_different_and_in_order(seed: int, width: int) -> None:
+def test_beam_search_results_are_valid_distinct_and_sorted(seed: int, width: int) -> None:
     toy = Toy(seed)
     found = toy.search(width)
     of = toy.exhaustive()
@@ -105,7 +107,7 @@ def test_what_is_found_is_real_different_and_in_order(seed: int, width: int) -> 
     assert toy.search(1)[0].tokens == toy.greedy()
 
 
-def test_means_count_the_end() -> None:
+def test_mean_log_probability_counts_the_end_token() -> None:
     assert Hypothesis((1, 2), -6.0, is_complete=True).mean == -2
     assert Hypothesis((1, 2), -6.0, is_complete=False).mean == -3
     assert Hypothesis((), 0.0, is_complete=False).mean == 0
@@ -115,7 +117,7 @@ def test_means_count_the_end() -> None:
     st.lists(st.sampled_from([-np.inf, -2.0, -1.5, -1.0, 0.0]), min_size=1, max_size=40),
     st.integers(1, 50),
 )
-def test_the_highest_are_those_of_a_stable_sort(scores: list[float], width: int) -> None:
+def test_highest_matches_a_stable_sort(scores: list[float], width: int) -> None:
     expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:width]
     assert highest(np.array(scores), width).tolist() == expected
 
@@ -138,7 +140,7 @@ NO_PHONE = Act("Inform", "酒店", "电话", "无")
         ((), ()),
     ],
 )
-def test_features_are_keys_that_are_numbered_from_the_second_on(
+def test_repeated_feature_keys_are_numbered_from_the_second(
     acts: Acts, expected: tuple[str, ...]
 ) -> None:
     assert features(acts) == expected
@@ -163,13 +165,13 @@ def test_features_are_keys_that_are_numbered_from_the_second_on(
         ("", (), ()),
     ],
 )
-def test_tokens_of_an_utterance(
+def test_utterances_are_tokenised_with_value_placeholders(
     utterance: str, acts: Acts, expected: tuple[str, ...] | None
 ) -> None:
     assert tokens_of(utterance, acts) == expected
 
 
-def test_a_sentence_that_says_more_than_its_acts_is_not_learned() -> None:
+def test_sentences_with_values_outside_their_acts_are_not_examples() -> None:
     dialogue = small_gold().fold.dialogues["2"]
     exchange = dialogue.exchanges[0]
     user = replace(exchange.user, utterance="全聚德评分5分，要3家", acts=(A, RATING))
@@ -184,7 +186,7 @@ def test_a_sentence_that_says_more_than_its_acts_is_not_learned() -> None:
 @given(st.text(max_size=12), st.lists(st.text(max_size=3), max_size=4))
 @example("去全聚德和便宜坊", ["全聚德", "便宜坊"])
 @example("去全聚德，全聚德好", ["全聚德"])
-def test_any_text_and_values_are_read(text: str, values: list[str]) -> None:
+def test_arbitrary_texts_and_values_can_be_tokenised(text: str, values: list[str]) -> None:
     acts = tuple(A._replace(value=value) for value in values)
     tokens = tokens_of(text, acts)
     if not any(values):
@@ -197,7 +199,7 @@ def test_any_text_and_values_are_read(text: str, values: list[str]) -> None:
         assert "".join(spoken.split()) == "".join(text.split())
 
 
-def test_rare_words_are_unknown() -> None:
+def test_rare_words_are_not_in_the_vocabulary() -> None:
     examples = [Example(("b",), ("x", "y")), Example(("a", "b"), ("x", "x", "z"))]
     assert Vocabulary.of(examples, 2) == Vocabulary(("a", "b"), (START, END, "x"))
     assert Vocabulary.of(examples, 1).tokens == (START, END, "x", "y", "z")
@@ -215,7 +217,7 @@ def test_rare_words_are_unknown() -> None:
         (None, None),
     ],
 )
-def test_what_is_no_vocabulary_is_refused(known: object, tokens: object) -> None:
+def test_invalid_vocabularies_are_refused(known: object, tokens: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (what is raised has no place)
         Vocabulary.checked(known, tokens)
     assert Vocabulary.checked(["a"], [START, END, "x"]) == Vocabulary(("a",), (START, END, "x"))

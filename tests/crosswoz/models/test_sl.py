@@ -55,7 +55,7 @@ def scores(policy: SlPolicy, *, paper_compatible: bool) -> tuple[float, float]:
     return 200 * common / told, 200 * common_delexicalized / told
 
 
-def test_it_has_the_golden_figures_and_the_flag_of_the_paper_costs_points(
+def test_policy_matches_golden_scores_and_paper_mode_scores_lower(
     trained: SlPolicy,
 ) -> None:
     corrected = scores(trained, paper_compatible=False)
@@ -66,7 +66,7 @@ def test_it_has_the_golden_figures_and_the_flag_of_the_paper_costs_points(
     assert as_in_the_paper[1] < corrected[1] - 6
 
 
-def test_the_paper_takes_every_turn_from_the_third_on_for_the_last() -> None:
+def test_paper_compatible_mode_marks_all_turns_from_the_third_as_last() -> None:
     dialogue = next(d for d in fold().dialogues.values() if len(d.exchanges) > 4)
     turns = list(policy_turns(dialogue, database(), vocabulary()))
     paper = list(policy_turns(dialogue, database(), vocabulary(), paper_compatible=True))
@@ -77,7 +77,7 @@ def test_the_paper_takes_every_turn_from_the_third_on_for_the_last() -> None:
     assert ends[1] == [number >= 2 for number in range(last + 1)]
 
 
-def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolicy) -> None:
+def test_policy_finish_rates_match_the_golden_simulation(trained: SlPolicy) -> None:
     setting = Setting(database(), partial(SlSystem, trained))
     summary = simulate(setting, per_type=100, seed=1, progress=False)
     for code, rate in summary.by_type.items():
@@ -91,7 +91,7 @@ def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolic
     assert summary.macro == pytest.approx(sum(golden.values()) / len(golden), abs=0.08)
 
 
-def test_a_policy_comes_back_from_its_file(tmp_path: Path, trained: SlPolicy) -> None:
+def test_saved_policy_can_be_loaded(tmp_path: Path, trained: SlPolicy) -> None:
     trained.save(tmp_path / "policy.safetensors")
     for place in (tmp_path, tmp_path / "policy.safetensors"):
         loaded = SlPolicy.load(place)

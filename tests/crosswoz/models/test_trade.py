@@ -66,12 +66,12 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> TradeTracker:
     return trained(tmp_path_factory.mktemp("learned"), BY_HEART)
 
 
-def test_states_are_learned_by_heart(learned: TradeTracker) -> None:
+def test_tracker_overfits_small_world_dialogues(learned: TradeTracker) -> None:
     assert [learned.track(dialogue) for dialogue in DIALOGUES] == list(map(states, DIALOGUES))
 
 
 @pytest.mark.slow
-def test_ten_real_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
+def test_tracker_overfits_ten_real_dialogues(tmp_path: Path) -> None:
     dialogues = sorted(fold("val").dialogues.values(), key=lambda each: len(each.exchanges))[:10]
     settings = TradeSettings(
         hidden=64, dropout=0.0, batch_size=2, epochs=70, learning_rate=0.003, seed=1
@@ -80,7 +80,7 @@ def test_ten_real_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
     assert [tracker.track(dialogue) for dialogue in dialogues] == list(map(states, dialogues))
 
 
-def test_gold_states_of_what_is_tracked_are_not_looked_at(learned: TradeTracker) -> None:
+def test_tracking_ignores_gold_states(learned: TradeTracker) -> None:
     blind = json.loads(json.dumps(DEPENDENT))
     for message in blind["messages"][1::2]:
         for query in ("sys_state", "sys_state_init"):
@@ -89,7 +89,7 @@ def test_gold_states_of_what_is_tracked_are_not_looked_at(learned: TradeTracker)
     assert learned.track(dialogue_from_json("1", blind)) == learned.track(DIALOGUES[0])
 
 
-def test_neither_threads_nor_batches_change_what_is_tracked(learned: TradeTracker) -> None:
+def test_threads_and_batch_size_do_not_change_tracked_states(learned: TradeTracker) -> None:
     found = []
     for threads, size in product((1, 2, 5), (1, 3, 64)):
         with reproducible(replace(SMALL, threads=threads)):
@@ -98,13 +98,13 @@ def test_neither_threads_nor_batches_change_what_is_tracked(learned: TradeTracke
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "x" * 3000, "\U0001f600", "\0", "é́ 1小时 - 2小时"])
-def test_odd_words_are_tracked_somehow(learned: TradeTracker, text: str) -> None:
+def test_unusual_utterances_give_serialisable_states(learned: TradeTracker, text: str) -> None:
     found = learned.track(with_words(text))
     assert len(found) == 4
     json.dumps(found, ensure_ascii=False).encode()
 
 
-def test_half_a_surrogate_pair_is_refused(learned: TradeTracker) -> None:
+def test_lone_surrogates_are_refused(learned: TradeTracker) -> None:
     with pytest.raises(InputError, match='dialogue "odd", turn 0'):
         learned.track(with_words("去\ud800"))
 
@@ -116,7 +116,7 @@ def dst(run: Run, verb: str, *arguments: str | Path) -> Ran:
     return run("crosswoz", "dst", verb, *map(str, arguments))
 
 
-def test_the_training_fold_is_learned_where_it_is(tmp_path: Path, run: Run) -> None:
+def test_train_fold_is_used_when_available(tmp_path: Path, run: Run) -> None:
     data = write_folds(tmp_path / "data", train=["1", "2"], val=["1", "2"])
     model, output, scores = (tmp_path / name for name in ("model", "states.json", "scores.json"))
     ran = dst(run, "train", "--data", data, "-o", model, "--characters", *OPTIONS)
@@ -139,7 +139,9 @@ def test_the_training_fold_is_learned_where_it_is(tmp_path: Path, run: Run) -> N
     assert "docs/crosswoz.md" in former.err
 
 
-def test_without_the_training_fold_part_of_val_is_held_out(tmp_path: Path, run: Run) -> None:
+def test_without_a_train_fold_training_requires_val_and_a_hold_out(
+    tmp_path: Path, run: Run
+) -> None:
     data, model = write_folds(tmp_path / "data", val=["1", "2"]), tmp_path / "model"
     train = ("train", "--data", data, "-o", model, *OPTIONS)
     for options, reason in (
@@ -254,7 +256,7 @@ def plain_loss(made: Any, each: Example) -> float:
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0])
-def test_the_loss_is_the_likelihood_of_the_state(scale: float) -> None:
+def test_loss_is_the_negative_log_likelihood_of_the_state(scale: float) -> None:
     made = network(scale=scale)
     losses = [plain_loss(made, each) for each in EXAMPLES]
     assert made.loss(EXAMPLES).item() == pytest.approx(sum(losses) / 3, rel=1e-9)
@@ -264,7 +266,7 @@ def test_the_loss_is_the_likelihood_of_the_state(scale: float) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("share", [-30.0, 0.0, 30.0])
-def test_what_is_written_is_the_likeliest_word_by_word(seed: int, share: float) -> None:
+def test_decoder_generates_the_most_probable_word_at_each_step(seed: int, share: float) -> None:
     """Every word is the best of all by the likelihood that training uses, given those before.
 
     Also where everything is copied, or nothing.
@@ -294,7 +296,7 @@ def test_what_is_written_is_the_likeliest_word_by_word(seed: int, share: float) 
                     assert word == max(chances, key=lambda choice: chances[choice])
 
 
-def test_examples_do_not_change_each_other() -> None:
+def test_examples_in_a_batch_are_independent() -> None:
     made = network(2, scale=4.0)
     with torch.inference_mode():
         together = made.states(EXAMPLES)
@@ -302,7 +304,7 @@ def test_examples_do_not_change_each_other() -> None:
     assert any(together)
 
 
-def test_words_are_read_as_unknown_only_in_training() -> None:
+def test_word_dropout_is_applied_only_in_training() -> None:
     made = TradeNetwork(VOCABULARY, TradeSettings(hidden=6, dropout=0.5))
     torch.manual_seed(0)
     assert made.loss(EXAMPLES).item() != made.loss(EXAMPLES).item()

@@ -39,7 +39,7 @@ def spelled(example: Example, vocabulary: Vocabulary) -> list[str]:
 
 @pytest.mark.parametrize("settings", [CHARACTERS, WORDS])
 @pytest.mark.parametrize("known", [DIALOGUES, DIALOGUES[:1], []])
-def test_histories_and_states_can_be_read_back(
+def test_encoded_histories_and_states_can_be_decoded(
     settings: TradeSettings, known: list[Dialogue]
 ) -> None:
     vocabulary = Vocabulary.of(known, settings)
@@ -63,7 +63,7 @@ def test_histories_and_states_can_be_read_back(
             assert state == gold if known == DIALOGUES else state <= gold
 
 
-def test_a_word_that_is_not_known_has_a_number_of_its_own() -> None:
+def test_unknown_words_of_a_history_get_their_own_numbers() -> None:
     vocabulary = Vocabulary(("a", "b"), CHARACTERS)
     dialogue = DIALOGUES[1]  # "有暖气的酒店？什么类型？", 酒店设施: 暖气, 酒店类型: 经济
     (example,) = vocabulary.examples([dialogue])
@@ -74,7 +74,7 @@ def test_a_word_that_is_not_known_has_a_number_of_its_own() -> None:
     assert example.values[SLOTS.index(("酒店", "酒店类型"))] == (UNKNOWN, UNKNOWN)
 
 
-def test_only_the_last_words_and_the_first_of_values_are_kept() -> None:
+def test_long_histories_and_values_are_truncated() -> None:
     vocabulary = Vocabulary.of(DIALOGUES, CHARACTERS)
     short = replace(vocabulary, settings=replace(CHARACTERS, longest_history=5, longest_value=1))
     pairs = zip(short.examples(DIALOGUES), vocabulary.examples(DIALOGUES), strict=True)
@@ -97,7 +97,7 @@ def test_values_are_found_in_the_words_of_a_history(value: str, words: list[str]
     assert Text([USER, "北京", "饭店", SYSTEM, "饭", "店", USER, "北京"]).words_of(value) == words
 
 
-def test_words_of_values_are_known_and_rare_words_of_utterances_are_not() -> None:
+def test_vocabulary_includes_value_words_and_excludes_rare_words() -> None:
     known = Vocabulary.of(DIALOGUES, CHARACTERS).words
     states = [e.system.first_query for dialogue in DIALOGUES for e in dialogue.exchanges]
     assert set(known) >= {char for of in states for value in filled(of).values() for char in value}
@@ -106,6 +106,6 @@ def test_words_of_values_are_known_and_rare_words_of_utterances_are_not() -> Non
 
 
 @pytest.mark.parametrize("words", [None, "ab", ["a", 1], ["a", "a"], ["a", ""]])
-def test_a_list_that_is_no_vocabulary_is_refused(words: object) -> None:
+def test_invalid_vocabularies_are_refused(words: object) -> None:
     with pytest.raises(ShapeError):
         Vocabulary.checked(words, WORDS)

@@ -122,7 +122,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 @of_every_model
-def test_a_run_that_was_interrupted_ends_with_the_same_bytes(
+def test_resumed_training_produces_identical_files(
     tmp_path: Path, folders: dict[str, Path], name: str
 ) -> None:
     def interrupt(point: Point) -> None:
@@ -140,7 +140,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_bytes(
 
 
 @of_every_model
-def test_another_seed_or_other_data_is_another_run(folder: Path, name: str) -> None:
+def test_training_does_not_resume_with_another_seed_or_other_data(folder: Path, name: str) -> None:
     others: list[dict[str, Any]] = [{"seed": 1}, {"start": 1}]
     for other in others:
         with pytest.raises(UsageError, match="model"):
@@ -151,7 +151,7 @@ def test_another_seed_or_other_data_is_another_run(folder: Path, name: str) -> N
 
 
 @of_every_model
-def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path, name: str) -> None:
+def test_training_without_dialogues_is_refused(tmp_path: Path, name: str) -> None:
     model, checks = MODELS[name], list(fold("val").dialogues.values())[:2]
     with pytest.raises(InputError):
         model.train([], checks, tmp_path / "new", model.settings, None)
@@ -159,7 +159,7 @@ def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", ["tagger", "bert", "trade", "sclstm"])
-def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path, name: str) -> None:
+def test_training_data_with_lone_surrogates_is_refused(tmp_path: Path, name: str) -> None:
     model, (dialogue, other) = MODELS[name], list(fold("val").dialogues.values())[:2]
     exchange = dialogue.exchanges[0]
     for user in (

@@ -44,7 +44,7 @@ def slow_f1(units: list[Turns], scope: str) -> float | None:
 
 
 @given(UNITS)
-def test_f1_is_that_of_counting_act_by_act(units: list[Turns]) -> None:
+def test_act_f1_matches_a_reference_implementation(units: list[Turns]) -> None:
     found = values(units)
     for scope in ("total", "a", "b", "early"):
         expected = slow_f1(units, scope)
@@ -54,7 +54,7 @@ def test_f1_is_that_of_counting_act_by_act(units: list[Turns]) -> None:
             assert ("acts.f1", scope) not in found
 
 
-def test_precision_and_recall_go_with_the_whole() -> None:
+def test_precision_and_recall_are_reported_for_the_total() -> None:
     turn = (frozenset({"a1", "a2", "b1", "c1"}), frozenset({"a1"}), False)
     found = values([[turn]])
     assert found["acts.precision", "total"] == 25

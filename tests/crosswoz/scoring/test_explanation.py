@@ -42,7 +42,7 @@ def reasons(evaluated: ScoredPredictions, unit: str) -> list[tuple[str, int | No
 
 
 @pytest.mark.parametrize("track", EXPLAINED)
-def test_gold_loses_nothing(track: str) -> None:
+def test_gold_predictions_have_no_error_reasons(track: str) -> None:
     dialogues = GOLD.fold.dialogues
     for explanation in evaluate(gold_as(track), GOLD).explain_all():
         assert explanation.reasons == ()
@@ -51,7 +51,7 @@ def test_gold_loses_nothing(track: str) -> None:
         assert [turn.utterances[0].text for turn in explanation.turns] == users
 
 
-def test_acts_are_missing_spurious_or_have_other_values() -> None:
+def test_act_errors_are_missing_spurious_or_wrong_values() -> None:
     file = gold_as("nlu")
     file["1"][0]["user_acts"] = [
         ["Inform", "景点", "门票", "20元"],
@@ -69,7 +69,7 @@ def test_acts_are_missing_spurious_or_have_other_values() -> None:
     assert evaluated.explain("1").outcomes == {"total": {"nlu.f1": False}}
 
 
-def test_states_differ_slot_by_slot() -> None:
+def test_state_errors_are_explained_per_slot() -> None:
     file = gold_as("dst")
     file["1"][2]["state"] = {"景点": {"门票": "20元", "评分": "5分", "名称": "小园"}}
     file["2"][0]["state"] = {"酒店": {"酒店设施": "暖气", "酒店类型": "经济型", "名称": "客栈"}}
@@ -89,7 +89,7 @@ def test_states_differ_slot_by_slot() -> None:
     assert "Select" in facts["the user refers"]
 
 
-def test_lines_of_users_differ_in_value_or_flag() -> None:
+def test_user_state_errors_concern_the_value_or_the_expressed_flag() -> None:
     file = gold_as("sim")
     lines = file["1"][2]["user_state"]
     lines[0][4], lines[1][3] = False, "大园"
@@ -100,7 +100,7 @@ def test_lines_of_users_differ_in_value_or_flag() -> None:
 
 
 @pytest.mark.parametrize("track", EXPLAINED)
-def test_all_codes_are_known(track: str) -> None:
+def test_all_reason_codes_are_documented(track: str) -> None:
     file = gold_as(track)
     for exchange in (*file["1"], *file["2"]):
         for key in exchange.keys() - {"turn", "user_state"}:
@@ -111,12 +111,12 @@ def test_all_codes_are_known(track: str) -> None:
     assert codes <= set(MEANINGS)
 
 
-def test_an_unknown_dialogue_is_told() -> None:
+def test_unknown_dialogues_are_errors() -> None:
     with pytest.raises(UsageError, match='"3"'):
         evaluate(gold_as("nlu"), GOLD).explain("3")
 
 
-def test_what_stands_beside_systems_is_a_column_of_the_page() -> None:
+def test_reference_scores_are_columns_of_the_html_report() -> None:
     report = evaluate(rule_tracker_file(GOLD.fold), GOLD).report()
     system = replace(report, name="RuleDST")
     words = benchmark_named("crosswoz").info.words
@@ -162,7 +162,7 @@ def by_name(scores: Iterable[Score]) -> dict[str, float]:
         ("e2e", [*E2E, "system_acts"]),
     ],
 )
-def test_the_copy_is_what_a_file_of_the_turns_before_scores(track: str, fields: list[str]) -> None:
+def test_copy_baseline_equals_scores_of_the_previous_turns(track: str, fields: list[str]) -> None:
     plain = gold_file(GOLD.fold, track, fields)
     beside = evaluate(plain, GOLD).report().metrics["beside"]["copy_previous"]
     copied = by_name(evaluate(shifted(plain), GOLD).scored_table.scores())
@@ -184,14 +184,14 @@ COPIES = {
 
 @pytest.mark.integration
 @pytest.mark.parametrize("track", COPIES)
-def test_copies_of_the_test_fold_have_the_documented_scores(track: str) -> None:
+def test_copy_baseline_has_the_documented_scores_on_the_test_fold(track: str) -> None:
     gold = Gold(fold())
     plain = gold_file(gold.fold, track, ["response"] if track == "nlg" else E2E)
     copied = evaluate(plain, gold).reference_scores()["copy_previous"]
     assert by_name(copied) == pytest.approx(COPIES[track], abs=5e-5)
 
 
-def test_responses_of_a_system_end_to_end_have_the_bleu_of_generated_ones() -> None:
+def test_e2e_and_nlg_responses_have_the_same_bleu() -> None:
     plain = gold_file(GOLD.fold, "e2e", E2E)
     for name in ("1", "2"):
         plain[name][0]["response"] = "您好，推荐您去这家店。"

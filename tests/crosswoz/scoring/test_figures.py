@@ -47,7 +47,7 @@ def tracked(name: str, revision: str, conditioning: str) -> ScoredPredictions:
         (GOLD_ACTS, "free", "dst.joint_full"),
     ],
 )
-def test_joint_accuracy_and_slot_counts_of_the_rule_tracker_are_the_golden_ones(
+def test_rule_tracker_scores_match_the_golden_figures(
     name: str, revision: str, key: str, conditioning: str, variant: str, joint: str
 ) -> None:
     golden = figures()["rule_dst"][f"{key}/{name}/{variant}"]
@@ -65,7 +65,7 @@ def test_joint_accuracy_and_slot_counts_of_the_rule_tracker_are_the_golden_ones(
     assert sums["dst.turns@Select turns"] == golden["n_select_turns"]
 
 
-def test_the_printed_figures_of_the_paper_come_out() -> None:
+def test_rule_tracker_reproduces_the_published_figures() -> None:
     found = values(tracked("test", "release", GOLD_PREVIOUS_STATE))
     row = [f"{found['dst.joint_single_turn', scope]:.2f}" for scope in SCOPES.values()]
     assert row == ["71.33", "84.17", "78.17", "81.93", "63.38", "67.86"]
@@ -76,7 +76,7 @@ def test_the_printed_figures_of_the_paper_come_out() -> None:
 
 
 @pytest.mark.parametrize("name", ["test", "val"])
-def test_the_lenient_variants_and_the_copy_of_the_state_are_the_golden_ones(name: str) -> None:
+def test_lenient_variants_and_copied_states_match_the_golden_figures(name: str) -> None:
     golden = figures()["rule_dst_lenient_variants"][name]
     copied = figures()["rule_dst"][f"src/{name}/copy_previous_baseline"]["overall"]
     found = values(tracked(name, "release", GOLD_PREVIOUS_STATE))
@@ -91,7 +91,7 @@ def test_the_lenient_variants_and_the_copy_of_the_state_are_the_golden_ones(name
         assert found[score, "total"] == pytest.approx(100 * share, abs=1e-10)
 
 
-def test_the_variant_with_sources_of_the_same_turn_is_the_golden_one() -> None:
+def test_same_turn_source_variant_matches_the_golden_figures() -> None:
     golden = figures()["rule_dst_select_fix_variants(test, not in paper)"]["name+clear+noname"]
     found = values(evaluate(rule_tracker_file(gold().fold, source_in_turn=True), gold()))
     for theirs, ours in (("overall", "total"), ("select_turns", "Select turns")):
@@ -99,7 +99,7 @@ def test_the_variant_with_sources_of_the_same_turn_is_the_golden_one() -> None:
         assert found["dst.joint_single_turn", ours] == expected
 
 
-def test_the_ceiling_of_policies_is_the_golden_one() -> None:
+def test_policy_upper_bound_matches_the_golden_figures() -> None:
     clean = figures()["sl_policy_trained_on_val"]["clean_db"]["terminated_correct"]
     golden = clean["oracle_gold_delex_lexicalised"]
     of = gold()
@@ -131,7 +131,7 @@ def _known(acts: list[list[str]], vocabulary: frozenset[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("seeds", [3, pytest.param(30, marks=pytest.mark.slow)])
-def test_the_simulator_scores_as_in_the_golden_runs(seeds: int) -> None:
+def test_user_simulator_scores_match_the_golden_runs(seeds: int) -> None:
     of = gold()
     runs = {
         str(seed): evaluate(simulator_file(of.fold, seed), of).scored_table for seed in range(seeds)
@@ -148,7 +148,7 @@ def test_the_simulator_scores_as_in_the_golden_runs(seeds: int) -> None:
     assert 0 < scores["sim.joint", "total"].sd < 1.5
 
 
-def test_gold_as_prediction_understands_everything() -> None:
+def test_gold_nlu_predictions_score_100_in_all_scopes() -> None:
     of = gold()
     evaluated = evaluate(gold_file(of.fold, "nlu", ["user_acts", "system_acts_nlu"]), of)
     found = values(evaluated)
@@ -163,7 +163,7 @@ def test_gold_as_prediction_understands_everything() -> None:
     assert sums["nlu.gold@General"] == 1079 + 543
 
 
-def test_success_of_the_corpus_itself() -> None:
+def test_corpus_dialogues_have_the_measured_success_rate() -> None:
     of = gold()
     by_acts = gold_file(of.fold, "e2e", ["response", "state", "selected", "system_acts"])
     by_text = gold_file(of.fold, "e2e", ["response", "state", "selected"])

@@ -55,7 +55,9 @@ CM, S = (GOLD.fold.dialogues[name] for name in ("1", "2"))
         ("酒店设施-酒吧", "否", ["暖气"], True),
     ],
 )
-def test_facts(slot: str, told: Any, held: object, expected: bool) -> None:
+def test_informed_values_are_compared_with_the_database(
+    slot: str, told: Any, held: object, expected: bool
+) -> None:
     assert is_fact(slot, told, held) is expected
 
 
@@ -76,7 +78,7 @@ def test_facts(slot: str, told: Any, held: object, expected: bool) -> None:
         ({"2推荐菜": ()}, ["unanswered"], True, False),
     ],
 )
-def test_a_dialogue_is_judged_by_what_it_ends_with(
+def test_final_goal_values_decide_inform_and_success(
     values: dict[str, Any], faults: list[str], inform: bool, success: bool
 ) -> None:
     outcome = [
@@ -106,7 +108,7 @@ STATIONS = ["出发地附近地铁站", "目的地附近地铁站"]
         ("出租", ["车型", "车牌"], ["小园", "甲店", "#CX", "京A"], ["wrong-value"]),
     ],
 )
-def test_trips_are_judged_by_ends_and_stations(
+def test_trips_are_judged_by_endpoints_stations_and_taxi_values(
     domain: str, requests: list[str], values: list[str], faults: list[str]
 ) -> None:
     lines = [[1, "景点", "名称", ""], [2, "餐馆", "名称", ""]]
@@ -136,24 +138,24 @@ def test_trips_are_judged_by_ends_and_stations(
         ("附近有甲店和丙店", "周边餐馆", ["甲店", "乙店"], False, ("甲店",)),
     ],
 )
-def test_words_tell_what_the_database_has(
+def test_answers_in_responses_are_matched_to_database_values(
     response: str, slot: str, held: object, asked: bool, expected: Any
 ) -> None:
     assert answer_in(response, slot, held, asked=asked) == expected
 
 
-def test_of_names_within_names_the_longest_is_spoken() -> None:
+def test_longest_of_nested_names_is_the_mention() -> None:
     names = ["全聚德", "全聚德(东店)", "便宜坊"]
     assert mentioned_names("推荐全聚德（东店）。", names) == ["全聚德(东店)"]
     assert mentioned_names("推荐全聚德和便宜坊", names) == ["全聚德", "便宜坊"]
 
 
-def test_each_exchange_is_about_the_sub_goals_that_the_user_speaks_of() -> None:
+def test_exchanges_are_assigned_to_the_subgoals_of_the_user() -> None:
     assert list(subgoals_by_exchange(CM)) == [{"景点": 1}, {"景点": 1}, {"餐馆": 2}, {"餐馆": 2}]
 
 
 @pytest.mark.parametrize("with_acts", [True, False])
-def test_gold_leads_to_its_own_final_goal(with_acts: bool) -> None:
+def test_gold_predictions_fulfil_their_goals(with_acts: bool) -> None:
     for dialogue in (CM, S):
         predicted = gold_exchanges(dialogue, with_acts=with_acts)
         outcome = outcome_of(dialogue, predicted, GOLD.database)
@@ -164,7 +166,7 @@ FIELDS = ["response", "state", "selected", "system_acts"]
 
 
 @pytest.mark.parametrize("fields", [FIELDS, FIELDS[:3]])
-def test_success_is_1_for_gold_and_0_for_a_system_that_invents_names(fields: list[str]) -> None:
+def test_success_is_100_for_gold_and_0_for_invented_names(fields: list[str]) -> None:
     file = gold_file(GOLD.fold, "e2e", fields)
     metrics = evaluate(file, GOLD).report().metrics["e2e"]
     assert metrics["success"] == {"total": 100, "CM": 100, "S": 100}
@@ -176,7 +178,7 @@ def test_success_is_1_for_gold_and_0_for_a_system_that_invents_names(fields: lis
     assert "venue-not-in-database:名称" in reasons
 
 
-def test_a_wrong_answer_loses_success_alone() -> None:
+def test_wrong_answers_lower_success_but_not_inform() -> None:
     file = gold_file(GOLD.fold, "e2e", FIELDS)
     file["2"][0]["system_acts"][1][3] = "豪华型"
     evaluated = evaluate(file, GOLD)
@@ -190,7 +192,7 @@ def test_a_wrong_answer_loses_success_alone() -> None:
 
 
 @pytest.mark.integration
-def test_the_real_goals_end_well_where_the_wizards_made_no_slip() -> None:
+def test_corpus_final_goals_have_the_measured_success_count() -> None:
     judged = [
         judge(dialogue.goal, dialogue.final_goal, real_database())
         for dialogue in fold().dialogues.values()

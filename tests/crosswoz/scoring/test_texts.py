@@ -69,7 +69,7 @@ def scored_templates(side: Side, rng: Rng, mode: Mode) -> tuple[float, float]:
 
 @pytest.mark.integration
 @of_each_side
-def test_gold_as_hypothesis_is_that_of_the_golden_run(side: Side) -> None:
+def test_gold_hypotheses_score_as_in_the_golden_run(side: Side) -> None:
     gold = golden(side)
     bleu, rate = scored(side, lambda turn: turn.utterance)
     # The golden groups of mixed services depend on the order of acts: 36 references of 458,246.
@@ -105,13 +105,15 @@ def test_first_templates_score_as_in_the_golden_run(side: Side, tolerance: float
         (SYSTEM, "auto_manual", 0.6785),
     ],
 )
-def test_templates_score_as_in_the_golden_runs(side: Side, mode: Mode, expected: float) -> None:
+def test_random_templates_score_as_in_the_golden_runs(
+    side: Side, mode: Mode, expected: float
+) -> None:
     bleu = mean(scored_templates(side, Rng(seed), mode)[0] for seed in range(8))
     assert bleu == pytest.approx(expected, abs=0.003)
 
 
 @of_each_side
-def test_rows_of_dialogues_alone_are_those_of_all_together(side: Side) -> None:
+def test_dialogue_rows_do_not_depend_on_other_dialogues(side: Side) -> None:
     some = dict(list(sample().items())[:6])
     scored = NlgScorer(some, side)
     texts = {n: [turn.utterance[::-1] for turn in turns_of(d, side)] for n, d in some.items()}
@@ -125,11 +127,11 @@ def test_rows_of_dialogues_alone_are_those_of_all_together(side: Side) -> None:
 NAMES = (Act("Recommend", "餐馆", "名称", "BHG店"), Act("Recommend", "餐馆", "名称", "乙"))
 
 
-def test_a_hypothesis_goes_the_way_of_the_references() -> None:
+def test_hypotheses_are_normalised_like_references() -> None:
     assert as_compared("去BHG店或者乙[x]", NAMES) == "去BHG店或者乙 "
 
 
-def test_references_have_values_as_they_are_written() -> None:
+def test_references_keep_the_original_case_of_values() -> None:
     written, lowered_text = "推荐BHG店", "推荐bhg店"
     dialogue = next(iter(sample().values()))
     turn = replace(dialogue.exchanges[0].system, acts=NAMES[:1], utterance=written)
@@ -141,11 +143,11 @@ def test_references_have_values_as_they_are_written() -> None:
 
 
 @given(st.text(alphabet="我想去故宫吃饭 ,，。()a1.-%WiFi\n", max_size=40))
-def test_words_block_by_block_are_those_of_the_whole(text: str) -> None:
+def test_blockwise_tokenisation_equals_tokenisation_of_the_full_text(text: str) -> None:
     assert words_of(text) == tuple(word for word in pieces_of(text) if word.strip())
 
 
-def test_a_side_without_texts_has_no_scores_and_silence_says_no_value() -> None:
+def test_sides_without_texts_have_no_scores_and_empty_texts_score_zero() -> None:
     gold = small_gold()
     file = gold_file(gold.fold, "nlg", ["response"])
     report = evaluate(file, gold).report()
@@ -174,7 +176,9 @@ VENUES = ("故宫餐厅", "bhg店", "故宫")
         ("电话?", (Act("Request", "酒店", "电话", ""),), (0, 0)),
     ],
 )
-def test_missing_values(text: str, acts: tuple[Act, ...], counts: tuple[int, int]) -> None:
+def test_missing_values_are_counted(
+    text: str, acts: tuple[Act, ...], counts: tuple[int, int]
+) -> None:
     assert value_counts(text, acts) == counts
 
 
@@ -197,11 +201,11 @@ def test_missing_values(text: str, acts: tuple[Act, ...], counts: tuple[int, int
         ("", NAMES, 0),
     ],
 )
-def test_redundant_values(text: str, acts: Acts, count: int) -> None:
+def test_redundant_values_are_counted(text: str, acts: Acts, count: int) -> None:
     assert redundant(text, acts, VENUES) == count
 
 
-def test_venues_are_those_that_acts_of_both_sides_tell() -> None:
+def test_venue_names_come_from_acts_of_both_sides() -> None:
     dialogue = small_gold().fold.dialogues["1"]
     exchange = dialogue.exchanges[0]
     near = (Act("Inform", "景点", "周边餐馆", "BHG店"), Act("Inform", "景点", "周边景点", "无"))
@@ -211,14 +215,14 @@ def test_venues_are_those_that_acts_of_both_sides_tell() -> None:
 
 
 @given(st.lists(st.sampled_from([*NAMES, PRICE, WIFI]), unique=True), st.text("，好的", max_size=4))
-def test_a_sentence_of_the_values_alone_has_no_errors(acts: list[Act], between: str) -> None:
+def test_sentences_of_only_their_values_have_no_slot_errors(acts: list[Act], between: str) -> None:
     said = [act.service or act.value for act in acts if has_mention(act)]
     told = tuple(acts)
     text = f"{between}；".join(said)
     assert value_counts(text, told)[1] == redundant(text, told, VENUES) == 0
 
 
-def test_manual_templates_say_what_they_should() -> None:
+def test_manual_template_errors_are_counted() -> None:
     manual = {"Recommend+餐馆+名称": ["去[Recommend+餐馆+名称]"], "Inform+酒店+价格": ["故宫旁"]}
     said = Templates.from_json({}, manual).sentence((*NAMES, PRICE), Rng(0)) or ""
     assert value_counts(said, (*NAMES, PRICE)) == (3, 1)

@@ -58,7 +58,7 @@ def held(system: Any, **more: Any) -> Trajectory:
     return Setting(DATABASE, lambda _: system, **more).simulate(NEAR_AND_BY_METRO, 0, 0)
 
 
-def test_a_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
+def test_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
     dialogue = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 3, 0)
     assert dialogue.end == "user_stop"
     assert dialogue.more["goal_type"] == "CM+T"
@@ -87,7 +87,9 @@ def test_a_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
         (SystemExit(3), "agent_error", "SystemExit: 3"),
     ],
 )
-def test_a_bad_system_is_reported_and_not_fatal(answer: Any, end: str, problem: str | None) -> None:
+def test_system_errors_end_only_their_dialogue_and_are_reported(
+    answer: Any, end: str, problem: str | None
+) -> None:
     dialogue = held(Constant(answer))
     assert dialogue.end == end
     assert (dialogue.problem is None) == (problem is None)
@@ -122,7 +124,7 @@ class Nobody(RuleSimulator):
         (RuleSystem, Nobody, "user_error", "KeyError: 'goal'"),
     ],
 )
-def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too(
+def test_system_construction_errors_and_user_errors_are_reported(
     system: Any, user: Any, end: str, problem: str
 ) -> None:
     dialogue = Setting(DATABASE, system, make_user=user).simulate(NEAR_AND_BY_METRO, 0, 0)
@@ -130,7 +132,7 @@ def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too(
     assert goal_from_json(dialogue.more["final_goal"]) == NEAR_AND_BY_METRO
 
 
-def test_a_user_who_never_terminates_meets_the_limit() -> None:
+def test_dialogues_of_endless_users_end_at_the_limit() -> None:
     class Endless(RuleSimulator):
         @property
         def terminated(self) -> bool:
@@ -141,7 +143,7 @@ def test_a_user_who_never_terminates_meets_the_limit() -> None:
     assert (dialogue.end, dialogue.turns) == ("limit", 7)
 
 
-def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
+def test_system_state_is_recorded_at_each_turn() -> None:
     dialogue = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 0, 0)
     assert dialogue.acts[0]["state"] == {"餐馆": {"推荐菜": "豆花", "人均消费": "50-100元"}}
     assert dialogue.acts[0]["selected"] == {"餐馆": ("小馆",)}
@@ -159,13 +161,13 @@ def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
         ("selected", {"餐馆": "小馆"}),
     ],
 )
-def test_what_no_log_can_hold_is_reported_at_once(name: str, mind: Any) -> None:
+def test_invalid_system_states_are_agent_errors(name: str, mind: Any) -> None:
     system = Constant(())
     setattr(system, name, mind)
     assert held(system).end == "agent_error"
 
 
-def test_in_words_both_sides_speak_and_are_understood() -> None:
+def test_text_level_dialogues_equal_act_level_dialogues() -> None:
     spelled = Spelled()
     in_words = Setting(DATABASE, RuleSystem, level="text", nlu=spelled, nlg=spelled)
     dialogue = in_words.simulate(NEAR_AND_BY_METRO, 3, 0)
@@ -177,7 +179,7 @@ def test_in_words_both_sides_speak_and_are_understood() -> None:
         assert turn["response"] == "|".join(map(str, turn["system_acts"]))
 
 
-def test_a_system_of_words_needs_no_acts() -> None:
+def test_text_systems_can_be_simulated_without_acts() -> None:
     class Parrot:
         def __init__(self, database: Database) -> None:
             self.heard: list[str] = []
@@ -221,7 +223,7 @@ SYSTEM_ACTS = st.builds(
 
 
 @given(st.lists(st.lists(SYSTEM_ACTS, max_size=5), max_size=15), st.integers(0, 3))
-def test_every_dialogue_ends_within_the_limit(turns: list[list[Act]], number: int) -> None:
+def test_arbitrary_system_acts_end_within_the_limit(turns: list[list[Act]], number: int) -> None:
     class Babbling:
         def __init__(self, _: Database) -> None:
             self._turns = iter(turns)
@@ -246,7 +248,7 @@ def run(output: Path | None = None, **more: Any) -> Summary:
     return simulate(SETTING, output=output, **chosen)
 
 
-def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_path: Path) -> None:
+def test_goal_types_are_balanced_and_the_natural_mix_comes_first(tmp_path: Path) -> None:
     summary = run(tmp_path / "log.jsonl")
     _, dialogues = read_log(tmp_path / "log.jsonl")
     kinds = [dialogue["goal_type"] for dialogue in dialogues]
@@ -264,14 +266,14 @@ def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_pat
 
 
 @pytest.mark.integration
-def test_processes_change_nothing_and_seeds_do(tmp_path: Path) -> None:
+def test_dialogues_depend_on_the_seed_and_not_on_processes(tmp_path: Path) -> None:
     alone, together, other = (tmp_path / f"{number}.jsonl" for number in range(3))
     assert run(alone) == run(together, processes=3) == run(None)
     run(other, seed=6)
     assert alone.read_bytes() == together.read_bytes() != other.read_bytes()
 
 
-def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
+def test_log_contains_the_simulated_dialogues(tmp_path: Path) -> None:
     run(tmp_path / "log.jsonl", about={"system": "rule", "revision": "sample"})
     meta, logged = read_log(tmp_path / "log.jsonl")
     assert meta["system"] == "rule"
@@ -282,7 +284,7 @@ def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
     assert all(plain["turns"] == len(plain["acts"]) for plain in logged)
 
 
-def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path) -> None:
+def test_truncated_logs_are_resumed(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     expected = run(log)
     content = log.read_bytes()
@@ -292,7 +294,7 @@ def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path) -> None:
         assert log.read_bytes() == content
 
 
-def test_another_log_is_left_alone(tmp_path: Path) -> None:
+def test_logs_of_other_runs_are_not_overwritten(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     run(log)
     content = log.read_bytes()
@@ -324,7 +326,7 @@ class Moody:
         return None if "酒店" in domains else self._rules.answer(user_acts)
 
 
-def test_what_goes_wrong_is_counted() -> None:
+def test_summary_counts_system_errors_and_silent_turns() -> None:
     summary = simulate(Setting(DATABASE, Moody), per_type=PER_TYPE, seed=1, progress=False)
     assert summary.problems["RuntimeError: no taxi today"] == summary.outcomes["system failed"] > 0
     assert summary.outcomes["limit"] > 0
@@ -343,19 +345,19 @@ class Dies(RuleSystem):
 
 
 @pytest.mark.integration
-def test_a_process_that_dies_is_an_error() -> None:
+def test_worker_process_death_is_an_error() -> None:
     with pytest.raises(MwzevalError, match="exit code 3"):
         simulate(Setting(DATABASE, Dies), per_type=1, processes=2, progress=False)
 
 
-def test_goal_types_that_never_come_are_not_waited_for() -> None:
+def test_goal_types_that_are_never_generated_are_errors() -> None:
     numbers = planned_goals(lambda rng: NEAR_AND_BY_METRO, seed=0, per_type=3)
     assert [next(numbers)[0] for _ in range(3)] == [0, 1, 2]
     with pytest.raises(MwzevalError, match=r"S, M, M\+T, CM$"):
         next(numbers)
 
 
-def test_the_natural_mix_are_the_first_thousand() -> None:
+def test_natural_mix_is_limited_to_the_first_thousand_goals() -> None:
     fixed: dict[str, Any] = {"goal_type": "S", "turns": 3, "silent": 0}
     ends = ["user_stop"] * 1000 + ["limit"] * 200
     lines = [{"dialogue": f"s-{n:06}", "end": end, **fixed} for n, end in enumerate(ends)]
@@ -404,7 +406,7 @@ class SleepyUser(RuleSimulator):
         (RuleSystem, SleepyUser, "user_error", 1, "0.5 seconds"),
     ],
 )
-def test_a_call_that_never_returns_ends_its_dialogue(
+def test_calls_over_the_time_limit_end_their_dialogue(
     tmp_path: Path, system: Any, user: Any, end: str, exchanges: int, problem: str
 ) -> None:
     log, setting = tmp_path / "log.jsonl", Setting(DATABASE, system, make_user=user)
@@ -417,7 +419,7 @@ def test_a_call_that_never_returns_ends_its_dialogue(
 
 
 @pytest.mark.integration
-def test_dialogues_of_systems_that_answer_are_the_same_watched_or_not(tmp_path: Path) -> None:
+def test_time_limit_does_not_change_dialogues_of_responsive_systems(tmp_path: Path) -> None:
     plain, watched = tmp_path / "plain.jsonl", tmp_path / "watched.jsonl"
     expected = run(plain, per_type=2)
     assert run(watched, per_type=2, processes=2, time_limit=60) == expected
@@ -427,6 +429,6 @@ def test_dialogues_of_systems_that_answer_are_the_same_watched_or_not(tmp_path: 
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_a_time_limit_is_above_nothing(seconds: float) -> None:
+def test_time_limit_must_be_positive(seconds: float) -> None:
     with pytest.raises(UsageError, match=r"\b0\b"):
         simulate(Setting(DATABASE, RuleSystem), per_type=1, time_limit=seconds)

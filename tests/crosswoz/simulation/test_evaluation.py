@@ -27,7 +27,7 @@ def values(evaluated: ScoredSimulation, name: str) -> dict[str, float]:
     return {s.scope: s.value for s in evaluated.report().scores if s.name == name}
 
 
-def test_the_natural_mix_and_the_mean_of_goal_types_differ(tmp_path: Path) -> None:
+def test_natural_mix_and_macro_average_are_computed_separately(tmp_path: Path) -> None:
     lines = [{"_meta": {"system": "x"}}]
     lines += [dialogue(f"s-{i:04}", "1", finished=i % 2 == 0) for i in range(1000)]
     lines += [dialogue(f"s-{i:04}", "2", finished=i < 1003) for i in range(1000, 1004)]
@@ -41,7 +41,7 @@ def test_the_natural_mix_and_the_mean_of_goal_types_differ(tmp_path: Path) -> No
     assert values(evaluated, "e2e.success") == found  # all that finish end well
 
 
-def test_the_natural_mix_ends_where_a_goal_was_passed_over(tmp_path: Path) -> None:
+def test_natural_mix_ends_at_the_first_skipped_goal(tmp_path: Path) -> None:
     lines = [dialogue(f"s-{i}", "1", finished=i < 3) for i in (0, 1, 2, 5, 6)]
     found = values(evaluate_simulation(log(tmp_path, lines), GOLD), "e2e.finish_rate")
     assert found[NATURAL] == 100
@@ -54,7 +54,7 @@ def simulation(folder: Path, sources: str) -> ScoredTable:
     return evaluate_simulation(log(folder, lines), GOLD).scored_table
 
 
-def test_dialogues_about_other_goals_are_not_paired_for_their_names(tmp_path: Path) -> None:
+def test_dialogues_with_different_goals_are_not_paired(tmp_path: Path) -> None:
     one, same, mixed, other = (simulation(tmp_path, of) for of in ("121", "121", "11", "21"))
     found = compare({"one": one, "same": same}, unit="dialogue")
     assert found.measure("e2e.finish_rate").n == 3
@@ -63,14 +63,14 @@ def test_dialogues_about_other_goals_are_not_paired_for_their_names(tmp_path: Pa
         compare({"one": one, "other": other})
 
 
-def test_runs_of_a_system_are_about_the_same_goals(tmp_path: Path) -> None:
+def test_runs_of_a_system_must_have_the_same_goals(tmp_path: Path) -> None:
     one, same, other = (simulation(tmp_path, of) for of in ("12", "12", "11"))
     assert all(each.values == (100, 100) for each in scores_of_runs({"one": one, "same": same}))
     with pytest.raises(InputError, match=r"^other: "):
         scores_of_runs({"one": one, "other": other})
 
 
-def test_finished_is_not_successful(tmp_path: Path) -> None:
+def test_finished_dialogues_with_wrong_values_are_not_successful(tmp_path: Path) -> None:
     wrong = dialogue("a", "2")
     wrong["final_goal"][2][3] = "豪华型"
     late = dialogue("b", "2", finished=False)
@@ -85,7 +85,7 @@ def test_finished_is_not_successful(tmp_path: Path) -> None:
         evaluated.explain("d")
 
 
-def test_the_users_last_state_serves_where_there_is_no_final_goal(tmp_path: Path) -> None:
+def test_last_user_state_replaces_a_missing_final_goal(tmp_path: Path) -> None:
     plain = dialogue("a", "2")
     plain["turns"] = [{"user_state": plain["goal"]}, {"user_state": plain.pop("final_goal")}]
     evaluated = evaluate_simulation(log(tmp_path, [plain]), GOLD)
@@ -106,7 +106,7 @@ def test_the_users_last_state_serves_where_there_is_no_final_goal(tmp_path: Path
         ({"dialogue_id": 3}, "shape"),
     ],
 )
-def test_bad_logs_are_told(tmp_path: Path, change: dict[str, Any], kind: str) -> None:
+def test_invalid_logs_are_reported(tmp_path: Path, change: dict[str, Any], kind: str) -> None:
     path = log(tmp_path, [dialogue("x", "2", **change), dialogue("y", "2")])
     (key,) = change
     problems = [problem for problem in validate_simulation(path) if problem.kind == kind]
@@ -116,12 +116,12 @@ def test_bad_logs_are_told(tmp_path: Path, change: dict[str, Any], kind: str) ->
         evaluate_simulation(path, GOLD)
 
 
-def test_a_dialogue_comes_once(tmp_path: Path) -> None:
+def test_repeated_dialogues_are_reported(tmp_path: Path) -> None:
     path = log(tmp_path, [dialogue("x", "2")] * 2)
     assert [problem.kind for problem in validate_simulation(path)] == ["repeated-key"]
 
 
-def test_a_log_that_was_cut_short_is_scored_when_that_is_allowed(tmp_path: Path) -> None:
+def test_incomplete_logs_are_scored_when_partial_is_allowed(tmp_path: Path) -> None:
     header = {"_meta": {"per_type": 2}}
     path = log(tmp_path, [header, dialogue("x", "2")])
     (problem,) = validate_simulation(path)
@@ -138,7 +138,9 @@ def test_a_log_that_was_cut_short_is_scored_when_that_is_allowed(tmp_path: Path)
 @pytest.mark.parametrize(
     "options", [Options(("nlu",)), Options(("e2e", "dst")), Options(conditioning="gold_acts")]
 )
-def test_what_says_nothing_of_simulations_is_refused(tmp_path: Path, options: Options) -> None:
+def test_options_that_do_not_apply_to_simulations_are_refused(
+    tmp_path: Path, options: Options
+) -> None:
     path = log(tmp_path, [dialogue("x", "2")])
     with pytest.raises(UsageError, match="e2e"):
         evaluate_simulation(path, GOLD, options)
@@ -147,7 +149,7 @@ def test_what_says_nothing_of_simulations_is_refused(tmp_path: Path, options: Op
     assert validate_simulation(path, Options(("e2e",))) == []
 
 
-def test_logs_are_told_from_predictions(tmp_path: Path) -> None:
+def test_logs_are_distinguished_from_predictions(tmp_path: Path) -> None:
     assert is_simulation(log(tmp_path, [{"_meta": {}}, dialogue("x", "2")]))
     assert not is_simulation(log(tmp_path, [{"dialogue_id": "1", "turns": []}]))
     other = tmp_path / "x.json"
@@ -158,7 +160,7 @@ def test_logs_are_told_from_predictions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "success"), [("小园", True), ("大园", True), ("虚园", False), (None, True)], ids=str
 )
-def test_a_system_that_invents_a_name_has_no_success(
+def test_systems_that_invent_a_venue_name_have_no_success(
     tmp_path: Path, name: str | None, success: bool
 ) -> None:
     plain = dialogue("a", "1")

@@ -69,14 +69,14 @@ def slots(*, is_constraint: bool) -> Iterator[str]:
         ),
     ],
 )
-def test_goals_have_everything_as_often_as_the_golden_ones(
+def test_goal_distributions_match_the_golden_goals(
     key: str, found: Callable[[], Iterable[Any]]
 ) -> None:
     assert shares(found()) == pytest.approx(golden()[key], abs=0.02)
 
 
 @pytest.mark.integration
-def test_goals_of_a_type_are_as_long_as_the_golden_ones() -> None:
+def test_goal_lengths_per_type_match_the_golden_goals() -> None:
     kinds: dict[str, list[Goal]] = {"all": list(goals_of(True))}
     for goal in goals_of(True):
         kinds.setdefault(goal_type(goal), []).append(goal)
@@ -100,7 +100,7 @@ WEIGHTS = {
 
 @either_database
 @pytest.mark.parametrize("slot", WEIGHTS)
-def test_values_come_as_often_as_they_should(slot: str, is_real: bool) -> None:
+def test_goal_values_follow_the_specified_weights(slot: str, is_real: bool) -> None:
     lines = (
         line for goal in goals_of(is_real) for line in goal if line.slot == slot and line.value
     )
@@ -114,7 +114,7 @@ def test_values_come_as_often_as_they_should(slot: str, is_real: bool) -> None:
 
 
 @either_database
-def test_both_trips_come_in_a_tenth_of_the_goals_with_room_for_them(is_real: bool) -> None:
+def test_two_trips_occur_in_ten_percent_of_goals_with_trips(is_real: bool) -> None:
     both = one = 0
     for goal in goals_of(is_real):
         domains = {line.subgoal: line.domain for line in goal}
@@ -128,7 +128,7 @@ def test_both_trips_come_in_a_tenth_of_the_goals_with_room_for_them(is_real: boo
 
 
 @either_database
-def test_goals_are_sound(is_real: bool) -> None:
+def test_goals_are_well_formed(is_real: bool) -> None:
     for goal in goals_of(is_real)[:5000]:
         numbers = [line.subgoal for line in goal]
         assert numbers == sorted(numbers)
@@ -144,20 +144,20 @@ def test_goals_are_sound(is_real: bool) -> None:
 
 
 @pytest.mark.integration
-def test_types_are_told_as_in_the_corpus_and_the_golden_goals() -> None:
+def test_goal_types_match_the_corpus_and_the_golden_goals() -> None:
     for name in ("test", "val"):
         for dialogue in fold(name).dialogues.values():
             assert goal_type(dialogue.goal) == dialogue.goal_type
     assert all(goal_type(goal_from_json(list(plain))) for plain in vectors("goal_samples"))
 
 
-def test_the_same_seed_gives_the_same_goals() -> None:
+def test_same_seed_generates_the_same_goals() -> None:
     generator = GoalGenerator(DATABASE)
     again = tuple(generator.goal(Rng(f"statistics/{number}")) for number in range(50))
     assert again == goals_of(False)[:50]
 
 
-def test_a_database_that_lacks_what_goals_need_is_refused() -> None:
+def test_databases_without_values_for_goals_are_refused() -> None:
     rows = {**ROWS, "景点": [], "餐馆": [["甲", {"推荐菜": ["豆花"]}]]}
     with pytest.raises(DataError, match=r"景点, 推荐菜 .*游玩时间"):
         GoalGenerator(Database(rows))
@@ -187,7 +187,7 @@ class FixedRng(Rng):
 
 
 @pytest.mark.integration
-def test_steps_are_those_of_the_golden_vectors() -> None:
+def test_user_simulator_steps_match_the_golden_vectors() -> None:
     for vector in vectors("simulator_step"):
         goal = goal_from_json(vector["goal"])
         user = RuleSimulator(goal, FixedRng(vector["rng"]))
@@ -233,7 +233,7 @@ SYSTEM_ACTS = st.builds(
 
 
 @given(st.lists(st.lists(SYSTEM_ACTS, max_size=6), max_size=20), st.integers(0, 9))
-def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], seed: int) -> None:
+def test_arbitrary_system_acts_keep_the_user_state_valid(turns: list[list[Act]], seed: int) -> None:
     user = RuleSimulator(GOAL, Rng(seed))
     user.begin()
     for acts in turns:
@@ -242,7 +242,7 @@ def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], se
         assert [line[:3] for line in user.state] == [line[:3] for line in GOAL]
 
 
-def test_the_same_seed_says_the_same() -> None:
+def test_user_simulator_is_deterministic_for_a_seed() -> None:
     def said(seed: int) -> list[object]:
         user = RuleSimulator(GOAL, Rng(seed))
         return [user.begin(), *(user.answer([]) for _ in range(9))]
@@ -268,7 +268,7 @@ def test_the_same_seed_says_the_same() -> None:
         ("人均消费", "50元以下", "40元", True),
     ],
 )
-def test_what_is_offered_instead_is_taken_when_it_is_not_what_was_asked_for(
+def test_offered_values_replace_constraints_they_do_not_satisfy(
     slot: str, asked: str, offered: str, is_taken: bool
 ) -> None:
     goal = goal_from_json([[1, "餐馆", slot, asked, False], [1, "餐馆", "名称", "", False]])

@@ -42,7 +42,7 @@ def turns(name: str) -> tuple[PolicyTurn, ...]:
 
 
 @pytest.mark.integration
-def test_situations_actions_and_values_are_those_of_the_golden_vectors() -> None:
+def test_policy_turns_match_the_golden_vectors() -> None:
     golden = vectors("policy_vector")
     assert len(golden) == 84
     for vector in golden:
@@ -56,7 +56,7 @@ def test_situations_actions_and_values_are_those_of_the_golden_vectors() -> None
 
 
 @pytest.mark.integration
-def test_the_public_vector_has_328_places() -> None:
+def test_public_state_vector_has_328_dimensions() -> None:
     known = vocabulary()
     assert (known.size, len(known.user), len(known.system)) == (328, 142, 155)
     rows = known.vectors([turns(name)[0].situation for name in list(fold().dialogues)[:3]])
@@ -88,7 +88,7 @@ HOTELS = (
         ("NoOffer+酒店+none+none", "none"),
     ],
 )
-def test_acts_get_the_values_of_the_results(spelled: str, value: str | None) -> None:
+def test_acts_are_lexicalized_with_database_results(spelled: str, value: str | None) -> None:
     acts = lexicalized([spelled], "酒店", HOTELS)
     if spelled == "Inform+酒店+名称+1":
         assert acts[0].value == "None"  # these records have no field for it
@@ -96,7 +96,7 @@ def test_acts_get_the_values_of_the_results(spelled: str, value: str | None) -> 
         assert [act.value for act in acts] == ([] if value is None else [value])
 
 
-def test_stations_and_cars_come_from_both_ends() -> None:
+def test_traffic_acts_are_lexicalized_from_departure_and_destination() -> None:
     stops = (Entity("(起点) 甲", {"地铁": "一站"}), Entity("(终点) 乙", {"地铁": None}))
     asked = ["Inform+地铁+出发地附近地铁站+1", "Inform+地铁+目的地附近地铁站+1"]
     assert [act.value for act in lexicalized(asked, "地铁", stops)] == ["一站", "None"]
@@ -106,19 +106,19 @@ def test_stations_and_cars_come_from_both_ends() -> None:
     assert lexicalized(["Inform+出租+车牌+1"], "出租", ()) == ()
 
 
-def test_tags_among_dishes_are_not_dishes() -> None:
+def test_restaurant_tags_are_not_used_as_dishes() -> None:
     restaurants = (Entity("甲", {"推荐菜": ["老字号", "豆花"]}),) * 3
     assert [a.value for a in lexicalized(["Inform+餐馆+推荐菜+1"], "餐馆", restaurants)] == ["豆花"]
     assert lexicalized(["Inform+餐馆+推荐菜+2"], "餐馆", restaurants) == ()
 
 
-def test_values_of_a_slot_are_numbered_in_their_order() -> None:
+def test_delexicalized_values_are_numbered_in_order() -> None:
     acts = parse_acts(["Inform+餐馆+推荐菜+甲", "Inform+餐馆+推荐菜+乙", "Request+餐馆+电话+"])
     numbered = ["Inform+餐馆+推荐菜+1", "Inform+餐馆+推荐菜+2", "Request+餐馆+电话+"]
     assert delexicalized(acts) == numbered
 
 
-def test_a_mined_vocabulary_knows_all_acts_and_is_sorted() -> None:
+def test_mined_vocabulary_contains_all_acts_in_sorted_order() -> None:
     dialogues = small_gold().fold.dialogues.values()
     mined = Vocabulary.mined(dialogues)
     assert list(mined.system) == sorted(set(mined.system))
@@ -126,5 +126,5 @@ def test_a_mined_vocabulary_knows_all_acts_and_is_sorted() -> None:
         assert len(mined.actions(exchange.system.acts)) == len(set(exchange.system.acts))
 
 
-def test_ones_stand_where_they_are_named() -> None:
+def test_multi_hot_sets_the_given_indices_to_one() -> None:
     assert multi_hot([[0, 2], []], 3).tolist() == [[1, 0, 1], [0, 0, 0]]

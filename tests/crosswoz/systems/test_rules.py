@@ -54,14 +54,14 @@ TALKS = {
 
 
 @pytest.mark.parametrize("turns", TALKS.values(), ids=TALKS)
-def test_the_system_answers_by_the_database(turns: list[tuple[str, str]]) -> None:
+def test_rule_system_answers_from_the_database(turns: list[tuple[str, str]]) -> None:
     system = RuleSystem(DATABASE)
     for user, expected in turns:
         answer = system.answer(parse_acts(user.split(" ")))
         assert " ".join(map(str, answer)) == expected
 
 
-def test_the_system_knows_what_it_chose_and_what_was_given_up() -> None:
+def test_rule_system_tracks_selected_venues_and_dropped_constraints() -> None:
     system = RuleSystem(DATABASE)
     system.answer(parse_acts(["Inform+餐馆+人均消费+50-100元", "Inform+餐馆+评分+4.8分以上"]))
     system.answer(parse_acts(["Inform+酒店+酒店设施-大堂wifi+是", "Inform+酒店+酒店设施-泳池+是"]))
@@ -70,7 +70,7 @@ def test_the_system_knows_what_it_chose_and_what_was_given_up() -> None:
     assert system.state["酒店"]["酒店设施"] == "大堂wifi"
 
 
-def test_near_the_one_just_chosen_is_understood_unless_as_in_the_paper() -> None:
+def test_same_turn_nearby_references_are_resolved_unless_paper_compatible() -> None:
     for paper_compatible, names in ((False, ["Blue客栈"]), (True, ["Blue客栈", "星河饭店"])):
         system = RuleSystem(DATABASE, paper_compatible=paper_compatible)
         acts = system.answer(
@@ -88,7 +88,7 @@ def test_near_the_one_just_chosen_is_understood_unless_as_in_the_paper() -> None
         ("周边餐馆", ["无"]),
     ],
 )
-def test_what_is_told_is_what_the_database_has(slot: str, values: list[str]) -> None:
+def test_inform_acts_have_the_values_of_the_database(slot: str, values: list[str]) -> None:
     venue = DATABASE.named("餐馆", "小馆")
     assert venue is not None
     assert inform_acts("餐馆", slot, venue) == [
@@ -97,7 +97,7 @@ def test_what_is_told_is_what_the_database_has(slot: str, values: list[str]) -> 
 
 
 @pytest.mark.parametrize("goal", [NEAR_AND_BY_METRO, IMPOSSIBLE])
-def test_users_finish_whatever_is_left_to_chance(goal: Goal) -> None:
+def test_simulated_dialogues_succeed_for_every_random_seed(goal: Goal) -> None:
     setting = Setting(DATABASE, RuleSystem)
     for number in range(20):
         dialogue = setting.simulate(goal, number, 0)
@@ -107,7 +107,7 @@ def test_users_finish_whatever_is_left_to_chance(goal: Goal) -> None:
 
 
 @pytest.mark.integration
-def test_users_of_the_real_database_finish_and_most_are_served() -> None:
+def test_simulated_users_finish_and_mostly_succeed_on_the_real_database() -> None:
     setting = Setting(database(), RuleSystem)
     goals = planned_goals(GoalGenerator(database()).goal, 1, 40)
     dialogues = [setting.simulate(goal, number, 1) for number, goal in goals]
@@ -118,7 +118,7 @@ def test_users_of_the_real_database_finish_and_most_are_served() -> None:
 
 
 @pytest.mark.integration
-def test_updates_are_those_of_the_golden_vectors() -> None:
+def test_rule_tracker_updates_match_the_golden_vectors() -> None:
     for vector in vectors("rule_dst"):
         tracker = RuleTracker(requests=[(d, s) for d, s in vector["request_slots_before"]])
         for domain, slots in vector["belief_before"].items():
@@ -129,7 +129,7 @@ def test_updates_are_those_of_the_golden_vectors() -> None:
         assert [list(request) for request in tracker.requests] == vector["request_slots_after"]
 
 
-def test_the_most_frequent_domain_counts_and_of_equals_the_first() -> None:
+def test_current_domain_is_the_most_frequent_or_else_the_first() -> None:
     hotel, restaurant = (Act(INFORM, domain, "评分", "5分") for domain in (HOTEL, RESTAURANT))
     assert current_domain([hotel, restaurant, restaurant]) == RESTAURANT
     assert current_domain([hotel, restaurant]) == HOTEL
@@ -138,7 +138,7 @@ def test_the_most_frequent_domain_counts_and_of_equals_the_first() -> None:
     assert current_domain([]) is None
 
 
-def test_a_service_that_is_not_wanted_is_not_stored() -> None:
+def test_negated_services_are_not_stored_in_the_state() -> None:
     tracker = RuleTracker()
     services = (("泳池", "否"), ("健身房", "是"), ("SPA", "否"))
     acts = [Act(INFORM, HOTEL, f"酒店设施-{name}", value) for name, value in services]

@@ -60,7 +60,7 @@ def public() -> dict[Side, Templates]:
 
 
 @pytest.mark.integration
-def test_sentences_are_those_of_the_golden_vectors() -> None:
+def test_template_sentences_match_the_golden_vectors() -> None:
     records = vectors("template_nlg")
     assert len(records) == 154
     for record in records:
@@ -105,7 +105,7 @@ def turns_of_simulators() -> Iterator[tuple[Side, Acts]]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_our_own_sentences_say_whatever_simulators_and_policies_do(seed: int) -> None:
+def test_bundled_templates_cover_all_acts_of_simulators(seed: int) -> None:
     nlg, rng = TemplateNlg(load_templates()), Rng(seed)
     for side, acts in turns_of_simulators():
         text = nlg.say(acts, side, rng)
@@ -117,13 +117,13 @@ def test_our_own_sentences_say_whatever_simulators_and_policies_do(seed: int) ->
                 assert said in text, (act, text)
 
 
-def test_the_same_acts_in_another_order_are_said_the_same() -> None:
+def test_order_of_acts_does_not_change_the_sentence() -> None:
     acts = (Act("Inform", "酒店", "酒店设施-泳池", "是"), general("thank"), general("greet"))
     templates = load_templates()[USER]
     assert templates.sentence(acts, FIRST) == templates.sentence(acts[::-1], FIRST)
 
 
-def test_one_sentence_says_as_many_values_as_there_is_a_template_for() -> None:
+def test_values_are_split_over_the_largest_available_templates() -> None:
     key = "Inform+餐馆+推荐菜"
     keys = [key, f"{key}1+推荐菜2", f"{key}1+推荐菜2+推荐菜3"]
     manual = {each: [f"{number}：[{key}1]"] for number, each in enumerate(keys, start=1)}
@@ -132,12 +132,12 @@ def test_one_sentence_says_as_many_values_as_there_is_a_template_for() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_there_are_no_words_for_is_none(mode: Mode) -> None:
+def test_acts_without_a_template_give_no_sentence(mode: Mode) -> None:
     assert Templates({}, {}).sentence((general("thank"),), FIRST, mode) is None
 
 
 @pytest.mark.integration
-def test_a_mined_sentence_says_again_what_it_was_mined_from(tmp_path: Path) -> None:
+def test_mined_templates_reproduce_their_source_utterances(tmp_path: Path) -> None:
     dialogues = list(fold("val").dialogues.values())
     write_templates(tmp_path, "auto", mine_templates(dialogues))
     mined = load_templates(tmp_path)
@@ -162,7 +162,9 @@ def test_a_mined_sentence_says_again_what_it_was_mined_from(tmp_path: Path) -> N
         ),
     ],
 )
-def test_bad_files_are_named(tmp_path: Path, file: str, content: str) -> None:
+def test_invalid_template_files_are_named_in_errors(
+    tmp_path: Path, file: str, content: str
+) -> None:
     (tmp_path / file).write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=file):
         load_templates(tmp_path / file if file == "x.zip" else tmp_path)
@@ -174,7 +176,7 @@ def test_a_folder_without_templates_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_our_own_files_have_the_keys_of_the_public_ones_and_other_sentences() -> None:
+def test_bundled_templates_have_the_public_keys_and_other_sentences() -> None:
     own = load_templates()
     for side in (USER, SYSTEM):
         assert set(public()[side].manual) <= set(own[side].manual)
@@ -230,7 +232,9 @@ READER = TemplateReader(USER_TEMPLATES, SYSTEM_TEMPLATES, DATABASE)
         (SYSTEM, "随便说说。", ""),
     ],
 )
-def test_utterances_are_understood(side: Side, utterance: str, acts: str) -> None:
+def test_template_reader_extracts_acts_from_utterances(
+    side: Side, utterance: str, acts: str
+) -> None:
     assert " ".join(map(str, READER.understand(utterance, (), side))) == acts
 
 
@@ -242,6 +246,6 @@ def test_utterances_are_understood(side: Side, utterance: str, acts: str) -> Non
         (["酒店电话呢。", "我想吃豆花。"], "餐馆"),
     ],
 )
-def test_the_context_tells_which_domain_is_meant(context: list[str], domain: str) -> None:
+def test_context_resolves_ambiguous_domains(context: list[str], domain: str) -> None:
     (act,) = READER.understand("评分是多少？", context, "user")
     assert act.domain == domain

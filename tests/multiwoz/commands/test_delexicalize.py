@@ -26,7 +26,7 @@ def evaluated(predictions: Any, responses: str = "auto") -> tuple[dict[str, Any]
     return dict(report.metrics), [warning.kind for warning in report.warnings]
 
 
-def test_values_become_placeholders_and_all_else_is_unchanged(run: Run) -> None:
+def test_delexicalization_changes_only_values_in_responses(run: Run) -> None:
     before = sample_predictions("lexicalized")
     for turns in before.values():
         turns[0]["note"] = {"kept": True}
@@ -48,7 +48,7 @@ def test_values_become_placeholders_and_all_else_is_unchanged(run: Run) -> None:
     assert str(len(records)) in out
 
 
-def test_delexicalized_responses_get_the_same_scores(run: Run) -> None:
+def test_delexicalized_responses_keep_their_scores(run: Run) -> None:
     outputs = ("out.json", "out.jsonl")
     for output in outputs:
         assert run("delexicalize", LEXICALIZED, "-o", output).code == 0
@@ -70,7 +70,7 @@ def test_invalid_predictions_are_refused(run: Run) -> None:
     assert not OUTPUT.exists()
 
 
-def test_other_formats_are_checked_and_converted(run: Run) -> None:
+def test_message_format_is_converted_with_a_warning(run: Run) -> None:
     before = sample_predictions("lexicalized")
     messages = {
         name: [
@@ -93,7 +93,7 @@ def test_other_formats_are_checked_and_converted(run: Run) -> None:
     assert set(after["smp0021"][0]) == {"response", "state", "bookings"}
 
 
-def test_the_kind_of_responses_can_be_declared() -> None:
+def test_declared_response_kind_overrides_detection() -> None:
     lexicalized, good = sample_predictions("lexicalized"), sample_predictions("good")
     assert evaluated(lexicalized, "lexicalized") == (evaluated(lexicalized)[0], [])
     metrics, kinds = evaluated(lexicalized, "delexicalized")

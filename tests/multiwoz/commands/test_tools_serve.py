@@ -63,7 +63,7 @@ def logged(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("stress", ["", "stale=1,errors=.5"])
-def test_over_standard_streams_results_are_those_in_process(tmp_path: Path, stress: str) -> None:
+def test_stdio_results_equal_in_process_results(tmp_path: Path, stress: str) -> None:
     log, errors = tmp_path / "calls.jsonl", tmp_path / "errors.txt"
     options = ["--session", "sng0073#2", "--seed", "7", "--log", str(log), "--stress", stress]
     server = StdioServerParameters(command=sys.executable, args=[*VERB, *options], env=ENVIRONMENT)
@@ -123,7 +123,7 @@ class Server:
 
 
 @no_signals
-def test_ctrl_c_ends_a_server_on_standard_streams() -> None:
+def test_ctrl_c_stops_a_stdio_server() -> None:
     server = Server()
     assert "11 functions of sample" in server.first
     server.send("ping")
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_a_server_on_standard_streams() -> None:
 
 
 @no_signals
-def test_over_http_sessions_are_separate_until_ctrl_c(tmp_path: Path) -> None:
+def test_http_server_keeps_sessions_separate_until_ctrl_c(tmp_path: Path) -> None:
     log = tmp_path / "calls.jsonl"
     server = Server("--http", "--log", str(log))
     url = server.first.split(" at ")[1].partition(";")[0]
@@ -159,7 +159,7 @@ def test_over_http_sessions_are_separate_until_ctrl_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
-def test_a_server_that_cannot_write_its_log_ends_without_an_answer() -> None:
+def test_server_exits_without_response_if_the_log_is_not_writable() -> None:
     server = Server("--log", "/dev/full", "--session", "a")
     client = {"name": "test", "version": "1"}
     server.send("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
@@ -184,7 +184,7 @@ def test_invalid_options_are_refused(words: str, named: str, elsewhere: Path, ru
     assert (code, out, named in err) == (2, "", True)
 
 
-def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_missing_package_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     for verb in ("tools-serve", "live --agent own.py:A --serve-tools"):
         code, _, err = run(*verb.split(), "--corpus", "sample")

@@ -122,7 +122,9 @@ def outcome_of(result: dict[str, Any]) -> Outcome:
         ("traces_user", "result", 84),
     ],
 )
-def test_golden_dialogues_are_judged_as_published(name: str, expected: str, number: int) -> None:
+def test_golden_dialogues_have_the_published_outcomes(
+    name: str, expected: str, number: int
+) -> None:
     dialogues = list(golden(name))
     assert len(dialogues) == number
     for dialogue in dialogues:
@@ -144,7 +146,7 @@ def scored(outcomes: Sequence[Outcome]) -> ScoredTable:
     return ScoredTable(table, tuple(measures(table.sums(), lambda name: Signature(name, ()))))
 
 
-def test_there_are_no_scores_of_what_no_dialogue_has() -> None:
+def test_scores_without_data_are_omitted() -> None:
     nothing = Outcome(True, False, (), (0, 0, 0), (1, 0), {"hotel": False}, {}, 4)
     names = {measure.name for measure in scored([nothing]).measures}
     assert names == {"complete", "success", "turns", "domains_satisfied", "goals_satisfied"}
@@ -207,7 +209,7 @@ def read_again(dialogue: Trajectory) -> Trajectory:
     return trajectory_of(json.loads(dialogue.line()))
 
 
-def test_the_rule_pair_completes_goals_of_the_sample() -> None:
+def test_rule_user_and_system_complete_most_sample_goals() -> None:
     complete, lines = [], set()
     sources = goals_of_the_town("corpus") | goals_of_the_town("sampled:200")
     for item, goal in sources.items():
@@ -237,7 +239,7 @@ def is_known_of_user(act: Act) -> bool:
 
 
 @given(goals(), st.lists(SYSTEM_ACTS, min_size=1, max_size=USER_CALLS), seeds)
-def test_the_user_says_goodbye_in_time_whatever_it_is_told(
+def test_user_ends_every_dialogue_within_the_turn_limit(
     goal: Goal, said: list[list[Act]], seed: int
 ) -> None:
     before = repr(goal)
@@ -252,7 +254,7 @@ def test_the_user_says_goodbye_in_time_whatever_it_is_told(
 
 
 @given(goals(), st.lists(st.tuples(SYSTEM_ACTS, SYSTEM_ACTS), max_size=8))
-def test_no_acts_of_either_side_break_the_judgement(
+def test_arbitrary_acts_are_judged_without_errors(
     goal: Goal, turns: list[tuple[list[Act], list[Act]]]
 ) -> None:
     dialogue = Trajectory("goal", goal, acts=tuple(turns))
@@ -264,7 +266,7 @@ def test_no_acts_of_either_side_break_the_judgement(
 
 
 @pytest.mark.parametrize("refuses", [True, False])
-def test_bookings_that_the_goal_says_fail_are_refused_and_then_made(refuses: bool) -> None:
+def test_bookings_that_must_fail_are_refused_before_the_final_booking(refuses: bool) -> None:
     complete = 0
     for item, goal in goals_of_the_town("corpus").items():
         rules = RuleSystem(town(), Draws(0, item, 1, "system"))
@@ -298,9 +300,7 @@ def endless() -> Iterator[Act]:
         (SystemExit("out of ideas"), "SystemExit"),
     ],
 )
-def test_the_problem_of_a_dialogue_names_the_failure_of_the_system(
-    answer: Any, problem: str
-) -> None:
+def test_dialogue_problem_describes_the_system_failure(answer: Any, problem: str) -> None:
     dialogue = held(INN, Says(answer))
     assert dialogue.end == "agent_error"
     assert problem in (dialogue.problem or "")
@@ -309,7 +309,7 @@ def test_the_problem_of_a_dialogue_names_the_failure_of_the_system(
 
 
 @given(st.lists(ANYTHING, min_size=1, max_size=3), seeds)
-def test_any_answer_of_a_system_can_be_judged_or_ends_the_dialogue(
+def test_arbitrary_system_answers_are_judged_or_end_the_dialogue(
     answers: list[Any], seed: int
 ) -> None:
     dialogue = held(INN, Says(*answers), seed=seed)
@@ -318,20 +318,20 @@ def test_any_answer_of_a_system_can_be_judged_or_ends_the_dialogue(
     judged(read_again(dialogue), town().database)
 
 
-def test_a_turn_may_have_many_acts() -> None:
+def test_turns_may_have_the_maximum_number_of_acts() -> None:
     dialogue = held(INN, Says(list(islice(endless(), MOST_ACTS)), []))
     assert dialogue.end == "user_stop"
     assert [len(heard) for _, heard in dialogue.acts][:2] == [MOST_ACTS, 0]
 
 
-def test_the_user_leaves_a_silent_system_after_as_many_turns_as_published() -> None:
+def test_user_leaves_a_silent_system_at_the_published_turn_limit() -> None:
     dialogue = held(INN, Says(()))
     assert (dialogue.end, dialogue.turns) == ("user_stop", USER_CALLS)
     outcome = judged(dialogue, town().database)
     assert (outcome.complete, outcome.success, outcome.steps) == (False, False, 2 * USER_CALLS)
 
 
-def test_an_answer_to_the_last_turn_of_the_user_is_not_judged() -> None:
+def test_answers_to_the_last_user_turn_are_not_judged() -> None:
     told = [Act("Inform", "Hotel", "Phone", "01632960418")]
     heard = held(INN, Says((), (), told, ()))
     assert judged(heard, town().database).inform == (1, 0, 0)
@@ -352,7 +352,7 @@ NO_TURNS: tuple[Any, ...] = ([[["Inform"]], []], [[]], [[], [], []], {"a": 1}, 5
         *(Trajectory("goal", INN, acts=(PAIR, turn)) for turn in NO_TURNS),
     ],
 )
-def test_the_error_about_an_invalid_dialogue_names_it(dialogue: Trajectory) -> None:
+def test_errors_name_the_invalid_dialogue(dialogue: Trajectory) -> None:
     with pytest.raises(ValueError, match='dialogue "goal"'):
         judged(dialogue, town().database)
 
@@ -393,7 +393,7 @@ def known() -> ActResources:
     ("setting", "source"),
     [("sampled", "sampled:1000"), ("corpus_raw", "corpus-raw"), ("corpus", "corpus")],
 )
-def test_figures_are_those_of_the_public_run(
+def test_scores_match_the_published_run(
     setting: str, source: str, seeds: int, known: ActResources
 ) -> None:
     """Means over seeds differ by three standard errors at most, or as unlikely with few seeds."""
@@ -411,7 +411,7 @@ def test_figures_are_those_of_the_public_run(
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_corrected_rules_lower_the_precision_and_keep_success(known: ActResources) -> None:
+def test_corrected_rules_lower_precision_but_not_success(known: ActResources) -> None:
     dialogues = real_dialogues("sampled:1000", 0, known)
     public, corrected = (
         scored([judged(each, known.database, judge) for each in dialogues]).scores()

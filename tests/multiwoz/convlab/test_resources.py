@@ -28,14 +28,14 @@ from tests.places import read_json, shared
 
 @pytest.mark.integration
 @pytest.mark.parametrize("place", [("data",), ("data", "multiwoz")])
-def test_published_value_lists_are_found_beside_the_corpus(place: tuple[str, ...]) -> None:
+def test_published_value_lists_are_found_next_to_the_corpus(place: tuple[str, ...]) -> None:
     root = corpus_root("multiwoz-2.1", shared(*place), offline=True)
     resources = load_resources("multiwoz-2.1", root)
     assert resources.system_values("hotel", "stars", "4 stars") == "4"
     assert resources.user_values("hotel", "area", "the north") == "north"
 
 
-def test_a_file_that_is_missing_is_named_with_its_address(tmp_path: Path) -> None:
+def test_errors_name_the_missing_or_invalid_resource_file(tmp_path: Path) -> None:
     (tmp_path / "db").mkdir()
     for domain in TABLES:
         (tmp_path / "db" / f"{domain}_db.json").write_text("[]")
@@ -51,7 +51,7 @@ def test_a_file_that_is_missing_is_named_with_its_address(tmp_path: Path) -> Non
         load_act_database(root)
 
 
-def test_the_values_of_the_sample_are_those_of_its_database() -> None:
+def test_sample_values_come_from_the_sample_database() -> None:
     resources = load_resources(SAMPLE, corpus_root(SAMPLE, None, offline=True))
     names = [str(row["name"]) for row in resources.database.records("restaurant")]
     for name in names:
@@ -60,7 +60,7 @@ def test_the_values_of_the_sample_are_those_of_its_database() -> None:
 
 
 @pytest.mark.integration
-def test_what_the_corpus_lacks_of_police_and_hospital_is_as_published() -> None:
+def test_police_and_hospital_records_match_the_published_tables() -> None:
     """So the database files of the corpus are enough."""
     database = load_act_database(DataRoot(shared("data", "multiwoz"), "--data"))
     tables = {
@@ -107,7 +107,7 @@ def test_finds_the_records_that_no_constraint_excludes(
         ("hospital", {"department": "?"}, [0, 1]),
     ],
 )
-def test_a_soft_constraint_finds_what_resembles_it(
+def test_soft_constraints_match_similar_values(
     domain: str, soft: dict[str, str], found: list[int]
 ) -> None:
     records = SMALL.query(domain, (), soft.items())
@@ -134,7 +134,7 @@ def test_a_value_is_understood_as_a_listed_one(
 
 @given(st.text(alphabet="elshadi 's-ELSH\t", max_size=14), st.sampled_from(["name", "stars"]))
 @example("\u0130", "name")
-def test_what_is_understood_is_listed_or_what_was_said(value: str, slot: str) -> None:
+def test_mapped_system_values_are_listed_or_unchanged(value: str, slot: str) -> None:
     listed = {" ".join(text.split()) for text in PUBLIC["hotel"][slot]}
     understood = VALUES("hotel", slot, value)
     assert understood == value or understood in listed | {text.lower() for text in listed}

@@ -168,7 +168,7 @@ def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[st
     assert {act.split()[0] for act in acts} == {expected}
 
 
-def test_draws_depend_on_the_dialogue_and_the_side() -> None:
+def test_random_draws_depend_on_the_dialogue_and_the_speaker() -> None:
     def picked(key: tuple[int, str, int, str]) -> tuple[int, ...]:
         draws = Draws(*key)
         return tuple(draws.pick(1000) for _ in range(4))
@@ -186,7 +186,7 @@ def test_draws_depend_on_the_dialogue_and_the_side() -> None:
     assert 0 <= min(found) < 20_000 < 980_000 < max(found) < 1_000_000
 
 
-def test_the_belief_is_what_the_user_informed_of() -> None:
+def test_belief_state_contains_only_informed_slots() -> None:
     system = RuleSystem(SMALL, Draws(0, "goal", 1, "system"))
     assert belief(system) == {}
     system.track(
@@ -312,7 +312,7 @@ def about_a_hotel(text: str) -> list[Act]:
         ("phone?", "postcode? name?", 1),
     ],
 )
-def test_what_is_said_in_one_turn(waiting: str, pushed: str, said: int) -> None:
+def test_agenda_groups_and_limits_the_acts_of_a_turn(waiting: str, pushed: str, said: int) -> None:
     agenda = Agenda(Draws(0, "goal", 0, "user"))
     for act in about_a_hotel(waiting):
         agenda.add(act)

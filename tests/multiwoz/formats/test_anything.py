@@ -73,7 +73,7 @@ def scored_or_refused(input_format: str, raw: Any) -> None:
 
 @pytest.mark.parametrize("input_format", INPUT_FORMATS)
 @given(raw=st.dictionaries(KEYS, VALUES, max_size=3) | st.lists(VALUES, max_size=3) | VALUES)
-def test_whatever_comes_is_scored_or_refused(input_format: str, raw: Any) -> None:
+def test_random_inputs_are_scored_or_rejected(input_format: str, raw: Any) -> None:
     scored_or_refused(input_format, raw)
 
 
@@ -103,14 +103,14 @@ def spoiled(draw: st.DrawFn, written: str) -> Any:
 @pytest.mark.parametrize("said", [False, True], ids=["auto", "said"])
 @pytest.mark.parametrize("written", WRITTEN)
 @given(data=st.data())
-def test_predictions_with_faults_are_scored_or_refused(
+def test_corrupted_predictions_are_scored_or_rejected(
     written: str, said: bool, data: st.DataObject
 ) -> None:
     scored_or_refused(written if said else "auto", data.draw(spoiled(written)))
 
 
 @given(arguments=st.text(max_size=20) | VALUES.map(json.dumps))
-def test_arguments_of_any_text_are_scored_or_refused(arguments: str) -> None:
+def test_calls_with_random_arguments_are_scored_or_rejected(arguments: str) -> None:
     made = call("find_hotel")
     made["function"]["arguments"] = arguments
     messages = [{"role": "user", "content": "a"}, calls(made, content="[hotel_name]")]

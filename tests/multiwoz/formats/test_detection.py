@@ -50,7 +50,7 @@ def listed(*turns: Any) -> list[Any]:
         (None, set()),
     ],
 )
-def test_marks_are_found_wherever_they_stand(raw: Any, expected: set[str]) -> None:
+def test_format_marks_are_found_at_any_position(raw: Any, expected: set[str]) -> None:
     assert marks(raw) == expected
 
 
@@ -58,14 +58,14 @@ def test_marks_are_found_wherever_they_stand(raw: Any, expected: set[str]) -> No
     "raw",
     [{"a": [MESSAGE], "b": [TURN]}, listed({**SAID, "state": {}, "frames": []}), listed(SAID)],
 )
-def test_of_two_formats_none_is_guessed(raw: Any) -> None:
+def test_ambiguous_formats_are_errors(raw: Any) -> None:
     with pytest.raises(InputError) as caught:
         Evaluator(success=True, corpus="sample").evaluate(raw)
     assert [problem.kind for problem in caught.value.problems] == ["ambiguous-format"]
 
 
 @pytest.mark.parametrize("input_format", ["sgd", "unified"])
-def test_a_format_that_is_said_is_not_guessed(input_format: str) -> None:
+def test_an_explicit_format_disables_detection(input_format: str) -> None:
     turns = [SAID, {"speaker": "system", "utterance": "a [name]"}]
     evaluator = Evaluator(bleu=True, corpus="sample", input_format=input_format)
     report = evaluator.evaluate([{"dialogue_id": "smp0021", "turns": turns}])
@@ -73,7 +73,7 @@ def test_a_format_that_is_said_is_not_guessed(input_format: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["messages", "unified", "sgd"])
-def test_an_input_of_another_format_than_said_is_refused(said: str) -> None:
+def test_inputs_that_contradict_the_explicit_format_are_errors(said: str) -> None:
     evaluator = Evaluator(success=True, corpus="sample", input_format=said)
     with pytest.raises(InputError, match=said):
         evaluator.evaluate({"smp0021": [TURN]})
@@ -89,14 +89,14 @@ def test_an_input_of_another_format_than_said_is_refused(said: str) -> None:
         ('{"dialogue": "a", "messages": []}\n{"dialogue": "a", "messages": []}', "repeated-key"),
     ],
 )  # fmt: skip
-def test_lines_that_do_not_belong_are_told(tmp_path: Path, content: str, kind: str) -> None:
+def test_invalid_or_mixed_json_lines_are_errors(tmp_path: Path, content: str, kind: str) -> None:
     (tmp_path / "in.jsonl").write_text(content)
     with pytest.raises(InputError) as caught:
         read_predictions(tmp_path / "in.jsonl")
     assert [problem.kind for problem in caught.value.problems] == [kind]
 
 
-def test_the_examples_of_the_documentation_are_what_they_say() -> None:
+def test_documented_examples_are_detected_as_their_format() -> None:
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     examples = {
         section.partition("\n")[0]: section.partition("```json\n")[2].partition("```")[0]

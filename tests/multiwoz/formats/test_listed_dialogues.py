@@ -42,11 +42,11 @@ def framed(values: Any, service: Any = "hotel") -> dict[str, Any]:
         ({"dialogue_id": "sng0073#12"}, "sng0073#12"),
     ],
 )
-def test_the_id_of_the_corpus_is_found(ids: dict[str, str], name: str) -> None:
+def test_the_corpus_id_of_a_dialogue_is_found(ids: dict[str, str], name: str) -> None:
     assert list(adapted([{**ids, "turns": [USER, SYSTEM]}], "unified")[0]) == [name]
 
 
-def test_slots_of_the_unified_format_are_read_without_what_is_not_filled() -> None:
+def test_unfilled_slots_of_the_unified_format_are_ignored() -> None:
     hotel = {"price range": "cheap", "name": "", "area": "none", "book day": "not mentioned"}
     hotel |= {"stars": "4|5", "type": "dontcare"}
     state = {"hotel": hotel, "train": {"leave at": "", "arrive by": None}, "taxi": {}}
@@ -57,7 +57,7 @@ def test_slots_of_the_unified_format_are_read_without_what_is_not_filled() -> No
 
 @pytest.mark.parametrize("key", ["response", "utterance"])
 @pytest.mark.parametrize("side", [0, 1])
-def test_predictions_stand_beside_the_annotation_which_is_not_scored(key: str, side: int) -> None:
+def test_predictions_are_scored_instead_of_the_annotation(key: str, side: int) -> None:
     predictions: list[dict[str, Any]] = [{}, {key: "said"}]
     predictions[side]["state"] = {"hotel": {"area": "north"}}
     annotated = (
@@ -80,14 +80,14 @@ def test_predictions_stand_beside_the_annotation_which_is_not_scored(key: str, s
         ("hotel_1", {"hotel_1-area": "north"}),
     ],
 )
-def test_slots_of_frames_are_read_with_and_without_their_domain(
+def test_slot_names_in_frames_may_contain_the_domain(
     service: str, slots: Mapping[str, Any]
 ) -> None:
     turns = only(talk(framed(slots, service), {**SYSTEM, "speaker": "SYSTEM"}), "sgd")
     assert turns == [{"response": "hi", "state": {"hotel": {"area": "north"}}}]
 
 
-def test_a_domain_without_a_frame_keeps_its_state_and_an_empty_frame_clears_it() -> None:
+def test_missing_frames_keep_the_state_and_empty_frames_clear_it() -> None:
     turns = only(
         talk(
             *(framed({"area": ["north"]}), SYSTEM),
@@ -106,7 +106,7 @@ def test_a_domain_without_a_frame_keeps_its_state_and_an_empty_frame_clears_it()
     ]
 
 
-def test_frames_without_any_state_predict_none() -> None:
+def test_frames_without_a_state_predict_no_state() -> None:
     silent = {"speaker": "USER", "frames": [{"service": "hotel"}]}
     assert only(talk(silent, SYSTEM, silent, SYSTEM), "sgd") == [{"response": "hi"}] * 2
 
@@ -173,7 +173,7 @@ def test_each_fault_is_told_once_with_its_place(
 
 
 @pytest.mark.parametrize("input_format", ["unified", "sgd"])
-def test_what_is_found_later_is_told_where_it_stands_in_the_file(input_format: str) -> None:
+def test_later_checks_report_errors_with_their_place_in_the_file(input_format: str) -> None:
     raw = talk(
         *(USER, SYSTEM),
         *({**USER, **framed({"aera": ["a"]}), "state": {"hotel": {"aera": "a"}}}, {**SYSTEM}),

@@ -33,7 +33,7 @@ BOOK = calls(call("book_hotel", "b", name="the lodge", day="friday", people=2, s
 BOOKED = {"bookday": "friday", "bookpeople": "2", "bookstay": "3"}
 
 
-def test_find_calls_replace_constraints_and_book_calls_what_they_give() -> None:
+def test_find_calls_replace_constraints_and_book_calls_update_slots() -> None:
     messages = (
         *(USER, FIND, result("a"), ANSWER),
         *(USER, BOOK, result("b"), calls(call("find_train", "t", day="monday")), ANSWER),
@@ -51,7 +51,7 @@ def test_find_calls_replace_constraints_and_book_calls_what_they_give() -> None:
     ]
 
 
-def test_what_is_booked_is_told_with_the_turn_that_books_it() -> None:
+def test_bookings_belong_to_the_turn_of_the_book_call() -> None:
     ride = {"departure": "a", "destination": "b", "leaveat": "10:00"}
     taxi = calls(call("book_taxi", "t", **ride))
     turns, _ = adapted(USER, FIND, ANSWER, USER, BOOK, taxi, ANSWER, USER, ANSWER)
@@ -69,14 +69,14 @@ def test_the_response_is_the_last_text_of_the_turn() -> None:
     assert (problem.kind, problem.turn, problem.key) == ("not-final", 1, "messages[1].content")
 
 
-def test_the_prompt_and_empty_calls_are_passed_over() -> None:
+def test_prompts_and_empty_calls_are_ignored() -> None:
     prompt = {"role": "system", "content": "You know the town."}
     plain = {**ANSWER, "tool_calls": None, "function_call": None, "refusal": None}
     turns, _ = adapted(prompt, {**prompt, "role": "developer"}, USER, plain)
     assert len(turns) == 1
 
 
-def test_calls_and_results_may_be_parts_of_the_content() -> None:
+def test_calls_and_results_in_content_parts_are_read() -> None:
     use = {"type": "tool_use", "id": "u1", "name": "find_train", "input": {"day": "monday"}}
     thought = {"type": "thinking", "thinking": "…"}
     messages = (
@@ -166,7 +166,7 @@ def test_each_fault_is_told_once_with_its_place(
     assert (error.kind, error.dialogue, error.turn, error.key) == (kind, ID, *place)
 
 
-def test_all_faults_of_all_dialogues_are_told_together() -> None:
+def test_all_errors_in_all_dialogues_are_reported_together() -> None:
     raw = {name: {"messages": case} for name, case, *_ in BAD}
     _, problems = rendering.adapted(raw, "auto")
     first, *errors = [problem for problem in problems if problem.severity == "error"]
@@ -179,7 +179,7 @@ def test_all_faults_of_all_dialogues_are_told_together() -> None:
     ("raw", "kind"),
     [([], "shape"), ({}, "empty"), ({ID: 5}, "shape"), ({ID: {}}, "shape"), ({5: []}, "shape")],
 )
-def test_what_is_no_collection_of_conversations_is_told(raw: Any, kind: str) -> None:
+def test_inputs_that_are_not_conversations_are_errors(raw: Any, kind: str) -> None:
     dialogues, (error,) = rendering.adapted(raw, "messages")
     assert (dialogues, error.kind) == ({}, kind)
 
@@ -197,7 +197,7 @@ def test_what_is_no_collection_of_conversations_is_told(raw: Any, kind: str) -> 
         ([{"role": "user", "content": [{"type": "image"}]}, FIND, ANSWER], "unknown-part", 1),
     ],
 )  # fmt: skip
-def test_what_may_be_a_mistake_of_the_system_is_counted_and_scored(
+def test_possible_system_mistakes_are_warnings_with_counts(
     messages: list[Any], kind: str, count: int
 ) -> None:
     turns, (problem,) = adapted(*messages)

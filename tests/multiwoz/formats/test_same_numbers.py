@@ -51,7 +51,7 @@ def numbers(evaluator: Evaluator, predictions: Any) -> dict[str, Any]:
         *(pytest.param(system, marks=pytest.mark.integration) for system in WITH_STATES[1:]),
     ],
 )
-def test_an_example_system_gets_the_same_numbers_in_every_format(
+def test_sample_systems_get_the_same_scores_in_every_format(
     evaluator: Evaluator, system: str, written: str
 ) -> None:
     predictions = without(sample_predictions(system), "active_domains")
@@ -63,7 +63,7 @@ def test_an_example_system_gets_the_same_numbers_in_every_format(
 
 
 @pytest.mark.parametrize("written", ["unified", "unified, generated", "sgd"])
-def test_without_states_the_gold_ones_count_in_every_format(
+def test_gold_states_replace_missing_states_in_every_format(
     evaluator: Evaluator, written: str
 ) -> None:
     predictions = without(sample_predictions("policy-only"), "active_domains")
@@ -85,7 +85,7 @@ def as_lines(rendered: Any) -> str:
     [("a.json", json.dumps), ("a.jsonl", as_lines), ("lines without ending", as_lines)],
 )
 @pytest.mark.parametrize("written", ["messages", "unified", "sgd"])
-def test_files_of_every_format_are_read_whole_and_by_line(
+def test_files_of_every_format_are_read_as_json_and_json_lines(
     tmp_path: Path, written: str, name: str, write: Callable[[Any], str]
 ) -> None:
     rendered = FORMATS[written](sample_predictions("good"))
@@ -94,7 +94,7 @@ def test_files_of_every_format_are_read_whole_and_by_line(
 
 
 @pytest.mark.parametrize("written", [name for name in FORMATS if not name.startswith("unified")])
-def test_one_dialogue_is_judged_in_every_format(evaluator: Evaluator, written: str) -> None:
+def test_single_dialogues_are_scored_in_every_format(evaluator: Evaluator, written: str) -> None:
     predictions = without(sample_predictions("weak-tracker"), "active_domains")
     rendered = FORMATS[written](predictions)
     input_format = "sgd" if isinstance(rendered, list) else "auto"
@@ -106,7 +106,7 @@ def test_one_dialogue_is_judged_in_every_format(evaluator: Evaluator, written: s
 
 
 @pytest.mark.integration
-def test_gold_states_expressed_by_calls_are_gold_states() -> None:
+def test_gold_states_written_as_calls_get_the_same_scores() -> None:
     data = shared("data", "multiwoz")
     evaluator = Evaluator(success=True, dst=True, corpus="multiwoz-2.2", data=data)
     gold = gold_predictions(evaluator.scorer("multiwoz-2.2").gold)
@@ -116,7 +116,7 @@ def test_gold_states_expressed_by_calls_are_gold_states() -> None:
 
 
 @pytest.mark.integration
-def test_the_files_of_the_corpus_are_predictions_without_fault_in_tracking() -> None:
+def test_corpus_files_get_perfect_state_tracking_scores() -> None:
     folder = shared("data", "multiwoz", "data", "MultiWOZ_2.2", "test")
     dialogues = [dialogue for file in sorted(folder.iterdir()) for dialogue in read_json(file)]
     for dialogue in dialogues:

@@ -48,7 +48,7 @@ def adapted(*messages: Any, tools: Any = None) -> tuple[list[dict[str, Any]], li
     return dialogues.get(ID, []), problems
 
 
-def test_own_names_are_read_as_ours() -> None:
+def test_custom_tool_names_are_mapped_to_the_standard_ones() -> None:
     own = (
         *calling("search_hotels", zone="north", price_level="cheap", has_parking=True, limit=5),
         *calling("get_weather", day="friday"),
@@ -74,7 +74,7 @@ def test_own_names_are_read_as_ours() -> None:
         (calling("find_hotel", parking=True), "argument-type"),
     ],
 )  # fmt: skip
-def test_calls_that_the_table_does_not_explain_are_told(messages: list[Any], kind: str) -> None:
+def test_calls_that_do_not_match_the_tool_table_are_errors(messages: list[Any], kind: str) -> None:
     _, problems = adapted(*messages, tools=TOOLS)
     assert [problem.kind for problem in problems if problem.severity == "error"] == [kind]
 
@@ -93,7 +93,7 @@ def test_calls_that_the_table_does_not_explain_are_told(messages: list[Any], kin
         ({"a": {"function": "find_hotel", "slots": {"zone": 1}}}, "shape", "a.slots.zone"),
     ],
 )  # fmt: skip
-def test_a_table_that_is_wrong_is_refused_with_the_place(
+def test_errors_in_a_tool_table_are_reported_with_their_place(
     tools: Any, kind: str, key: str | None
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -102,11 +102,11 @@ def test_a_table_that_is_wrong_is_refused_with_the_place(
     assert (problem.kind, problem.key) == (kind, key)
 
 
-def test_a_name_that_has_no_utf_8_is_one() -> None:
+def test_tool_names_may_contain_lone_surrogates() -> None:
     assert read_tools({"\ud800": {"function": "find_hotel"}}).checksum
 
 
-def test_what_tools_return_stays_with_the_turn() -> None:
+def test_tool_results_are_kept_with_the_turn() -> None:
     found = '[{"name": "the lodge", "telephone": "01223000001"}]'
     use = {"type": "tool_use", "id": "u1", "name": "reserve", "input": {"nights": 3}}
     failed = {"type": "tool_result", "tool_use_id": "u1", "is_error": True, "content": "full"}
@@ -125,7 +125,7 @@ def test_what_tools_return_stays_with_the_turn() -> None:
     )
 
 
-def test_scores_with_a_table_are_those_of_our_names_and_signed_so(tmp_path: Path) -> None:
+def test_tool_tables_keep_the_scores_and_change_the_signature(tmp_path: Path) -> None:
     file = write_json(tmp_path / "tools.json", TOOLS)
     own = calling("search_hotels", zone="south", price_level="expensive", type="hotel")
     ours = calling("find_hotel", area="south", pricerange="expensive", type="hotel")
@@ -144,7 +144,7 @@ def test_scores_with_a_table_are_those_of_our_names_and_signed_so(tmp_path: Path
 @pytest.mark.parametrize(
     "verb", ["evaluate -s", "validate", "explain", "shards -s", "report -o {page}"]
 )
-def test_verbs_take_the_table(verb: str, tmp_path: Path, run: Run) -> None:
+def test_commands_accept_a_tool_table(verb: str, tmp_path: Path, run: Run) -> None:
     tools = write_json(tmp_path / "tools.json", TOOLS)
     messages = [USER, *calling("search_hotels", zone="south"), ANSWER]
     log = write_json(tmp_path / "log.json", {ID: messages})
@@ -154,7 +154,7 @@ def test_verbs_take_the_table(verb: str, tmp_path: Path, run: Run) -> None:
     assert (refused.code, "search_hotels" in refused.out + refused.err) == (2, True)
 
 
-def test_a_wrong_table_is_told_with_its_file(tmp_path: Path, run: Run) -> None:
+def test_errors_in_a_tool_table_name_the_file(tmp_path: Path, run: Run) -> None:
     tools = write_json(tmp_path / "tools.json", {"a": {"function": "find_hotels"}})
     refused = run("explain", "any.json", "--tools", tools)
     assert (refused.code, tools in refused.err) == (2, True)
@@ -179,7 +179,7 @@ def test_every_function_is_a_closed_json_schema(tools: dict[str, Any], name: str
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_strict_functions_require_everything_and_null_is_not_known(name: str) -> None:
+def test_strict_functions_require_all_properties_and_accept_null(name: str) -> None:
     strict, relaxed = STRICT[name]["parameters"], OPEN[name]["parameters"]
     assert STRICT[name]["strict"] is True
     assert strict["required"] == list(strict["properties"]) == list(relaxed["properties"])
@@ -197,9 +197,7 @@ def values_of(property_: Any) -> list[Any]:
 
 @pytest.mark.parametrize("tools", [OPEN, STRICT], ids=["open", "strict"])
 @pytest.mark.parametrize("name", OPEN)
-def test_whatever_the_schema_allows_is_read_without_a_word(
-    tools: dict[str, Any], name: str
-) -> None:
+def test_calls_valid_under_the_schema_cause_no_warnings(tools: dict[str, Any], name: str) -> None:
     parameters = tools[name]["parameters"]
     choices = {key: values_of(property_) for key, property_ in parameters["properties"].items()}
     for round_ in range(max(map(len, choices.values()))):
@@ -224,7 +222,7 @@ def test_whatever_the_schema_allows_is_read_without_a_word(
 @pytest.mark.parametrize(
     "corpus", ["sample", pytest.param("MultiWOZ", marks=pytest.mark.integration)]
 )
-def test_closed_values_are_all_that_the_database_has(corpus: str) -> None:
+def test_schema_enums_contain_all_database_values(corpus: str) -> None:
     sample = ROOT / "data" / "sample" / "db"
     folder = sample if corpus == "sample" else shared("data", "multiwoz", "db")
     for domain in ("restaurant", "hotel", "attraction", "train"):

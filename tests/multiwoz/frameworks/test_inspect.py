@@ -135,7 +135,7 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
 
 
 @pytest.mark.parametrize("said", ["Hm.", ""])
-def test_a_model_that_does_nothing_has_failed(said: str) -> None:
+def test_models_without_actions_fail(said: str) -> None:
     task = multiwoz("corpus:test:2", corpus="sample", user_turns=3)
     log = log_of(task, lambda *_: output({"content": said}))
     for each in verdicts(log).values():
@@ -160,7 +160,7 @@ def outside() -> Agent:
     return execute
 
 
-def test_an_agent_of_ones_own_with_the_functions_is_the_same() -> None:
+def test_verdicts_of_custom_agents_with_tools_equal_those_of_a_live_run() -> None:
     task = Task(
         dataset=multiwoz_dataset(GOALS, corpus="sample"),
         solver=multiwoz_user(outside()),
@@ -172,7 +172,7 @@ def test_an_agent_of_ones_own_with_the_functions_is_the_same() -> None:
     assert rows("there.jsonl") == here
 
 
-def test_all_that_the_model_of_an_agent_has_used_is_counted() -> None:
+def test_usage_of_all_model_requests_is_counted() -> None:
     """Each request of a turn, and tokens from a provider's cache, which are apart in inspect_ai."""
 
     def cached(*asked: Any) -> ModelOutput:
@@ -196,14 +196,14 @@ def test_all_that_the_model_of_an_agent_has_used_is_counted() -> None:
         assert used["not_counted"] == 0
 
 
-def test_a_limit_of_inspect_ends_the_dialogue_and_is_scored() -> None:
+def test_dialogues_ended_by_a_limit_of_inspect_are_scored() -> None:
     log = log_of(multiwoz("corpus:test:1", corpus="sample"), rule, message_limit=6)
     (verdict,) = verdicts(log).values()
     assert verdict.answer == "limit"
     assert verdict.value["success"] == 0
 
 
-def test_a_model_that_fails_is_an_error_of_the_sample() -> None:
+def test_model_failures_are_errors_of_the_sample() -> None:
     def outputs(*_: object) -> ModelOutput:
         raise RuntimeError("503")
 
@@ -215,7 +215,7 @@ def test_a_model_that_fails_is_an_error_of_the_sample() -> None:
         write_run(log, "there.jsonl")
 
 
-def test_functions_outside_of_a_dialogue_say_so() -> None:
+def test_function_calls_outside_a_dialogue_are_errors() -> None:
     async def call() -> None:
         await multiwoz_tools()[0]()
 
@@ -223,13 +223,13 @@ def test_functions_outside_of_a_dialogue_say_so() -> None:
         asyncio.run(call())
 
 
-def test_arguments_that_cannot_be_parsed_are_not_those_of_another_call() -> None:
+def test_unparsable_arguments_are_kept_as_the_error_text() -> None:
     broken = ToolCall(id="1", function="find_hotel", arguments={}, parse_error="no JSON")
     (plain,) = plain_messages([ChatMessageAssistant(content="", tool_calls=[broken])])
     assert plain["tool_calls"][0]["function"]["arguments"] == "no JSON"
 
 
-def test_a_log_is_scored_again_without_a_model() -> None:
+def test_logs_can_be_rescored_without_a_model() -> None:
     log = log_of(multiwoz("corpus:test:2", corpus="sample"), rule)
     again = score(read_eval_log(log.location), task_success(), action="overwrite", display="none")
     before, after = verdicts(log), verdicts(again)

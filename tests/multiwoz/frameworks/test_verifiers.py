@@ -65,7 +65,7 @@ def the_traces(episodes: list[vf.Episode]) -> list[vf.Trace]:
     return [trace for episode in episodes for trace in episode.traces]
 
 
-def test_it_is_found_by_its_name() -> None:
+def test_environment_is_loaded_by_its_name() -> None:
     env = load_environment(goals=GOALS, corpus="sample")
     config = vf.resolve_env_config({"taskset": {"id": NAME, "goals": GOALS, "corpus": "sample"}})
     assert type(vf.load_environment(config)) is type(env)
@@ -111,7 +111,7 @@ CALL = {"id": "same", "type": "function", "function": {"name": "find_police", "a
     ],
     ids=["silent", "empty", "calls"],
 )
-def test_a_model_that_does_nothing_has_no_reward(reply: Any, end: str) -> None:
+def test_models_without_actions_have_no_reward(reply: Any, end: str) -> None:
     env = load_environment(goals="corpus:test:2", corpus="sample", user_turns=3)
     episodes = held(env, lambda _: reply, rollouts=2)
     for trace in the_traces(episodes):
@@ -126,7 +126,7 @@ def test_a_model_that_does_nothing_has_no_reward(reply: Any, end: str) -> None:
     assert [name.partition("#")[2] for name in rows("run.jsonl")] == ["1", "2"] * 2
 
 
-def test_a_limit_of_verifiers_ends_the_dialogue_and_is_scored() -> None:
+def test_dialogues_ended_by_a_limit_of_verifiers_are_scored() -> None:
     config = vf.resolve_env_config(
         {
             "taskset": {"id": NAME, "goals": "corpus:test:1", "corpus": "sample"},
@@ -139,7 +139,7 @@ def test_a_limit_of_verifiers_ends_the_dialogue_and_is_scored() -> None:
     assert trace.reward == 0
 
 
-def test_a_server_that_fails_is_no_verdict_on_the_model() -> None:
+def test_server_failures_give_no_verdict_on_the_model() -> None:
     env = load_environment(goals="corpus:test:1", corpus="sample")
     (episode,) = held(env, lambda _: 400)
     assert not episode.ok

@@ -66,13 +66,13 @@ READ: Goal = {
 }
 
 
-def test_a_goal_is_read_in_the_order_of_its_sentences() -> None:
+def test_goal_domains_follow_the_order_of_the_message() -> None:
     assert goal_of(ANNOTATED) == READ
     with pytest.raises(ValueError, match="train"):
         goal_of({**ANNOTATED, "message": "Find a restaurant"})
 
 
-def test_a_part_is_removed_from_some_domains_of_a_copy() -> None:
+def test_goal_parts_are_removed_only_from_a_copy() -> None:
     before = json.dumps(READ)
     copy = without(READ, "fail_info", ["restaurant"])
     info, _, book, fail_book = READ["restaurant"].values()
@@ -81,7 +81,7 @@ def test_a_part_is_removed_from_some_domains_of_a_copy() -> None:
     assert json.dumps(READ) == before
 
 
-def test_a_dialogue_begins_with_a_copy_without_answers() -> None:
+def test_dialogues_start_with_a_goal_copy_without_answers() -> None:
     before = json.dumps(READ)
     copy = begun(READ)
     assert copy == {
@@ -94,7 +94,7 @@ def test_a_dialogue_begins_with_a_copy_without_answers() -> None:
     assert json.dumps(READ) == before
 
 
-def test_a_file_without_sentences_of_goals_is_refused(tmp_path: Path) -> None:
+def test_corpus_files_without_goal_messages_are_rejected(tmp_path: Path) -> None:
     place = tmp_path / "data" / "MultiWOZ_2.1" / "test.json"
     place.parent.mkdir(parents=True)
     place.write_text(json.dumps({"SNG1.json": {"goal": {"train": TRAIN}, "log": []}}))
@@ -103,7 +103,7 @@ def test_a_file_without_sentences_of_goals_is_refused(tmp_path: Path) -> None:
         annotated_goals(MULTIWOZ, "test", root)
 
 
-def test_the_goals_of_a_corpus_are_read_in_every_form() -> None:
+def test_corpus_goals_are_read_in_all_formats() -> None:
     """As annotated, as used, and as held by a user."""
     known = annotated_goals(SAMPLE, "test", sample_root())
     annotated = {
@@ -118,7 +118,7 @@ def test_the_goals_of_a_corpus_are_read_in_every_form() -> None:
         assert sorted(given[ORDERING]) == sorted(goal[ORDERING])
 
 
-def test_other_keys_are_left_out_and_numbers_are_text() -> None:
+def test_other_goal_keys_are_ignored_and_numbers_become_text() -> None:
     book = {"people": 3, "day": ["monday", "friday"], "invalid": False, "pre_invalid": True}
     assert given_goal({"message": ["…"], "topic": {}, "police": {}, "hotel": {"book": book}}) == {
         "domain_ordering": ["hotel"],
@@ -145,7 +145,7 @@ HOTEL = {"info": {"area": "north"}, "reqt": ["phone"]}
         ({"hotel": HOTEL, "domain_ordering": 3}, "domain_ordering"),
     ],
 )
-def test_the_error_about_an_invalid_goal_names_the_place(raw: Any, place: str) -> None:
+def test_errors_name_the_location_in_an_invalid_goal(raw: Any, place: str) -> None:
     with pytest.raises(ValueError, match=place):
         given_goal(raw)
 
@@ -164,7 +164,9 @@ def test_the_error_about_an_invalid_goal_names_the_place(raw: Any, place: str) -
         pytest.param(MULTIWOZ, "sampled:300", 300, marks=pytest.mark.integration),
     ],
 )
-def test_sentences_contain_every_value_of_a_domain(corpus: str, source: str, number: int) -> None:
+def test_goal_sentences_contain_every_value_of_a_domain(
+    corpus: str, source: str, number: int
+) -> None:
     selected = selected_goals(source, corpus, refused_bookings=True).goals
     assert len(selected) == number
     for goal in selected.values():
@@ -193,7 +195,7 @@ BISTRO: dict[str, Any] = {
 }
 
 
-def test_the_sentences_of_a_goal() -> None:
+def test_goal_sentences_have_the_expected_wording() -> None:
     goal = {
         ORDERING: ["hotel", "restaurant", "taxi", "police"],
         "hotel": INN,
@@ -255,7 +257,7 @@ def count_parts(goals: RunGoals, name: str) -> int:
 
 
 @pytest.mark.integration
-def test_goals_of_the_corpus_are_those_of_the_public_conversion() -> None:
+def test_corpus_goals_match_the_public_conversion() -> None:
     """To the order of domains and slots, but without first constraints that the database meets."""
     raw, corrected = (selected_goals(source, MULTIWOZ) for source in ("corpus-raw", "corpus"))
     expected = {record["dialogue"].lower(): record for record in golden("corpus_goals")}
@@ -279,7 +281,7 @@ def test_goals_of_the_corpus_are_those_of_the_public_conversion() -> None:
     assert corrected.messages.keys() == exact
 
 
-def test_goals_are_chosen_from_the_beginning_or_by_id() -> None:
+def test_goals_are_selected_by_number_or_id() -> None:
     everything = selected_goals("corpus")
     first = selected_goals("corpus:test:50")
     assert list(first.goals.items()) == list(everything.goals.items())[:50]
@@ -293,7 +295,7 @@ def test_goals_are_chosen_from_the_beginning_or_by_id() -> None:
 @pytest.mark.parametrize(
     ("source", "named"), [("corpus:smp002", r'"smp002".*"smp0\d+"'), ("corpus:1001", "62.*1,001")]
 )
-def test_the_error_about_missing_goals_names_them(source: str, named: str) -> None:
+def test_errors_describe_unavailable_goals(source: str, named: str) -> None:
     with pytest.raises(UsageError, match=named):
         selected_goals(source)
 
@@ -305,7 +307,7 @@ def test_the_error_about_missing_goals_names_them(source: str, named: str) -> No
         *("corpus:test:1:2", "corpus:test:", "corpus:-3", "corpus:٣", "corpus:9" + "9" * 5000),
     ],
 )
-def test_an_invalid_selection_is_refused(text: str) -> None:
+def test_invalid_goal_sources_are_rejected(text: str) -> None:
     with pytest.raises(UsageError, match=f'"{text[:20]}.*1,000,000'):
         parse_goal_source(text)
 
@@ -328,7 +330,7 @@ def test_sampled_goals_depend_only_on_seed_and_number() -> None:
     ("source", "number"),
     [("corpus", 62), ("corpus-raw:dev", 10), ("corpus:train:2", 2), ("sampled:300", 300)],
 )
-def test_goals_of_the_sample_can_be_met(source: str, number: int) -> None:
+def test_sample_goals_are_satisfiable(source: str, number: int) -> None:
     goals = selected_goals(source).goals
     assert len(goals) == number
     drawn = "sampled" in source
@@ -395,7 +397,7 @@ def relations_of(goal: Goal) -> Iterator[str]:
 
 
 @pytest.mark.integration
-def test_contents_of_drawn_goals_are_as_frequent_as_published(drawn: list[Goal]) -> None:
+def test_sampled_goal_frequencies_match_the_published_statistics(drawn: list[Goal]) -> None:
     statistics = read_json(shared("golden", "live", "goal_statistics.json"))
     assert statistics["n"] == GOALS
     # A name with "#" counts the slots of a part; it is a sum of the numbers of the slots.
@@ -419,7 +421,7 @@ def shapes_of(goal: Goal) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.integration
-def test_parts_and_slots_have_the_order_of_the_public_generator(drawn: list[Goal]) -> None:
+def test_sampled_parts_and_slots_have_the_published_order(drawn: list[Goal]) -> None:
     known = {shape for goal in drawn for shape in shapes_of(goal)}
     published = {shape for goal in golden("goals_sampled") for shape in shapes_of(goal)}
     assert published
@@ -427,7 +429,7 @@ def test_parts_and_slots_have_the_order_of_the_public_generator(drawn: list[Goal
 
 
 @pytest.mark.integration
-def test_the_domains_of_a_drawn_goal_agree(drawn: list[Goal]) -> None:
+def test_domains_of_a_sampled_goal_are_consistent(drawn: list[Goal]) -> None:
     check_constraints(drawn, real_database(), raw=False, drawn=True)
     week = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
     seen: Counter[str] = Counter()
@@ -468,7 +470,7 @@ TAXI: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("given", ["", "leaveAt", "arriveBy|leaveAt"])
-def test_a_journey_has_exactly_one_time(given: str) -> None:
+def test_sampled_taxi_goals_have_exactly_one_time(given: str) -> None:
     """Of two, the time of arrival is removed as often as the time of departure is asked for."""
     plain = {**TAXI, "slot_combinations": {"taxi": {"info": {given: 1}}}}
     model, rng = GoalModel(plain, ActDatabase({})), Random(3)
@@ -485,7 +487,7 @@ def test_a_journey_has_exactly_one_time(given: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", [0, 3, 5])
-def test_a_published_pickle_is_read(protocol: int, tmp_path: Path) -> None:
+def test_published_goal_model_pickles_are_read(protocol: int, tmp_path: Path) -> None:
     times = {"taxi": {"info": {"leaveAt": Counter({"09:00": 2, "10:00": 1})}, "reqt": {}}}
     orderings = Counter({("taxi",): 2, ("hotel", "taxi"): 1})
     combinations = {"taxi": {"info": {("arriveBy", "leaveAt"): 3, (): 1}}}
@@ -528,7 +530,7 @@ def weighted(weight: object) -> bytes:
         ),
     ],
 )
-def test_an_invalid_goal_model_is_refused(
+def test_invalid_goal_models_are_rejected(
     file: str, content: bytes, named: str, tmp_path: Path
 ) -> None:
     path = tmp_path / file
@@ -547,7 +549,7 @@ class Runs:
         return Path.touch, (self._place,)
 
 
-def test_code_in_a_pickle_is_not_run(tmp_path: Path) -> None:
+def test_pickled_code_is_not_executed(tmp_path: Path) -> None:
     path, touched = tmp_path / "model.pkl", tmp_path / "touched"
     path.write_bytes(pickle.dumps((Runs(touched), {}, {}, {}, {}, {})))
     with pytest.raises(DataError, match="touch"):
@@ -555,7 +557,7 @@ def test_code_in_a_pickle_is_not_run(tmp_path: Path) -> None:
     assert not touched.exists()
 
 
-def test_a_goal_model_without_a_domain_is_refused(tmp_path: Path) -> None:
+def test_goal_models_with_missing_domains_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "goal_model.json"
     path.write_text(json.dumps({**TAXI, "value_distribution": {}, "slot_combinations": {}}))
     with pytest.raises(DataError, match=r"goal_model\.json"):
@@ -563,7 +565,7 @@ def test_a_goal_model_without_a_domain_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_the_goal_model_is_found_in_the_data_or_its_address_is_named() -> None:
+def test_goal_model_is_found_in_the_data_or_named_in_the_error() -> None:
     file = shared("data", "live", "goal_model.json")
     sampled = selected_goals("sampled:5", MULTIWOZ)
     assert selected_goals("sampled:5", MULTIWOZ, goal_model=file) == sampled
@@ -572,7 +574,7 @@ def test_the_goal_model_is_found_in_the_data_or_its_address_is_named() -> None:
         select_goals("sampled:1", corpus=MULTIWOZ, root=bare, database=real_database())
 
 
-def test_a_model_is_estimated_by_counting() -> None:
+def test_goal_model_is_estimated_from_counts() -> None:
     north = {"info": {"area": "north"}, "reqt": ["phone"], "book": {"day": "monday"}}
     anywhere = {"info": {"area": "south", "stars": "4"}, "reqt": ["phone", "address"]}
     goals = [

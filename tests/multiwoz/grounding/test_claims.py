@@ -85,7 +85,7 @@ CALLS = {"FIND": FIND, "BOOK": BOOK, "LYING": LYING, "TABLE": TABLE}
 # Compared with the log of tools
 
 
-def test_a_value_is_right_by_the_log_where_a_tool_returned_it_of_the_venue() -> None:
+def test_values_agree_with_the_log_if_a_tool_returned_them_for_the_venue() -> None:
     said = turn("Hotel Aurelia is in the south, phone 01632961234.", LYING)
     by_slot = {found.mention.slot: found for found in checked(said)}
     assert (by_slot["phone"].agrees, by_slot["phone"].known) == (True, False)
@@ -94,7 +94,7 @@ def test_a_value_is_right_by_the_log_where_a_tool_returned_it_of_the_venue() -> 
     assert (phone.agrees, phone.known, phone.right) == (False, True, ("01632961234",))
 
 
-def test_a_venue_that_only_the_tool_has_is_right_by_the_log() -> None:
+def test_venues_only_in_tool_results_agree_with_the_log() -> None:
     own = call("find_hotel", [{"name": "Villa Nova Inn", "telephone": "01632111222"}])
     own["slots"] = {"telephone": "phone"}
     expected = [("name", True, False), ("phone", True, False)]
@@ -110,7 +110,7 @@ def test_a_venue_that_only_the_tool_has_is_right_by_the_log() -> None:
     assert (phone.agrees, phone.known, phone.right) == (False, True, ("01632111222",))
 
 
-def test_nothing_is_compared_with_what_no_tool_returned() -> None:
+def test_claims_without_tool_results_are_not_compared_with_the_log() -> None:
     cut = json.dumps(SOUTH)[:30]
     assert verdicts(turn("Hotel Aurelia has 5 stars.", call("find_hotel", cut))) == []
     assert verdicts(turn("Hotel Aurelia is booked. The reference is AB12CD34.")) == []
@@ -135,7 +135,7 @@ def test_what_does_not_say_that_something_was_booked_is_no_claim(said: str) -> N
     assert "booking" not in [slot for slot, *_ in verdicts(turn(said, FIND))]
 
 
-def test_what_was_booked_before_stays_booked() -> None:
+def test_booking_claims_may_refer_to_earlier_turns() -> None:
     booked = turn("I've booked Hotel Aurelia for you. The reference number is AB12CD34.", BOOK)
     found = verdicts(booked, turn("As I said, your room is booked: AB12CD34."))
     assert found[-2:] == [("booking", "is booked", True), ("reference", "AB12CD34", True)]
@@ -156,7 +156,7 @@ def test_what_does_not_count_all_is_no_claim(said: str) -> None:
     assert "choice" not in [slot for slot, *_ in verdicts(turn(said, all_of_them))]
 
 
-def test_a_list_that_is_not_whole_gives_no_number() -> None:
+def test_counts_of_incomplete_results_use_the_database_or_stated_total() -> None:
     cut = call("find_hotel", json.dumps(SOUTH)[:-20], area="south")
     some = call("find_hotel", {"total": 40, "hotels": SOUTH[:2]}, area="south")
     some["slots"] = {"total": "count"}
@@ -166,7 +166,7 @@ def test_a_list_that_is_not_whole_gives_no_number() -> None:
         assert ("choice", str(number), agrees) in found
 
 
-def test_the_log_adds_scores_and_changes_none() -> None:
+def test_log_adds_scores_and_leaves_other_scores_unchanged() -> None:
     said = "Hotel Aurelia is in the south, phone 01632961234. I've booked it. Ref: QW12ER34."
     with_log, without = turn(said, LYING), turn(said)
     del without["calls"]
@@ -194,7 +194,7 @@ def nested(depth: int) -> Any:
      {"a": {"b": [{"c": None}]}}, [], 5, True, '{"a": 1e999}', {"name": ["a"]}, {(1, 2): 3},
      nested(50_000)],
 )  # fmt: skip
-def test_any_result_can_be_read(result: Any) -> None:
+def test_arbitrary_tool_results_are_read_without_errors(result: Any) -> None:
     returned = returned_by(FunctionCall("find_hotel", {}, result))
     assert returned is not None
     assert all(isinstance(value, str) for record in returned.records for value in record.values())
@@ -202,7 +202,7 @@ def test_any_result_can_be_read(result: Any) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("log", ["agent_logs_21", "agent_logs_31"])
-def test_no_true_claim_is_flagged_in_real_logs(log: str) -> None:
+def test_true_claims_in_real_logs_are_not_flagged(log: str) -> None:
     text = shared("golden", "claims", f"{log}.jsonl").read_text(encoding="utf-8")
     rows = [row for row in map(json.loads, text.splitlines()) if row["set"] == "clean"][:40]
     data = shared("data", "multiwoz")
@@ -246,7 +246,7 @@ def test_counts_are_those_of_the_state_or_of_a_part_of_it(
     assert all(counted == (CHEAP,) for *_, counted in found)
 
 
-def test_mentioned_values_also_restrict_what_is_counted() -> None:
+def test_mentioned_values_restrict_the_counted_venues() -> None:
     response = f"There are {EXPENSIVE} expensive hotels."
     said = [mention("pricerange", "expensive", "hotel", TABLES)]
     for mentions, expected in ((said, (True, (CHEAP, EXPENSIVE))), ((), (False, (CHEAP,)))):
@@ -301,7 +301,7 @@ def assert_in_the_words(claims: Lines, responses: dict[str, list[str]]) -> None:
     assert [place[:4] for place in places] == sorted(place[:4] for place in places)
 
 
-def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
+def test_sample_claims_add_up_to_the_report(tmp_path: Path) -> None:
     predictions = sample_predictions("lexicalized")
     more = " \U0001f642 Call 01632999999, <b>Bella Vista</b>\u00a0is cheap."
     said = f"Hotel Aurelia, phone {PHONE}.{more} Hotel Aurelia is a guesthouse."
@@ -347,7 +347,7 @@ PIECES = (
 
 @examples(40)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-def test_claims_have_their_places_and_add_up(response: str) -> None:
+def test_claim_spans_are_exact_and_claims_add_up_to_the_report(response: str) -> None:
     scored = evaluator().score({ID: [turn(response, FIND, hotel=STATES["hotel"])]})
     claims = [{"dialogue": name, **plain(claim)} for name, claim in scored.claims()]
     assert_in_the_words(claims, {ID: [response]})
@@ -356,7 +356,7 @@ def test_claims_have_their_places_and_add_up(response: str) -> None:
     assert [{"dialogue": ID, **plain(claim)} for claim in view.claims] == claims
 
 
-def test_explanations_show_the_claims_that_tools_contradict() -> None:
+def test_explanations_show_claims_contradicted_by_tools() -> None:
     said = turn("Hotel Aurelia, phone 01632961234. I've booked it: QW12ER34.", LYING)
     (view,) = evaluator().score({ID: [said]}).explain(ID).turns
     flagged = [c for c in view.claims if isinstance(c, Claim) and c.is_flagged]
@@ -368,7 +368,7 @@ def test_explanations_show_the_claims_that_tools_contradict() -> None:
     assert "QW12ER34" in shown[-1][1]
 
 
-def test_delexicalized_responses_have_no_claims(capsys: pytest.CaptureFixture[str]) -> None:
+def test_claims_command_rejects_delexicalized_responses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "predictions/sample-good.json"]) == 2
     out, err = capsys.readouterr()
     assert (out, "--responses" in err) == ("", True)

@@ -130,7 +130,7 @@ def test_rooms_amenities_and_opening_hours_are_those_of_the_database(
 # The venues with which values are compared
 
 
-def test_the_example_of_the_documentation() -> None:
+def test_documentation_example_has_the_expected_verdicts() -> None:
     two = (CHINESE, [mention("area", "north")])
     kettle = (CHINESE, [*named("red kettle"), mention("pricerange", "cheap")])
     for number, right in (("01223000002", True), ("01223000001", False)):
@@ -140,7 +140,7 @@ def test_the_example_of_the_documentation() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_venue_may_be_named_before_or_after_its_values(order: int) -> None:
+def test_venue_name_may_precede_or_follow_its_values(order: int) -> None:
     said = [*named("blue lantern"), mention("phone", "01223000001")][::order]
     agrees = {checked.mention.slot: checked.agrees for checked in judged(({}, said)).checked}
     assert agrees == {"name": None, "phone": True}
@@ -173,7 +173,7 @@ MANY_VENUES: Tables = {
         ("attraction", "openhours", "6 pm", False),
     ],
 )
-def test_of_many_venues_on_offer_any_may_have_the_value(
+def test_value_agrees_if_any_of_many_offered_venues_has_it(
     domain: str, slot: str, value: str, agrees: bool
 ) -> None:
     said = [mention(slot, value, domain, MANY_VENUES)]
@@ -181,7 +181,7 @@ def test_of_many_venues_on_offer_any_may_have_the_value(
     assert (found.agrees, len(found.offered)) == (agrees, MANY)
 
 
-def test_a_value_may_be_of_a_venue_of_another_domain_that_was_named() -> None:
+def test_value_may_belong_to_a_mentioned_venue_of_another_domain() -> None:
     museum = (CHINESE, named("the museum", domain="attraction"))
     number = mention("phone", "01223000021", "attraction")
     misread = number._replace(domain="restaurant", venues=())
@@ -198,7 +198,9 @@ def test_a_value_may_be_of_a_venue_of_another_domain_that_was_named() -> None:
     ("time", "sure", "agrees"),
     [("09:20", True, False), ("09:20", False, True), ("11:20", False, False)],
 )
-def test_a_time_without_a_verb_may_be_of_either_end(time: str, sure: bool, agrees: bool) -> None:
+def test_times_without_a_verb_may_match_departure_or_arrival(
+    time: str, sure: bool, agrees: bool
+) -> None:
     said = [*named("TR0001", domain="train"), mention("leaveat", time, "train")._replace(sure=sure)]
     assert last(({}, said)).agrees is agrees
 
@@ -210,7 +212,7 @@ def test_a_time_without_a_verb_may_be_of_either_end(time: str, sure: bool, agree
         *(("TR0001 is 8.80 pounds each.", False), ("TR0001 is 8.80 pounds.", True)),
     ],
 )
-def test_a_price_is_that_of_as_many_tickets_as_are_said(response: str, agrees: bool) -> None:
+def test_prices_are_checked_for_the_stated_number_of_tickets(response: str, agrees: bool) -> None:
     price = mention("price", "8.80 pounds", "train")._replace(start=10, end=21)
     turn = SystemTurn(response, {}, [*named("TR0001", domain="train"), price])
     assert grounding_of(TOWN).judge({}, [turn]).checked[-1].agrees is agrees
@@ -227,7 +229,7 @@ def test_a_price_is_that_of_as_many_tickets_as_are_said(response: str, agrees: b
         (1, 2, "restaurant", False),
     ],
 )
-def test_a_reference_counts_after_the_booking(
+def test_references_count_only_after_the_booking(
     said_in: int, booked_from: int, domain: str | None, success: bool
 ) -> None:
     goal = {"restaurant": DomainGoal(frozenset({"1"}), frozenset({"REFERENCE"}))}
@@ -300,7 +302,7 @@ turns_ = st.lists(st.tuples(states_, st.lists(mentions_(), max_size=4)), min_siz
 
 @examples(300)
 @given(turns_, goals_, st.integers(0, 5))
-def test_the_definitions_followed_step_by_step_give_the_same(
+def test_grounding_matches_a_slow_reference_implementation(
     turns: list[Turn], goal: dict[str, DomainGoal], booked_from: int
 ) -> None:
     booked = booked_after(booked_from, len(turns))
@@ -358,7 +360,7 @@ def test_a_state_books_what_it_names_or_all_that_it_leaves(slots: str, expected:
     assert wrong(in_state(slots_of(slots))) == expected
 
 
-def test_the_last_booking_of_the_domain_counts() -> None:
+def test_only_the_last_booking_of_a_domain_counts() -> None:
     late, right = ("restaurant", {**RIGHT, "time": "23:00"}), ("restaurant", RIGHT)
     hotel = ("hotel", {"name": "grand hotel"})
     assert by_calls(late, right, hotel).right
@@ -367,7 +369,7 @@ def test_the_last_booking_of_the_domain_counts() -> None:
         assert (outcome.made, outcome.right, outcome.misses) == (False, False, ())
 
 
-def test_a_train_is_booked_by_its_id_or_by_what_the_state_leaves() -> None:
+def test_trains_are_booked_by_id_or_by_matching_the_state() -> None:
     goal = Goal({"day": "monday", "leave": "10:00"}, frozenset(), {"people": ("4",)})
     bookings = [
         (booked_by_calls([Booking("train", {name: train, "people": "4"})], DATABASE, FACTS), right)
@@ -387,7 +389,7 @@ def test_a_train_is_booked_by_its_id_or_by_what_the_state_leaves() -> None:
     assert not booked_in_state({"train": {"day": "monday", "leave": "10:00"}}, DATABASE, FACTS)
 
 
-def test_goals_have_the_bookings_that_can_be_scored() -> None:
+def test_goals_include_their_scorable_bookings() -> None:
     table = {"people": "2", "time": "17:00", "invalid": False, "pre_invalid": True}
     goals = goals_of(
         {
@@ -416,7 +418,7 @@ slots_ = st.sampled_from(sorted({slot for slots in BOOKING_SLOTS.values() for sl
     st.dictionaries(slots_ | st.sampled_from(["name", "trainid", "id"]) | st.text(), st.text()),
     st.sampled_from(["restaurant", "hotel", "train", "bus"]),
 )
-def test_any_booking_can_be_judged(slots: Slots, domain: str) -> None:
+def test_arbitrary_bookings_are_judged_without_errors(slots: Slots, domain: str) -> None:
     booked = booked_by_calls([Booking(domain, slots)], DATABASE, FACTS).get(domain)
     assert (booked is None) is (domain == "bus")
     if booked is not None:

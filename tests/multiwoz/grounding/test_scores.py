@@ -82,7 +82,7 @@ def respoken(pattern: str, new: str | Callable[[re.Match[str]], str]) -> Predict
         for system in SAMPLE_SYSTEMS
     ],
 )
-def test_other_scores_stay_the_same_and_reports_follow_the_schema(system: str) -> None:
+def test_grounded_scores_keep_other_scores_and_match_the_report_schema(system: str) -> None:
     predictions = sample_predictions(system)
     everything: dict[str, Any] = {"bleu": True, "success": True, "richness": True, "dst": True}
     alone, both = (
@@ -106,7 +106,7 @@ def test_other_scores_stay_the_same_and_reports_follow_the_schema(system: str) -
         assert (by_scope or {}) == values
 
 
-def test_scores_of_words_need_words() -> None:
+def test_word_scores_require_lexicalized_responses() -> None:
     plain = report(sample_predictions("good"))
     assert {name: plain["grounded"][name] for name in OF_WORDS} == dict.fromkeys(OF_WORDS)
     assert plain["grounded"]["booking"][WHOLE] > 90
@@ -119,7 +119,7 @@ def test_scores_of_words_need_words() -> None:
         assert set(explanation.outcomes[WHOLE]) == {"inform", "success"}
 
 
-def test_the_booking_score_needs_states_or_bookings() -> None:
+def test_booking_score_requires_states_or_bookings() -> None:
     stateless = {
         name: [{"response": turn["response"]} for turn in turns]
         for name, turns in sample_predictions(WORDS).items()
@@ -137,7 +137,7 @@ def test_the_booking_score_needs_states_or_bookings() -> None:
     assert "partial-bookings" in warned(report({**stateless, name: nothing[name]}))
 
 
-def test_bookings_made_count_before_the_state() -> None:
+def test_explicit_bookings_take_precedence_over_the_state() -> None:
     """The bookings of the annotation are nearly all right."""
     annotated = {
         name.partition(".")[0].lower(): dialogue
@@ -159,7 +159,7 @@ def test_bookings_made_count_before_the_state() -> None:
     assert grounded(wrong)["booking"][WHOLE] == 0
 
 
-def test_the_number_of_another_venue_is_inconsistent_but_not_invented() -> None:
+def test_phone_of_another_venue_is_inconsistent_but_not_a_hallucination() -> None:
     phones = sorted({row["phone"] for row in VENUES if row["phone"] != "?"})
     others = dict(zip(phones, [*phones[1:], phones[0]], strict=True))
     swapped = respoken(r"\d{11}", lambda found: others.get(found[0], found[0]))
@@ -173,7 +173,7 @@ def test_the_number_of_another_venue_is_inconsistent_but_not_invented() -> None:
         assert after[name] == before[name]
 
 
-def test_an_invented_number_or_name_is_a_hallucination() -> None:
+def test_invented_phones_and_names_are_hallucinations() -> None:
     before = grounded(sample_predictions(WORDS))
     assert before["hallucination"]["phone"] == before["hallucination"]["name"] == 0
     after = grounded(respoken(r"\d{11}", "01632999999"))
@@ -187,7 +187,7 @@ def test_an_invented_number_or_name_is_a_hallucination() -> None:
     assert after["grounded_inform"][WHOLE] < before["grounded_inform"][WHOLE] / 2
 
 
-def test_a_venue_that_an_alias_hides_satisfies_a_goal_with_its_name() -> None:
+def test_venue_hidden_by_an_alias_satisfies_a_goal_with_its_name() -> None:
     """By the rules "the junction" means the "junction theatre", which the database lacks."""
     gold = evaluator().scorer("sample").gold
     name = next(iter(gold.dialogues))
@@ -206,7 +206,7 @@ def test_a_venue_that_an_alias_hides_satisfies_a_goal_with_its_name() -> None:
         assert found.outcome.inform
 
 
-def test_intervals_resample_dialogues_only_for_scores_of_mentions() -> None:
+def test_intervals_use_the_bootstrap_only_for_mention_scores() -> None:
     scores = evaluator(confidence=0.9).evaluate(respoken("moderate", "cheap")).scores
     for name, method in (("consistency", "bootstrap"), ("grounded_inform", "wilson")):
         interval = named(scores, name).interval
@@ -215,7 +215,7 @@ def test_intervals_resample_dialogues_only_for_scores_of_mentions() -> None:
         assert interval.low < named(scores, name).value < interval.high
 
 
-def test_less_hallucination_is_better() -> None:
+def test_lower_hallucination_ranks_higher() -> None:
     systems = {
         "inventing": evaluator().score(respoken(r"\d{11}", "01632999999")).scored_table,
         "honest": evaluator().score(sample_predictions(WORDS)).scored_table,
@@ -230,7 +230,7 @@ def test_less_hallucination_is_better() -> None:
     assert not worse_than(systems["honest"], systems["inventing"], how)
 
 
-def test_an_input_in_parts_scores_as_a_whole() -> None:
+def test_incremental_input_has_the_same_grounded_scores() -> None:
     predictions = sample_predictions(WORDS)
     names = list(predictions)
     parts = evaluator().incremental()
@@ -239,7 +239,7 @@ def test_an_input_in_parts_scores_as_a_whole() -> None:
     assert parts.compute().metrics["grounded"] == grounded(predictions)
 
 
-def test_silent_inform_is_the_inform_of_a_system_that_names_nothing() -> None:
+def test_silent_inform_equals_the_inform_of_a_system_without_mentions() -> None:
     evaluator = Evaluator(grounded=True, corpus="sample", responses="lexicalized")
     of_good, of_silent = (
         evaluator.evaluate(predictions).metrics["grounded"]
@@ -344,7 +344,7 @@ def reasons_of(made: Evaluator, predictions: Mapping[str, Any]) -> list[Reason]:
     ]
 
 
-def test_what_a_reason_names_is_the_cause() -> None:
+def test_correcting_the_reported_reason_removes_the_failure() -> None:
     reasons = reasons_of(evaluator(), sample_predictions(WORDS))
     reasons += reasons_of(evaluator(), respoken("the ", "at "))
     reasons += reasons_of(evaluator(), respoken("01", "09"))
@@ -358,7 +358,7 @@ def test_what_a_reason_names_is_the_cause() -> None:
     assert all("says 01632960640" in text and "01632960132" in text for text in wrong)
 
 
-def test_what_is_said_of_another_venue_is_not_said_wrongly() -> None:
+def test_phone_of_another_venue_is_reported_as_missing_not_wrong() -> None:
     (phone,) = [row["phone"] for row in rows("restaurant") if row["name"] == "casa colibri"]
     for turn, said in (
         (0, f"How about Casa Colibri? The phone number is {phone}."),
@@ -373,7 +373,7 @@ def test_what_is_said_of_another_venue_is_not_said_wrongly() -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("which", ["corrupted", "clean"])
-def test_what_a_reason_names_in_a_log_is_the_cause(which: str) -> None:
+def test_correcting_the_reported_reason_removes_the_failure_in_logs(which: str) -> None:
     text = shared("golden", "claims", "agent_logs_21.jsonl").read_text(encoding="utf-8")
     logs = [row for row in map(json.loads, text.splitlines()) if row["set"] == which]
     data = str(shared("data", "multiwoz"))
@@ -389,7 +389,7 @@ def facts_of(scored: Any, name: str) -> list[tuple[int, str, str | None, str]]:
     ]
 
 
-def test_turns_show_the_words_and_what_was_called() -> None:
+def test_explained_turns_show_utterances_and_function_calls() -> None:
     call = {"name": "find_hotel", "arguments": '{"area": "north", "stars": "4"}'}
     calls = [{"id": "a", "type": "function", "function": call}]
     found = "We have **Marigold Guest House** [1].\nShall I book it?"
@@ -409,7 +409,7 @@ def test_turns_show_the_words_and_what_was_called() -> None:
     assert "scored as" not in {label for _, label, _, _ in facts}
 
 
-def test_bookings_are_shown_where_calls_are_not_known() -> None:
+def test_explanations_show_bookings_if_calls_are_unknown() -> None:
     turns = sample_predictions(WORDS)["smp0034"]
     booking = {"domain": "restaurant", "slots": {"name": "orchid boat", "people": "5"}}
     made = [{**turn, "bookings": [booking] if i == 2 else []} for i, turn in enumerate(turns)]

@@ -45,7 +45,7 @@ def test_kinds_of_a_venue_and_of_what_is_beside_it(response: str, kind: str, cla
     assert Statements(response).is_claim(said, names, choice=True) is claim
 
 
-def test_what_there_is_not_is_said_of_a_venue() -> None:
+def test_missing_fee_is_a_claim_in_statements_but_not_in_questions() -> None:
     for response, claim in (
         ("It is nice. Note that there is no entrance fee.", True),
         ("Do you want something with no entrance fee?", False),
@@ -72,7 +72,7 @@ def test_ten_times_the_text_takes_ten_times_the_work(line: str) -> None:
     assert read(500) < 15 * read(50)
 
 
-def test_a_value_at_the_end_of_a_long_list_is_of_its_own_item() -> None:
+def test_values_in_a_long_list_belong_to_their_own_item() -> None:
     response = "".join(f"- **X{number}** is v\n" for number in range(100))
     names, values = mentions(response, "X[0-9]+", "name"), mentions(response, r"\bv\b", "area")
     statements = Statements(response)
@@ -85,7 +85,7 @@ def test_of_how_many_tickets_a_price_is(said: str, tickets: tuple[int, ...]) -> 
     assert Statements(said).tickets(price) == tickets
 
 
-def test_the_price_of_a_room_is_that_of_one_night() -> None:
+def test_room_prices_are_for_one_night() -> None:
     for said, nights in (("£9 per night", (1,)), ("£9 a night", (1,)), ("£9 for two", ())):
         (price,) = mentions(said, "£9", "price")
         assert Statements(said).tickets(price) == nights

@@ -78,7 +78,7 @@ def drawn(seed: int) -> list[dict[str, Any]]:
 
 @examples(30)
 @given(st.integers(0, 10**6))
-def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
+def test_usage_totals_equal_sums_over_messages(seed: int) -> None:
     lines = drawn(seed)
     run = scored(HEAD, *lines)
     report = run.report()
@@ -123,7 +123,7 @@ def known_costs() -> list[dict[str, Any]]:
     return [with_usage(line(*each), agent, user) for each in (*zip(USED[:1]), lost, *zip(USED[2:]))]
 
 
-def test_costs_are_those_of_the_prices(prices: str) -> None:
+def test_costs_equal_usage_times_prices(prices: str) -> None:
     lines = known_costs()
     run = scored(HEAD, *lines, scorer=priced(prices))
     assert not run.warnings
@@ -148,7 +148,7 @@ def test_costs_are_those_of_the_prices(prices: str) -> None:
         assert part in facts["agent used"]
 
 
-def test_a_cost_is_signed_with_its_prices_and_no_other_score_is(prices: str) -> None:
+def test_only_cost_signatures_contain_the_price_checksum(prices: str) -> None:
     plain = by_place(scored(HEAD, *known_costs()).report().scores)
     run = scored(HEAD, *known_costs(), scorer=priced(prices, exclude_user_faults=True))
     known = by_place(run.report().scores)
@@ -165,7 +165,7 @@ def rows_of(report: Report) -> dict[str, list[str]]:
     return {label.text: [cell.text for cell in cells] for label, *cells in report.figures[0].rows}
 
 
-def test_without_success_no_use_by_success_is_shown(prices: str) -> None:
+def test_usage_per_success_is_omitted_without_successes(prices: str) -> None:
     failed = with_usage(line("smp0022", "book"), {"in": 10, "out": 1})
     report = scored(HEAD, failed, scorer=priced(prices)).report()
     assert "agent_usd_per_success" not in {score.name for score in report.scores}
@@ -173,7 +173,7 @@ def test_without_success_no_use_by_success_is_shown(prices: str) -> None:
     assert rows_of(report)["Agent: tokens in"][1] == "—"
 
 
-def test_files_without_usage_have_no_such_scores_and_tables() -> None:
+def test_files_without_usage_have_no_usage_scores_or_tables() -> None:
     report = scored(line("smp0021")).report()
     assert not report.figures
     assert "usage" not in report.metrics["live"]
@@ -181,7 +181,7 @@ def test_files_without_usage_have_no_such_scores_and_tables() -> None:
     assert not [score for score in report.scores if score.name.startswith("agent_")]
 
 
-def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
+def test_missing_token_counts_are_not_reported_as_zero(prices: str) -> None:
     silent = with_usage(line("smp0021"), {"ms": 100})
     report = scored(HEAD, silent, scorer=priced(prices)).report()
     used = report.metrics["live"]["usage"]["agent"]
@@ -190,7 +190,7 @@ def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
     assert f"{used['requests']} of {used['requests']}" in report.figures[0].caption[0]
 
 
-def test_a_model_without_a_price_has_no_cost_and_a_warning(prices: str) -> None:
+def test_models_without_a_price_cause_a_warning_and_have_no_cost(prices: str) -> None:
     head = {**HEAD, "agent": {"spec": "openai:smal", "model": "smal"}}
     run = scored(head, *known_costs(), scorer=priced(prices))
     (warning,) = run.warnings
@@ -209,7 +209,7 @@ def faulty(name: str, *skipped: str, **keys: Any) -> dict[str, Any]:
     return line(name, *skipped, user={"complete": True, "faults": [fault]}, **keys)
 
 
-def test_scores_without_faults_of_the_user_stand_beside_all() -> None:
+def test_scores_without_user_faults_are_reported_in_addition() -> None:
     lines = [line("smp0021"), faulty("smp0022", "book"), line("smp0023"), line("smp0024", "phone")]
     scorer = LiveScorer(SAMPLE, offline=True, exclude_user_faults=True)
     run = scored(*lines, scorer=scorer)
@@ -245,7 +245,7 @@ def files(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_what_is_used_is_compared_without_a_test(
+def test_usage_is_compared_without_significance_tests(
     files: list[str], prices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = ("--prices", prices, "--exclude-user-faults")
@@ -270,7 +270,7 @@ def test_what_is_used_is_compared_without_a_test(
     assert "Agent: tokens in" not in titles
 
 
-def test_reports_have_it(
+def test_reports_contain_usage_and_cost(
     files: list[str], prices: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "report.json"

@@ -134,7 +134,7 @@ RESULTS = st.sampled_from(
 
 @pytest.mark.parametrize("make", [lambda: RuleAgent(vocabulary()), convlab_agent])
 @given(texts=st.lists(TEXTS, max_size=6), data=st.data())
-def test_no_text_and_no_result_breaks_it(
+def test_agents_accept_any_texts_and_tool_results(
     make: Callable[[], CallingAgent], texts: list[str], data: st.DataObject
 ) -> None:
     agent = make()
@@ -164,7 +164,7 @@ def slots_of(state: Mapping[str, Mapping[str, str]]) -> set[tuple[str, str, str]
 
 
 @pytest.mark.integration
-def test_people_of_the_corpus_are_understood() -> None:
+def test_rule_agent_understands_user_utterances_of_the_corpus() -> None:
     """Without a word of the system's, so that what they mean by "yes" is not known."""
     root = corpus_root("multiwoz-2.2", shared("data", "multiwoz"), offline=True)
     known = Vocabulary(read_tables(root))
@@ -192,7 +192,9 @@ def test_people_of_the_corpus_are_understood() -> None:
 @pytest.mark.parametrize(
     ("agent", "least", "most"), [("rule", 97, 100), ("rule-convlab", 40, 97), ("silent", 0, 0)]
 )
-def test_built_in_agents_differ_in_success(agent: str, least: float, most: float) -> None:
+def test_success_rates_of_built_in_agents_are_in_expected_ranges(
+    agent: str, least: float, most: float
+) -> None:
     """The policy of ConvLab recommends a venue and answers about another, as it does in acts."""
     live(agent, "run.jsonl")
     plain = report("run.jsonl")
@@ -207,7 +209,7 @@ GOALS = "corpus:test:10"
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("stress", ["", "hard"])
-def test_the_rule_agent_in_a_harness_is_the_one_of_a_run(stress: str) -> None:
+def test_rule_agent_dialogues_are_equal_in_a_harness_and_in_a_live_run(stress: str) -> None:
     conditions = ("--stress", stress)
     live("rule", "here.jsonl", "--goals", GOALS, "--trials", "2", "--seed", "3", *conditions)
     episodes = Episodes(GOALS, corpus="sample", seed=3, stress=stress or None)
@@ -235,7 +237,7 @@ def test_the_rule_agent_in_a_harness_is_the_one_of_a_run(stress: str) -> None:
     assert Path("there.jsonl").read_bytes() == Path("here.jsonl").read_bytes()
 
 
-def test_a_harness_is_told_why_a_dialogue_failed_and_which_goals_there_are() -> None:
+def test_episodes_report_reasons_for_failure_and_available_goals() -> None:
     episodes = Episodes(GOALS, corpus="sample", user_turns=2)
     item = next(iter(episodes.goals))
     episode = episodes.episode(item)
@@ -294,7 +296,7 @@ SERVED = ("--goals", "corpus:test:4", "--serve-tools")
 
 @pytest.mark.integration
 @pytest.mark.parametrize("stress", ["clean", "errors=.3,stale=1"])
-def test_the_rule_agent_over_mcp_is_the_rule_agent(stress: str, elsewhere: Path) -> None:
+def test_rule_agent_dialogues_are_equal_over_mcp(stress: str, elsewhere: Path) -> None:
     """Also after an interruption."""
     Path("own.py").write_text(OWN)
     expected = live("rule", "rule.jsonl", *SERVED[:2], "--stress", stress)
@@ -315,7 +317,7 @@ def test_the_rule_agent_over_mcp_is_the_rule_agent(stress: str, elsewhere: Path)
 
 
 @pytest.mark.integration
-def test_an_agent_over_mcp_calls_the_functions_of_its_own_dialogue_alone(elsewhere: Path) -> None:
+def test_mcp_agents_can_only_call_functions_in_their_own_dialogue(elsewhere: Path) -> None:
     Path("own.py").write_text(OWN)
     for line in live("own.py:Text", "text.jsonl", *SERVED, "--user-turns", "1"):
         _, call, result, answer, *_ = line["messages"]

@@ -132,7 +132,7 @@ CAR = "A red Toyota picks you up, call 07123456789."
         (NAMES, FOUND, "Yes.", ["named-nothing"]),
     ],
 )
-def test_a_dialogue_with_calls_is_judged(
+def test_dialogues_with_function_calls_are_judged(
     wish: tuple[str, Any, str], calls: list[dict[str, Any]], answer: str, reasons: list[str]
 ) -> None:
     domain, part, text = wish
@@ -144,7 +144,7 @@ def test_a_dialogue_with_calls_is_judged(
         assert [reason.outcome for reason in judgement.reasons] == ["inform", "booking"]
 
 
-def test_reasons_name_the_right_values() -> None:
+def test_reasons_contain_the_expected_values() -> None:
     for answer, turn, value in (
         ("The Red Kettle.", 0, "pricerange=cheap"),
         ("The Blue Lantern is at 01223000002.", 0, "01223000001"),
@@ -153,7 +153,7 @@ def test_reasons_name_the_right_values() -> None:
         assert (reason.turn, value in reason.text) == (turn, True)
 
 
-def test_an_agent_with_tools_of_its_own_tells_its_bookings() -> None:
+def test_reported_bookings_of_an_agent_with_its_own_tools_are_judged() -> None:
     messages = talk("A table at a cheap Chinese restaurant.", "Booked, it is 7GAWK763.")
     slots = {"name": "Blue Lantern", "people": 2, "day": "Monday", "time": "18:00"}
     made = [{"domain": "restaurant", "slots": {**slots, "reference": "7gawk763"}}]
@@ -164,14 +164,14 @@ def test_an_agent_with_tools_of_its_own_tells_its_bookings() -> None:
     ]
 
 
-def test_records_of_bookings_may_have_names_of_their_own() -> None:
+def test_booking_records_may_use_other_slot_names() -> None:
     goal = {"train": {**TRAIN, "book": {"people": "2"}}}
     messages = talk("Two tickets from Ely to Cambridge.", "Booked: ab12cd34.")
     slots = {"refer_number": "ab12cd34", "trainID": "tr0002", "tickets": "2", "id": 132}
     assert judged(goal, messages, [{"domain": "train", "slots": slots}]).success
 
 
-def test_grounded_counts_stand_beside_the_verdicts() -> None:
+def test_judgement_rows_contain_counts_of_grounded_mentions() -> None:
     messages = talk(ASK, "The Blue Lantern is at 01223000002.")
     row = judged({"restaurant": LANTERN}, messages).row
     # A name, a number: both known, and the number is another's.
@@ -181,7 +181,7 @@ def test_grounded_counts_stand_beside_the_verdicts() -> None:
     assert (row["grounded_inform.total"], row["grounded_success.total"]) == (1, 0)
 
 
-def test_the_user_chooses_from_what_an_agent_with_tools_lists() -> None:
+def test_user_may_choose_a_venue_from_a_list_of_an_agent_with_tools() -> None:
     found = {"count": 2, "results": [{"name": "blue lantern"}, {"name": "red kettle"}]}
     asked, *others = talk(
         "A Chinese restaurant in the north?",
@@ -208,7 +208,9 @@ PARTS = {
     st.sets(st.sampled_from(sorted(PARTS)), min_size=1),
     ANYTHING,
 )
-def test_any_messages_can_be_judged(messages: list[Any], domains: set[str], bookings: Any) -> None:
+def test_judgement_accepts_any_messages_and_is_reproducible(
+    messages: list[Any], domains: set[str], bookings: Any
+) -> None:
     goal = {domain: PARTS[domain] for domain in sorted(domains)}
     before = repr((goal, messages, bookings))
     judgement = judged(goal, messages, bookings)
@@ -249,7 +251,7 @@ TALKS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 
 
 @given(st.lists(st.sampled_from(TALKS), min_size=1, unique_by=lambda talk: min(talk[0])))
-def test_what_is_said_about_a_domain_changes_no_other(talks: list[tuple[Any, Any]]) -> None:
+def test_judgements_of_domains_are_independent(talks: list[tuple[Any, Any]]) -> None:
     goals = {domain: part for goal, _ in talks for domain, part in goal.items()}
     together = judged(goals, talk(*(text for _, texts in talks for text in texts)))
     for goal, texts in talks:
@@ -291,7 +293,7 @@ CALLED = called("find_hotel", {}, area="east")
         ),
     ],
 )
-def test_the_state_is_what_is_called_or_else_what_the_user_has_said(
+def test_belief_state_comes_from_calls_or_else_from_user_utterances(
     messages: list[dict[str, Any]], states: list[Any]
 ) -> None:
     transcript = read_transcript(read_messages(messages), Delexicalizer(sample_tables()), "2021")
@@ -318,14 +320,14 @@ def test_slots_told_and_asked_for(
     assert (row["precision"], row["recall"]) == counts
 
 
-def test_a_goal_that_asks_for_nothing_has_no_rates() -> None:
+def test_goals_without_requests_have_no_recall() -> None:
     goal = {"restaurant": {"info": LANTERN["info"]}}
     row = judged(goal, talk("I want a cheap Chinese restaurant.", f"{BLUE}: {PHONE}.")).row
     assert (row["found"], row["told"], row["asked"]) == (0, 1, 0)
     assert "recall" not in row
 
 
-def test_what_is_said_of_a_ride_counts() -> None:
+def test_informed_taxi_details_are_counted() -> None:
     answer = "Your taxi from the Blue Lantern to the Red Kettle is a white honda, 07123456789."
     row = judged(
         {"taxi": TAXI}, talk("A taxi from the Blue Lantern to the Red Kettle.", answer)

@@ -65,13 +65,13 @@ def listed() -> dict[Verdict, str]:
         }
 
 
-def test_every_difference_is_listed() -> None:
+def test_all_differing_verdicts_are_listed() -> None:
     differences = {verdict for verdict in verdicts() if verdict[3] != verdict[4]}
     assert differences == set(listed())
 
 
 @pytest.mark.parametrize("kind", VERDICTS.values())
-def test_agreement_is_as_published_and_high_with_what_a_reader_finds_right(kind: str) -> None:
+def test_agreement_is_at_least_90_percent_and_equals_the_documentation(kind: str) -> None:
     """At least 90 % without verdicts of AutoTOD that the dialogue itself refutes."""
     found = [verdict for verdict in verdicts() if verdict[2] == kind]
     refuted = [verdict for verdict in found if listed().get(verdict) == "ours"]

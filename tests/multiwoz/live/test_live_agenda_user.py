@@ -117,7 +117,7 @@ def test_a_dialogue_follows_its_script(title: str) -> None:
 
 
 @pytest.mark.parametrize("pick", [0, 1, 2])
-def test_a_message_has_one_to_three_constraints(pick: int) -> None:
+def test_user_messages_contain_one_to_three_constraints(pick: int) -> None:
     user = LiveUser({"domain_ordering": ["train"], "train": TRAIN}, PlainDraws(pick=pick))
     assert len(user.begin()) == 1 + 1 + pick
 
@@ -135,7 +135,7 @@ def test_values_are_compared_in_one_spelling(
 
 
 @pytest.mark.parametrize("domain", ["police", "hospital"])
-def test_services_are_spoken_of_like_venues(domain: str) -> None:
+def test_police_and_hospital_requests_are_handled_like_venues(domain: str) -> None:
     user = user_of(hotel=INN, **{domain: {"info": {}, "reqt": ["phone", "postcode"]}})
     user.begin()
     user.answer([inform("Hotel", "Phone", "01223")])
@@ -154,7 +154,7 @@ def test_services_are_spoken_of_like_venues(domain: str) -> None:
         (ask("Train", "Choice"), inform("Train", "Choice", "any")),
     ],
 )
-def test_questions_that_the_goal_does_not_foresee(asked: Act, said: Act) -> None:
+def test_user_answers_questions_not_foreseen_in_the_goal(asked: Act, said: Act) -> None:
     user = LiveUser({"domain_ordering": ["train"], "train": TRAIN}, PlainDraws(pick=0))
     user.begin()
     assert user.answer([asked]) == [said]
@@ -166,7 +166,7 @@ def test_questions_that_the_goal_does_not_foresee(asked: Act, said: Act) -> None
     st.lists(SYSTEM_ACTS, min_size=MOST_MESSAGES, max_size=MOST_MESSAGES),
     st.integers(0, 9),
 )
-def test_it_says_goodbye_in_time_whatever_it_is_told(
+def test_user_ends_the_dialogue_within_the_limit_for_any_system_acts(
     goal: Goal, system: list[list[Act]], trial: int
 ) -> None:
     untouched = repr(goal)
@@ -196,7 +196,7 @@ def is_known(act: Act) -> bool:
 
 
 @pytest.mark.integration
-def test_the_rule_system_gets_it_what_it_wants() -> None:
+def test_rule_system_succeeds_with_the_agenda_user() -> None:
     """With the public user on these goals, 93.9 % of dialogues succeed, and 2 % never end."""
     succeeded = counted = 0
     for line in list(golden("corpus_goals"))[::10]:

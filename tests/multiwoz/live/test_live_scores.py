@@ -27,7 +27,7 @@ from tests.places import shared
 from tests.tables import named
 
 
-def test_sums_of_rows_are_what_counting_gives() -> None:
+def test_aggregated_scores_equal_counts_from_the_dialogues() -> None:
     """Every goal has the same weight, however many trials it has."""
     spoiled = {1: (), 2: ("book",), 3: ("address", "phone")}
     of_goal = {name: range(1, 2 + index % 3) for index, name in enumerate(USED)}
@@ -69,7 +69,7 @@ def test_sums_of_rows_are_what_counting_gives() -> None:
         assert found[name] == pytest.approx(sum(means) / len(means)), name
 
 
-def test_what_the_user_reports_is_scored_where_it_reports() -> None:
+def test_user_reports_are_scored_where_available() -> None:
     faults = [{"kind": "repeated", "turn": 1, "detail": "hi"}]
     told = line("smp0021", user={"complete": False, "faults": faults}, turns=4)
     found = values(scored(told, line("smp0024", user={"complete": True, "faults": []}, turns=4)))
@@ -83,7 +83,7 @@ def test_what_the_user_reports_is_scored_where_it_reports() -> None:
     assert Fact("fault of the user", "repeated: hi") in explained.turns[1].facts
 
 
-def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
+def test_unreported_user_faults_are_detected_from_the_messages() -> None:
     plain = {**line("smp0021"), "user": None}
     assert values(scored(plain))["user_faults"] == 0
     say = [{"role": "user", "content": "I want it in the north."}] * 2
@@ -98,7 +98,7 @@ def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
     ("answer", "turn"),
     [("Sure, anything else?", NOT_JUDGED), ("It is a blue toyota, phone 01632961234.", 0)],
 )
-def test_a_taxi_is_met_only_where_the_agent_did_something_for_it(answer: str, turn: int) -> None:
+def test_taxi_constraints_are_only_met_after_an_agent_contribution(answer: str, turn: int) -> None:
     goal = sample_goals()["smp0025"]
     asked = "I need a taxi from {departure} to {destination}, arriving by {arriveBy}. The car type?"
     messages = talk(asked.format(**goal["taxi"]["info"]), answer)
@@ -119,7 +119,7 @@ def test_a_taxi_is_met_only_where_the_agent_did_something_for_it(answer: str, tu
         {"token": [], "goal": [], "complete": "yes"},
     ],
 )
-def test_a_user_of_ones_own_may_report_anything(report: dict[str, Any]) -> None:
+def test_reports_of_custom_users_do_not_change_success(report: dict[str, Any]) -> None:
     plain = {**line("smp0021"), "user": None}
     acts = [["Inform", "Hotel", "Area", "south"], 5]
     plain["messages"] = [
@@ -130,7 +130,7 @@ def test_a_user_of_ones_own_may_report_anything(report: dict[str, Any]) -> None:
     assert found["success"] == values(scored(plain))["success"]
 
 
-def test_an_end_before_the_user_is_done_is_a_reason_where_something_was_lost() -> None:
+def test_agent_errors_are_reasons_only_for_failed_dialogues() -> None:
     failed = {"end": "agent_error", "problem": "KeyError: 'phone'"}
     lost = scored({**line("smp0022", "book"), **failed}).explain("smp0022")
     assert lost.reasons[0].code == "agent-error"
@@ -138,7 +138,7 @@ def test_an_end_before_the_user_is_done_is_a_reason_where_something_was_lost() -
     assert not scored({**line("smp0022"), **failed}).explain("smp0022").reasons
 
 
-def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:
+def test_explanations_show_the_turn_in_which_each_goal_line_is_met() -> None:
     whole = scored(line("smp0022")).explain("smp0022")
     assert [(fact.scope, fact.label) for fact in whole.goal] == [
         *(("attraction", "wants"), ("attraction", "asks for"), ("attraction", "asks for")),
@@ -149,7 +149,7 @@ def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:
     assert failed.reached == (0, None, 0, 1, None)
 
 
-def test_bookings_of_an_agent_that_keeps_its_tools_are_judged() -> None:
+def test_reported_bookings_of_agents_with_private_tools_are_scored() -> None:
     slots = {"name": "osteria bellarosa", "people": "4", "day": "saturday", "time": "14:45"}
     for bookings, value in (([], 0), ([{"domain": "restaurant", "slots": slots}], 100)):
         run = scored({**line("smp0022", "book"), "bookings": bookings})
@@ -166,7 +166,7 @@ def test_bookings_of_an_agent_that_keeps_its_tools_are_judged() -> None:
         ("somebody", "somebody"),
     ],
 )
-def test_what_moves_scores_is_in_signatures(about: Any, expected: str) -> None:
+def test_signatures_contain_options_that_affect_scores(about: Any, expected: str) -> None:
     assert described(about) == expected
     head = {**HEADER, "user": about, "fail_book": True}
     signature = named(scored(head, line("smp0021")).report().scores, "success").signature
@@ -174,7 +174,7 @@ def test_what_moves_scores_is_in_signatures(about: Any, expected: str) -> None:
     assert (choices["user"], choices["fail-book"], choices["limit"]) == (expected, "goal", "20")
 
 
-def test_another_database_is_told() -> None:
+def test_different_databases_cause_a_warning() -> None:
     run = scored({**HEADER, "database": "00000000"}, line("smp0021"))
     assert [warning.kind for warning in run.warnings] == ["other-database"]
     checksum = dict(named(run.report().scores, "success").signature.choices)["corpus"][-8:]
@@ -191,7 +191,7 @@ def acts_line(name: str = "x", **keys: Any) -> dict[str, Any]:
     return {"dialogue": name, "goal": HOTEL, "acts": acts, "user": {"goal": HELD}, **keys}
 
 
-def test_dialogues_in_acts_are_judged_by_their_acts() -> None:
+def test_act_level_dialogues_are_scored_by_their_acts() -> None:
     run = scored(acts_line())
     found = values(run)
     assert (found["inform_recall"], found["complete"], found["turns"]) == (100, 0, 4)
@@ -213,7 +213,7 @@ def test_dialogues_in_acts_are_judged_by_their_acts() -> None:
         ([{**HEADER, "benchmark": "pydial"}, line("smp0021")], None, '"pydial"'),
     ],
 )
-def test_files_that_cannot_be_judged_are_refused(
+def test_files_that_cannot_be_scored_are_refused(
     lines: list[dict[str, Any]], compat: str | None, expected: str
 ) -> None:
     with pytest.raises(InputError, match=expected):
@@ -221,7 +221,7 @@ def test_files_that_cannot_be_judged_are_refused(
 
 
 @pytest.mark.integration
-def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
+def test_scores_of_acts_equal_those_of_the_published_evaluator() -> None:
     scorer = LiveScorer("multiwoz-2.1", data=shared("data", "multiwoz"), compat=CONVLAB2)
     lines, expected = [], []
     for number, vector in enumerate(golden("evaluator")):

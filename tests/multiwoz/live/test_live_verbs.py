@@ -51,7 +51,7 @@ def compared(capsys: Printed) -> Compared:
     return compare
 
 
-def test_evaluate_scores_a_file_and_tells_what_it_is_of(good: str) -> None:
+def test_evaluate_reports_scores_and_metadata_of_a_live_run(good: str) -> None:
     plain = report(good, "--ci", "95")
     jsonschema.validate(plain, read_json(ROOT / "mwzeval" / "report" / "schema.json"))
     assert plain["success"]["success"] == {
@@ -72,7 +72,7 @@ def test_evaluate_scores_a_file_and_tells_what_it_is_of(good: str) -> None:
     assert 0 < success["low"] < success["high"] == 100
 
 
-def test_what_was_not_done_is_lost(bad: str, good: str) -> None:
+def test_missing_bookings_lower_success(bad: str, good: str) -> None:
     plain = report(bad)
     success = plain["success"]
     assert success["inform"]["total"] == 100
@@ -87,7 +87,7 @@ def test_what_was_not_done_is_lost(bad: str, good: str) -> None:
     assert main(["evaluate", bad, *gate]) == 1
 
 
-def test_trials_are_scored_by_goal(trials: str) -> None:
+def test_trials_are_grouped_by_goal(trials: str) -> None:
     plain = report(trials, "--ci", "95")
     live = plain["live"]
     assert plain["success"]["success"]["total"] == pytest.approx(200 / 3)
@@ -100,7 +100,7 @@ def test_trials_are_scored_by_goal(trials: str) -> None:
     assert (scores["pass^1"]["low"], scores["pass^1"]["high"]) == (None, None)
 
 
-def test_a_file_may_be_compressed_cut_off_or_without_header(good: str) -> None:
+def test_files_may_be_compressed_truncated_or_without_header(good: str) -> None:
     known, raw = report(good), Path(good).read_bytes()
     Path("other.jsonl.gz").write_bytes(gzip.compress(raw[raw.index(b"\n") + 1 :]))
     other = report("other.jsonl.gz")
@@ -112,7 +112,7 @@ def test_a_file_may_be_compressed_cut_off_or_without_header(good: str) -> None:
     assert [each["kind"] for each in plain["meta"]["warnings"]] == ["cut-off"]
 
 
-def test_lines_of_another_program_may_name_a_goal_or_none() -> None:
+def test_external_dialogues_may_contain_or_name_or_omit_their_goal() -> None:
     """The goal as annotated, by its id, or that of the dialogue of this name."""
     lines = [line(name) for name in USED]
     for other in lines:
@@ -130,7 +130,7 @@ def test_lines_of_another_program_may_name_a_goal_or_none() -> None:
     assert (warning["kind"], warning["count"]) == ("no-end", 4)
 
 
-def test_predictions_in_messages_stay_predictions_unless_it_is_said() -> None:
+def test_messages_are_live_runs_only_with_the_input_format_option() -> None:
     plain = [{key: line(name)[key] for key in ("dialogue", "messages")} for name in USED]
     file = write(Path("messages.jsonl"), plain, head=None)
     assert report(file, "-g")["meta"]["fold"] == "test"
@@ -138,7 +138,7 @@ def test_predictions_in_messages_stay_predictions_unless_it_is_said() -> None:
     assert main(["evaluate", "--input-format", "messages", write(Path("x.jsonl"), plain)]) == 2
 
 
-def test_what_failed_for_nobodys_fault_is_counted_and_not_scored(capsys: Printed) -> None:
+def test_infrastructure_failures_are_counted_but_not_scored(capsys: Printed) -> None:
     lost = line("smp0022", messages=[], turns=0, end="infrastructure", problem="no server")
     failed = {**lost, "dialogue": "smp0024", "turns": 1, "end": "agent_error"}
     lines = [line("smp0021"), lost, line("smp0023", end="limit"), failed]
@@ -160,7 +160,7 @@ def test_what_failed_for_nobodys_fault_is_counted_and_not_scored(capsys: Printed
     assert report(acts)["live"]["success"] == 0
 
 
-def test_validate_lists_every_problem(capsys: Printed) -> None:
+def test_validate_reports_all_problems(capsys: Printed) -> None:
     lines = [
         *[line("smp0021")] * 2,
         line("smp0022", goal={"hotels": {}}),
@@ -173,7 +173,7 @@ def test_validate_lists_every_problem(capsys: Printed) -> None:
     assert main(["validate", write(Path("good.jsonl"), [line("smp0021")])]) == 0
 
 
-def test_compare_pairs_systems_by_goal_with_all_their_trials(
+def test_compare_pairs_all_trials_of_systems_by_goal(
     trials: str, good: str, compared: Compared
 ) -> None:
     other = write(Path("other.jsonl"), [line(n, trial=t) for n in USED[:3] for t in (1, 2)])
@@ -195,7 +195,7 @@ def test_compare_pairs_systems_by_goal_with_all_their_trials(
         ({"goals": {"source": "sampled:1", "sha": "76543210"}}, USED[1], '"other"'),
     ],
 )
-def test_runs_with_other_users_or_no_common_goal_do_not_compare(
+def test_compare_refuses_runs_with_different_users_or_without_common_goals(
     header: dict[str, Any], dialogue: str, named: str, good: str, capsys: Printed
 ) -> None:
     lines = [{**line(dialogue), "dialogue": USED[0]}]
@@ -205,7 +205,7 @@ def test_runs_with_other_users_or_no_common_goal_do_not_compare(
 
 
 @pytest.mark.parametrize("function", ["find_hotel", "find_hotels"])
-def test_many_calls_in_one_message_cost_each_the_same_and_little(function: str) -> None:
+def test_evaluation_cost_is_linear_in_the_number_of_calls_per_message(function: str) -> None:
     def evaluated(number: int) -> int:
         asked = {"type": "function", "function": {"name": function, "arguments": "{}"}}
         dialogue = line(USED[0])
@@ -222,7 +222,7 @@ def test_many_calls_in_one_message_cost_each_the_same_and_little(function: str) 
     assert (many - few) / 200 < 300
 
 
-def test_runs_of_other_goals_are_compared_on_those_that_both_have(
+def test_runs_of_different_goals_are_compared_on_their_common_goals(
     good: str, bad: str, compared: Compared, capsys: Printed
 ) -> None:
     of_others = {**HEADER, "goals": {"source": "corpus:test:3", "sha": "76543210"}}
@@ -256,7 +256,7 @@ def test_explanations_count_reasons_and_pair_trials(trials: str, capsys: Printed
     assert "smp0022#2" in told
 
 
-def test_functions_of_ones_own_are_named() -> None:
+def test_unknown_functions_are_mapped_by_the_tools_option() -> None:
     """What nobody knows is told; --tools says what it is."""
     text = json.dumps(line("smp0022")).replace("book_restaurant", "reserve")
     own = write(Path("own.jsonl"), [json.loads(text)])
@@ -282,7 +282,7 @@ def test_functions_of_ones_own_are_named() -> None:
         ),
     ],
 )
-def test_calls_that_are_ignored_are_reported(changed: dict[str, Any], kind: str) -> None:
+def test_ignored_calls_are_reported_with_a_warning(changed: dict[str, Any], kind: str) -> None:
     calling = line("smp0022")
     for message in calling["messages"]:
         for call in message.get("tool_calls", ()):
@@ -294,7 +294,7 @@ def test_calls_that_are_ignored_are_reported(changed: dict[str, Any], kind: str)
     assert warning["count"] > 1
 
 
-def test_claims_are_written_with_what_is_not_so(good: str) -> None:
+def test_claims_file_marks_unknown_values(good: str) -> None:
     raw = Path(good).read_text(encoding="utf-8")
     spoken = "its postcode is "
     at = raw.index(spoken) + len(spoken)
@@ -312,7 +312,9 @@ def test_plots_show_systems(good: str, bad: str) -> None:
         assert main(["plot", good, bad, "--kind", kind, "-o", "x.svg", "--samples", "50"]) == 0
 
 
-def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Printed) -> None:
+def test_parts_of_a_run_are_concatenated_and_refused_as_shards(
+    trials: str, capsys: Printed
+) -> None:
     header, *lines = Path(trials).read_text(encoding="utf-8").splitlines(keepends=True)
     parts = [header + "".join(lines[:4]), header + "".join(lines[4:])]
     Path("part-1.jsonl").write_text(parts[0], encoding="utf-8")
@@ -322,7 +324,7 @@ def test_the_files_of_a_run_are_joined_and_not_shards(trials: str, capsys: Print
     assert report("joined.jsonl")["success"] == report(trials)["success"]
 
 
-def test_goals_are_those_of_the_lines() -> None:
+def test_goals_in_lines_override_goals_of_the_corpus() -> None:
     """A goal in a line counts, whatever the dialogue is called."""
     other = line("smp0021", goal=goals()["smp0024"])
     assert report(write(Path("x.jsonl"), [other]))["success"]["success"]["total"] == 0

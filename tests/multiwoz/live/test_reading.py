@@ -112,7 +112,7 @@ def test_failed_bookings_are_refusals(text: str) -> None:
     assert "NoBook Booking none none" in read(text, said="People=2")
 
 
-def test_a_booking_that_waits_for_an_answer_is_no_refusal() -> None:
+def test_bookings_with_missing_details_are_not_read_as_nobook() -> None:
     assert not [act for act in read("I can't book it without the day.") if act.startswith("NoBook")]
 
 
@@ -145,7 +145,7 @@ TWO = (
         ),
     ],
 )
-def test_results_of_functions_explain_the_text_and_do_not_replace_it(
+def test_tool_results_complement_but_do_not_replace_the_text(
     messages: tuple[Any, ...], text: str, acts: list[str]
 ) -> None:
     assert read(text, messages=messages) == acts
@@ -158,7 +158,7 @@ def heard(reader: AgentReader, text: str, *requested: str) -> list[Act]:
     return reader.acts_of(text, made)
 
 
-def test_the_words_of_a_street_are_no_domain() -> None:
+def test_words_in_addresses_do_not_change_the_domain() -> None:
     """A restaurant and a cinema under one roof."""
     address = "leisure park, clifton way"
     rows = {
@@ -168,7 +168,7 @@ def test_the_words_of_a_street_are_no_domain() -> None:
     assert acts == [Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")]
 
 
-def test_what_is_requested_and_not_known_is_heard_also_without_its_name() -> None:
+def test_unknown_answers_to_requests_are_read_without_the_slot_name() -> None:
     unknown = Act("Inform", "Restaurant", "Phone", "unknown")
     text = "I do not have their phone number, and the address is 1 High Street."
     address = Act("Inform", "Restaurant", "Addr", "1 High Street")
@@ -177,7 +177,7 @@ def test_what_is_requested_and_not_known_is_heard_also_without_its_name() -> Non
     assert heard(reader(), text, "Phone") == [unknown]
 
 
-def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
+def test_venue_names_of_common_words_are_recognized_by_preceding_words() -> None:
     town = TOWN | {"attraction": [{**TOWN["attraction"][0], "name": "the place"}]}
     of_town = AgentReader(town)
     goal = {"domain_ordering": ["attraction"], "attraction": {"info": {}}}
@@ -190,7 +190,7 @@ def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
     assert names("I have the place you were looking for.") == []
 
 
-def test_the_users_own_spelling_is_kept() -> None:
+def test_venue_names_keep_the_spelling_of_the_goal() -> None:
     wanted = {"info": {"name": "BLUE LANTERN"}}
     goal = {"domain_ordering": ["restaurant"], "restaurant": wanted}
     acts = reader().acts_of("How about Blue Lantern?", reader().context(goal))
@@ -203,7 +203,7 @@ def test_the_users_own_spelling_is_kept() -> None:
     of_turn=st.lists(MESSAGES, max_size=4),
     domains=st.lists(st.sampled_from(GOAL["domain_ordering"]), min_size=1, unique=True),
 )
-def test_nothing_that_an_agent_says_raises_and_all_acts_are_known(
+def test_any_agent_text_is_read_as_known_acts_without_exceptions(
     text: str, of_turn: list[Any], domains: list[str]
 ) -> None:
     goal = {"domain_ordering": domains, **{domain: GOAL[domain] for domain in domains}}

@@ -56,7 +56,7 @@ def test_what_is_found(name: str, arguments: Any, count: int | None, first: str 
     )
 
 
-def test_results_say_all_that_is_public_in_the_names_of_the_schema() -> None:
+def test_results_contain_all_public_slots_under_their_schema_names() -> None:
     (hotel,) = tools().call("find_hotel", {})["results"]
     assert hotel == {
         **{"name": "grand hotel", "area": "north", "pricerange": "cheap", "stars": "4"},
@@ -88,7 +88,7 @@ def test_the_error_of_a_bad_call_has_what_is_wrong(name: str, arguments: Any, na
 TABLE = {"day": "monday", "people": 2, "time": "18:00"}
 
 
-def test_bookings_name_the_venue_and_repeat_what_is_booked() -> None:
+def test_bookings_return_the_venue_and_the_booked_values() -> None:
     agent = tools()
     booked = agent.call("book_restaurant", TABLE | {"name": "The Blue Lantern restaurant"})
     assert re.fullmatch("[A-Z0-9]{8}", booked.pop("reference"))
@@ -105,7 +105,7 @@ def test_bookings_name_the_venue_and_repeat_what_is_booked() -> None:
     assert agent.errors == 0
 
 
-def test_references_are_those_of_their_dialogue_and_call() -> None:
+def test_booking_references_depend_on_the_dialogue_and_the_call() -> None:
     booking = ("book_restaurant", TABLE | {"name": "old mill"})
     script = [booking, ("find_hotel", {}), booking, ("book_train", {}), booking]
     results = []
@@ -118,7 +118,7 @@ def test_references_are_those_of_their_dialogue_and_call() -> None:
     assert len(references) == 6
 
 
-def test_only_what_the_goal_says_is_refused() -> None:
+def test_only_failures_planned_in_the_goal_are_refused() -> None:
     annotated = {
         "message": ["a restaurant"],
         "restaurant": {
@@ -140,7 +140,7 @@ def test_only_what_the_goal_says_is_refused() -> None:
 
 
 @pytest.mark.integration
-def test_goals_find_what_the_public_database_finds_and_their_names_can_be_booked() -> None:
+def test_tools_match_the_public_database_and_can_book_names_in_goals() -> None:
     """By another program, where both take a value to mean the same."""
     agent = real_tools().of_dialogue(1, "a")
     compared = Counter[str]()
@@ -166,7 +166,7 @@ def test_goals_find_what_the_public_database_finds_and_their_names_can_be_booked
 
 
 @pytest.mark.integration
-def test_what_tools_find_is_no_failure_of_a_goal() -> None:
+def test_goals_whose_failure_can_be_satisfied_by_tools_are_detected() -> None:
     """Brazilian food is portuguese by an alias, which only the public database does not know."""
     goal = {
         "domain_ordering": ["restaurant"],
@@ -188,7 +188,7 @@ VALUES = ANYTHING | st.sampled_from(
     st.sampled_from(sorted(BY_NAME)) | st.text(max_size=9),
     st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=5), VALUES, max_size=5),
 )
-def test_no_call_raises(name: str, arguments: Any) -> None:
+def test_calls_with_any_arguments_return_json_without_exceptions(name: str, arguments: Any) -> None:
     agent = tools()
     result = agent.call(name, arguments)
     assert json.loads(json.dumps(result)) == result

@@ -67,7 +67,7 @@ def test_an_act_counts_by_what_it_changes(act: list[str], expected: set[tuple[st
     assert found == expected
 
 
-def test_spelling_is_no_misunderstanding() -> None:
+def test_spelling_differences_are_not_misunderstandings() -> None:
     meant = [
         ["Inform", "Restaurant", "Phone", "01223000001"],
         ["Inform", "Train", "Ticket", "4.40 pounds"],
@@ -90,7 +90,7 @@ def faults(goal: Any, messages: Sequence[Any], /, **report: Any) -> list[tuple[s
     return [(fault["kind"], fault["turn"], fault["detail"]) for fault in found]
 
 
-def test_to_be_done_too_early_is_a_fault() -> None:
+def test_ending_before_the_goal_is_complete_is_a_fault() -> None:
     messages = talk("Hi.", "Hello.", "Bye.")
     train: dict[str, Any] = {"info": {}, "reqt": {"price": "?"}}
     held = {"domain_ordering": ["train"], "train": train}
@@ -101,7 +101,7 @@ def test_to_be_done_too_early_is_a_fault() -> None:
     assert faults(GOAL, messages, token="[DONE]", goal=held) == []
 
 
-def test_misunderstanding_needs_acts_of_both_sides() -> None:
+def test_misunderstandings_are_only_detected_with_acts_of_both_sides() -> None:
     messages = talk("Hello!", "Jade Pavilion is nice.", "Bye.")
     acts = [["Recommend", "Restaurant", "Name", "jade pavilion"]]
     assert faults(GOAL, messages, understood=[[]]) == []
@@ -136,7 +136,7 @@ class Babbling:
 
 @examples(60)
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(0, 9))
-def test_any_texts_end_in_the_same_report(texts: Sequence[str], seed: int) -> None:
+def test_user_reports_are_reproducible_for_any_agent_texts(texts: Sequence[str], seed: int) -> None:
     report = report_of(user(seed=seed), Babbling(texts))
     assert report == report_of(user(seed=seed), Babbling(texts))
     assert report["token"] == ("[DONE]" if report["complete"] else "[GIVE UP]")
@@ -160,7 +160,7 @@ class RuleSystemInWords:
 
 
 @pytest.mark.integration
-def test_few_turns_of_a_rule_system_are_misunderstood() -> None:
+def test_user_rarely_misunderstands_the_rule_system() -> None:
     folder = shared("data", "multiwoz", "db")
     domains = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
     real = AgentReader({domain: read_json(folder / f"{domain}_db.json") for domain in domains})
@@ -189,7 +189,7 @@ def turns_of_user(line: Line) -> list[int]:
     return [i for i, each in enumerate(line["messages"]) if each["role"] == "user"]
 
 
-def test_the_agenda_user_understands_the_rule_agent_and_has_hardly_any_faults(
+def test_agenda_user_understands_the_rule_agent_with_few_faults(
     lines: list[Line],
 ) -> None:
     # Without acts of the agent, nothing could be misunderstood.
@@ -212,7 +212,7 @@ def ended_before(lines: list[Line]) -> Iterator[tuple[Any, list[Any]]]:
             yield line["goal"], [*line["messages"][:place], *talk(BYE)]
 
 
-def test_to_end_before_all_is_told_is_found(lines: list[Line]) -> None:
+def test_ending_before_the_goal_is_stated_is_reported(lines: list[Line]) -> None:
     cut = list(ended_before(lines))
     early = [[kind for kind, *_ in faults(*dialogue, token="[DONE]")] for dialogue in cut]
     assert len(cut) > 100
@@ -221,7 +221,7 @@ def test_to_end_before_all_is_told_is_found(lines: list[Line]) -> None:
     assert not any(faults(*dialogue, token="[GIVE UP]") for dialogue in cut)
 
 
-def test_to_be_done_in_the_message_that_asks_for_a_booking_is_found(lines: list[Line]) -> None:
+def test_ending_in_the_message_that_requests_a_booking_is_reported(lines: list[Line]) -> None:
     checked = 0
     for line in lines:
         calls = [
@@ -242,7 +242,7 @@ def test_to_be_done_in_the_message_that_asks_for_a_booking_is_found(lines: list[
     assert checked > 10
 
 
-def test_lines_that_come_again_are_found(lines: list[Line]) -> None:
+def test_repeated_user_messages_are_reported(lines: list[Line]) -> None:
     for line in lines:
         first, second = turns_of_user(line)[:2]
         again = {"role": "user", "content": line["messages"][first]["content"] + "  !"}
@@ -255,7 +255,7 @@ def test_values_from_nowhere_are_found(text: str, values: list[str]) -> None:
     assert faults(CHEAP, talk(text)) == [(INVENTED, 0, value) for value in values]
 
 
-def test_what_the_agent_has_said_is_not_invented() -> None:
+def test_values_mentioned_by_the_agent_are_not_invented() -> None:
     offer = "Jade Pavilion in the north has parking and wifi, at 19:30 on tuesday."
     accepted = "Jade Pavilion in the north at 7:30 pm on tuesday, with parking and wifi, then."
     assert faults(CHEAP, talk("Hi!", offer, accepted)) == []
@@ -268,7 +268,7 @@ EXCHANGES = [
 ]
 
 
-def test_what_is_open_is_told() -> None:
+def test_unfinished_goal_parts_are_reported_at_an_early_end() -> None:
     assert faults(CHEAP, talk(*sum(EXCHANGES, ()), BYE), token="[DONE]") == []
     for left_out in (1, 2):
         texts = sum(EXCHANGES[:left_out] + EXCHANGES[left_out + 1 :], ())
@@ -280,7 +280,7 @@ def test_what_is_open_is_told() -> None:
             assert "restaurant is not booked" in detail or "…" in detail
 
 
-def test_goals_of_others_may_ask_for_anything_and_spell_it_so() -> None:
+def test_external_goals_may_request_any_slot_in_any_spelling() -> None:
     goal = {
         "domain_ordering": ["attraction", "train"],
         "attraction": {"info": {"colour": "red"}, "reqt": ["entrancefee", "mood", "reference"]},

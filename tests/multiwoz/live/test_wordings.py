@@ -68,7 +68,7 @@ def is_said(wordings: Wordings, act: Act) -> bool:
 @pytest.mark.integration
 @pytest.mark.parametrize("name", TRACES)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_turns_of_recorded_dialogues_are_said(name: str, seed: int) -> None:
+def test_turns_of_recorded_dialogues_are_worded(name: str, seed: int) -> None:
     rng = Random(seed)
     for trace in golden(name):
         for turn in trace["turns"]:
@@ -128,7 +128,7 @@ GENERAL = ("bye", "greet", "reqmore", "welcome")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_act_is_said_alone(seed: int) -> None:
+def test_every_single_act_is_worded(seed: int) -> None:
     rng = Random(seed)
     for act in (*user_acts(), THANK, BYE):
         check(USER, [act], rng)
@@ -137,7 +137,7 @@ def test_every_act_is_said_alone(seed: int) -> None:
 
 
 @pytest.mark.parametrize("marker", [REPEAT, CHANGE, CORRECT])
-def test_acts_are_said_again_corrected_and_instead(marker: Act) -> None:
+def test_repeated_corrected_and_changed_acts_are_worded(marker: Act) -> None:
     rng = Random(4)
     for act in user_acts():
         check(USER, [marker, act], rng)
@@ -164,13 +164,13 @@ FLAGS = {"Internet": "no", "Parking": "yes", "Area": "north"}
         (informs("Hotel", none="none", **FLAGS), r"parking .*(?:without|no) (?:internet|wifi)"),
     ],
 )
-def test_acts_that_belong_together_are_said_together(said: list[Act], pattern: str) -> None:
+def test_related_acts_are_worded_in_one_phrase(said: list[Act], pattern: str) -> None:
     for seed in range(20):
         assert re.search(pattern, USER(said, Random(seed)))
 
 
 @pytest.mark.parametrize("domain", list(USER_SLOTS))
-def test_what_opens_a_domain_names_it(domain: str) -> None:
+def test_opening_acts_name_their_domain(domain: str) -> None:
     name = domain.capitalize()
     opening = Act("Inform", name, "none", "none")
     for seed in range(12):
@@ -181,19 +181,19 @@ def test_what_opens_a_domain_names_it(domain: str) -> None:
                 assert domain in user_domains(text.lower(), {}), text
 
 
-def test_words_follow_from_the_generator_alone_and_vary() -> None:
+def test_wordings_vary_with_the_seed_and_are_reproducible() -> None:
     said = [Act("Inform", "Hotel", "Area", "north"), Act("Inform", "Hotel", "Stars", "4")]
     texts = {USER(said, Random(seed)) for seed in range(50)}
     assert len(texts) > 20
     assert USER(said, Random(7)) == USER(said, Random(7))
 
 
-def test_what_is_unwanted_has_no_booking_in_it() -> None:
+def test_recommendations_are_worded_without_the_word_book() -> None:
     offer = [Act("Recommend", "Hotel", "Name", "avalon"), Act("Recommend", "Hotel", "Ref", "00")]
     assert all("book" not in SYSTEM(offer, Random(seed)).split("reference")[0] for seed in range(9))
 
 
-def test_articles_fit_the_next_word() -> None:
+def test_articles_match_the_next_word() -> None:
     for phrase in ("an italian one", "a european place", "an 8 star", "a 4 star"):
         _, rest = phrase.split(" ", 1)
         assert finished(f"is it a/an {rest}") == f"Is it {phrase}"

@@ -30,7 +30,7 @@ inputs = st.dictionaries(
 
 @examples(80)
 @given(inputs, st.lists(st.integers(0, 4), max_size=2))
-def test_parts_add_up_and_sources_are_what_all_turns_have(
+def test_census_of_parts_adds_up_to_the_census_of_the_whole(
     evaluator: Evaluator, dialogues: dict[str, list[Turn]], places: list[int]
 ) -> None:
     scorer = evaluator.scorer("sample")

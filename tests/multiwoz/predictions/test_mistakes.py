@@ -64,7 +64,7 @@ def reported(problems: Sequence[Problem]) -> set[str]:
 @pytest.mark.parametrize(
     "names", [SOME, pytest.param([*OF_ALL], marks=pytest.mark.integration)], ids=["some", "all"]
 )
-def test_a_mistake_in_the_sample_is_reported_with_count_and_place(names: Sequence[str]) -> None:
+def test_mistakes_in_sample_predictions_are_reported_with_their_place(names: Sequence[str]) -> None:
     predictions = sample_predictions("good")
     by = evaluator()
     failures = []
@@ -85,7 +85,7 @@ def test_a_mistake_in_the_sample_is_reported_with_count_and_place(names: Sequenc
 
 @pytest.mark.integration
 @pytest.mark.parametrize("system", ["augpt", "galaxy-e2e"])
-def test_a_mistake_in_real_predictions_is_reported(system: str) -> None:
+def test_mistakes_in_predictions_of_real_systems_are_reported(system: str) -> None:
     by = evaluator("multiwoz-2.2")
     predictions = system_of(system)
     # A wrong value is wrong in several ways.
@@ -121,7 +121,9 @@ def half_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     "system",
     [*SAMPLE_SYSTEMS, *(pytest.param(name, marks=pytest.mark.integration) for name in PUBLISHED)],
 )
-def test_systems_are_far_from_every_limit(system: str, half_limits: None) -> None:
+def test_systems_cause_no_mistake_warnings_at_half_the_limits(
+    system: str, half_limits: None
+) -> None:
     corpus = "sample" if system in SAMPLE_SYSTEMS else "multiwoz-2.2"
     predictions, by = system_of(system), evaluator(corpus)
     gold = by.scorer(corpus).gold.dialogues
@@ -139,7 +141,9 @@ def test_systems_are_far_from_every_limit(system: str, half_limits: None) -> Non
 
 @pytest.mark.integration
 @pytest.mark.parametrize("in_words", [False, True])
-def test_gold_data_are_far_from_every_limit(in_words: bool, half_limits: None) -> None:
+def test_gold_data_cause_no_mistake_warnings_at_half_the_limits(
+    in_words: bool, half_limits: None
+) -> None:
     by = evaluator("multiwoz-2.2")
     for corpus in ("multiwoz-2.1", "multiwoz-2.2"):
         gold = evaluator(corpus).scorer(corpus).gold
@@ -155,7 +159,7 @@ def test_gold_data_are_far_from_every_limit(in_words: bool, half_limits: None) -
         pytest.param("template-multiwoz-2.2.json.zst", marks=pytest.mark.integration),
     ],
 )
-def test_the_template_system_is_not_reported(file: str) -> None:
+def test_the_template_system_causes_no_mistake_warnings(file: str) -> None:
     corpus = "sample" if "sample" in file else "multiwoz-2.2"
     predictions = read_predictions(ROOT / "predictions" / file)
     assert not reported(evaluator(corpus).validate(predictions))
@@ -171,7 +175,7 @@ def test_the_template_system_is_not_reported(file: str) -> None:
         ),
     ],
 )
-def test_few_dialogues_are_not_reported(system: str) -> None:
+def test_small_samples_of_dialogues_cause_no_mistake_warnings(system: str) -> None:
     predictions = system_of(system)
     by = evaluator("sample" if system in SAMPLE_SYSTEMS else "multiwoz-2.2")
     for dialogues in (1, 2, 5, 10, 20, 30, 45, 60):
@@ -180,7 +184,7 @@ def test_few_dialogues_are_not_reported(system: str) -> None:
             assert not reported(by.validate({name: predictions[name] for name in some}))
 
 
-def test_words_of_the_user_as_values_are_not_reported() -> None:
+def test_values_from_user_utterances_are_not_unknown_values() -> None:
     by = evaluator()
     gold = by.scorer("sample").gold.dialogues
     predictions = sample_predictions("good")
@@ -202,7 +206,7 @@ def test_words_of_the_user_as_values_are_not_reported() -> None:
         "the same placeholders in each turn",
     ],
 )
-def test_parts_in_any_order_report_what_the_whole_does(name: str) -> None:
+def test_incremental_evaluation_reports_the_same_warnings_in_any_order(name: str) -> None:
     by = evaluator()
     predictions = made(name, sample_predictions("good"), by)
     whole = by.evaluate(predictions).to_dict()

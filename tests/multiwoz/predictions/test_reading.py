@@ -87,7 +87,7 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     ("content", "kind", "turn", "key"),
     [pytest.param(*case[1:], id=case[0]) for case in BAD_FILES],
 )
-def test_bad_input_is_told_with_its_place_and_exits_with_2(
+def test_input_errors_are_reported_with_their_place_and_exit_code_2(
     tmp_path: Path, run: Run, content: str, kind: str, turn: int | None, key: str | None
 ) -> None:
     file, output = tmp_path / "bad.json", tmp_path / "out.json"
@@ -106,7 +106,7 @@ def test_bad_input_is_told_with_its_place_and_exits_with_2(
     assert places == [(kind, turn, key)]
 
 
-def test_all_errors_are_told_together() -> None:
+def test_all_errors_are_reported_together() -> None:
     bad: list[Any] = [
         {**TURN, "response": 1},
         {**TURN, "state": 2},
@@ -119,7 +119,7 @@ def test_all_errors_are_told_together() -> None:
     ]
 
 
-def test_only_the_first_of_very_many_errors_are_spelled_out() -> None:
+def test_error_messages_list_only_the_first_of_many_errors() -> None:
     with pytest.raises(InputError) as caught:
         Evaluator(success=True, corpus="sample").evaluate({f"x{n}": [TURN] for n in range(500)})
     assert len(caught.value.problems) == 501
@@ -172,7 +172,7 @@ READ_AS_MEANT: list[tuple[str, Any, str | None]] = [
 @pytest.mark.parametrize(
     ("written", "kind"), [pytest.param(*case[1:], id=case[0]) for case in READ_AS_MEANT]
 )
-def test_other_ways_to_write_the_same_predictions_are_read(written: Any, kind: str | None) -> None:
+def test_equivalent_predictions_get_equal_scores(written: Any, kind: str | None) -> None:
     evaluator = Evaluator(success=True, bleu=True, dst=True, corpus="sample")
     report, expected = evaluator.evaluate(written), evaluator.evaluate(WELL)
     assert [score.value for score in report.scores] == [score.value for score in expected.scores]
@@ -186,7 +186,9 @@ def test_other_ways_to_write_the_same_predictions_are_read(written: Any, kind: s
         ([{"id": "smp0021", "turns": WELL["smp0021"]}], '"dialogue_id"'),
     ],
 )
-def test_records_that_are_not_dialogues_have_a_remedy(records: Any, remedy: str) -> None:
+def test_errors_for_records_that_are_not_dialogues_suggest_a_remedy(
+    records: Any, remedy: str
+) -> None:
     with pytest.raises(InputError, match=f"read as mwzeval's own format.*{remedy}"):
         Evaluator(success=True, corpus="sample").evaluate(records)
 
@@ -233,7 +235,7 @@ WARNINGS: list[tuple[str, Any, str, int, tuple[Any, ...]]] = [
 ]  # fmt: skip
 
 
-def test_what_may_be_a_mistake_is_counted() -> None:
+def test_possible_mistakes_are_counted_in_one_warning() -> None:
     evaluator = Evaluator(success=True, corpus="sample")
     failures = []
     for name, predictions, kind, count, place in WARNINGS:
@@ -244,7 +246,7 @@ def test_what_may_be_a_mistake_is_counted() -> None:
     assert not failures
 
 
-def test_what_may_be_a_mistake_is_scored_unless_strict(tmp_path: Path, run: Run) -> None:
+def test_possible_mistakes_are_warnings_unless_strict(tmp_path: Path, run: Run) -> None:
     output = tmp_path / "out.json"
     _, predictions, kind, count, place = WARNINGS[0]
     file = write_json(tmp_path / "odd.json", predictions)
@@ -269,7 +271,7 @@ def test_predictions_without_mistakes_have_no_problems(run: Run) -> None:
         assert (validated.code, json.loads(validated.out)) == (0, {"valid": True, "problems": []})
 
 
-def test_state_tracking_alone_needs_no_responses() -> None:
+def test_state_tracking_scores_do_not_require_responses() -> None:
     expected = Evaluator(dst=True, corpus="sample").evaluate(WELL).metrics["dst"]
     silent = without(WELL, "response")
     assert Evaluator(dst=True, corpus="sample").evaluate(silent).metrics["dst"] == expected
@@ -330,7 +332,7 @@ def test_predictions_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatc
     ],
     ids=lambda value: "" if isinstance(value, bytes) else None,
 )
-def test_damaged_files_are_told_as_such(
+def test_unreadable_files_are_errors_with_the_file_name(
     tmp_path: Path, name: str, content: bytes | None, kind: str
 ) -> None:
     if content is not None:
@@ -351,7 +353,7 @@ def test_damaged_files_are_told_as_such(
         ({"responses": "lexicalised"}, '"lexicalized"'),
     ],
 )
-def test_an_unknown_choice_is_refused_with_those_there_are(
+def test_errors_for_unknown_options_list_the_valid_choices(
     options: dict[str, str], near: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -380,7 +382,7 @@ def test_bookings_are_read(turn: dict[str, Any], bookings: Any) -> None:
 
 
 @pytest.mark.parametrize("items", ["bookings", "calls"])
-def test_an_unknown_key_of_an_item_is_told_and_not_used(items: str) -> None:
+def test_unknown_keys_of_bookings_and_calls_are_reported_and_ignored(items: str) -> None:
     item = BOOKING if items == "bookings" else {"function": "a"}
     typed, findings = checked({"response": "a", items: [{**item, "slot": {}}]})
     assert typed == checked({"response": "a", items: [item]})[0]
@@ -388,7 +390,7 @@ def test_an_unknown_key_of_an_item_is_told_and_not_used(items: str) -> None:
     assert (warning.kind, warning.key) == ("unknown-key", f"{items}[0]")
 
 
-def test_a_response_has_a_length_that_can_be_scored() -> None:
+def test_responses_above_the_length_limit_are_errors() -> None:
     assert not checked({"response": "x" * 100_000})[1].problems
     (error,) = checked({"response": "x" * 100_001})[1].errors
     assert (error.kind, error.turn, error.key) == ("too-long", 0, "response")

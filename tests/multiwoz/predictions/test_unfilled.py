@@ -54,7 +54,7 @@ def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("value", ["none", "", "NULL", "not given", f" NONE{ZERO_WIDTH}"])
-def test_a_value_for_slots_that_are_not_filled_is_told_and_can_be_read_as_one(value: str) -> None:
+def test_values_for_unfilled_slots_are_reported_and_can_be_ignored(value: str) -> None:
     predictions, as_it_is = changed(all_slots(value)), scored(sample_predictions("good"))
     plain = scored(predictions)
     assert plain["dst"]["joint_accuracy"] < 20
@@ -75,7 +75,7 @@ def test_a_value_for_slots_that_are_not_filled_is_told_and_can_be_read_as_one(va
     assert read["meta"]["warnings"] == []
 
 
-def test_what_is_read_as_not_filled_is_signed() -> None:
+def test_signatures_contain_the_values_read_as_unfilled() -> None:
     evaluator = Evaluator(success=True, dst=True, corpus="sample", unfilled="None, not mentioned,")
     for score in evaluator.evaluate(changed(all_slots(""))).scores:
         parsed = dict(Signature.parse(str(score.signature)).choices)
@@ -93,12 +93,14 @@ def test_what_is_read_as_not_filled_is_signed() -> None:
         ((), ()),
     ],
 )
-def test_values_come_one_by_one_or_with_commas(values: Any, read: tuple[str, ...]) -> None:
+def test_unfilled_values_are_a_list_or_separated_by_commas(
+    values: Any, read: tuple[str, ...]
+) -> None:
     assert parse_unfilled(values) == read
 
 
 @pytest.mark.parametrize("values", ["a|b", ["a,b"], "a\x1bb"])
-def test_values_that_signatures_cannot_name_are_refused(values: Any) -> None:
+def test_unfilled_values_that_signatures_cannot_contain_are_errors(values: Any) -> None:
     with pytest.raises(UsageError):
         Evaluator(success=True, unfilled=values)
 
@@ -115,7 +117,7 @@ def test_values_that_signatures_cannot_name_are_refused(values: Any) -> None:
         (lambda state: {domain: {} for domain in state}, "empty-states"),
     ],
 )
-def test_values_that_look_like_others_are_told(change: Change, kind: str) -> None:
+def test_malformed_values_and_empty_states_are_reported(change: Change, kind: str) -> None:
     report = scored(changed(change))
     assert report["success"]["inform"]["total"] < 50
     (warning,) = report["meta"]["warnings"]
@@ -125,7 +127,7 @@ def test_values_that_look_like_others_are_told(change: Change, kind: str) -> Non
         assert warning["key"].startswith("state.hotel.")
 
 
-def test_capitals_and_blanks_that_change_nothing_are_not_told() -> None:
+def test_harmless_capitals_and_blanks_are_not_reported() -> None:
     predictions = sample_predictions("good")
     for turns in predictions.values():
         for turn in turns:
@@ -137,7 +139,7 @@ def test_capitals_and_blanks_that_change_nothing_are_not_told() -> None:
     assert report["success"] == scored(sample_predictions("good"))["success"]
 
 
-def test_parts_tell_and_read_what_the_whole_does() -> None:
+def test_incremental_and_whole_evaluation_treat_unfilled_values_alike() -> None:
     predictions = changed(all_slots("none")) | dict(list(changed(all_slots("")).items())[:9])
     for unfilled in ("none", "none,"):
         evaluator = Evaluator(success=True, dst=True, corpus="sample", unfilled=unfilled)
@@ -147,7 +149,7 @@ def test_parts_tell_and_read_what_the_whole_does() -> None:
         assert incremental.compute().to_dict() == evaluator.evaluate(predictions).to_dict()
 
 
-def test_a_reward_reads_values_alike() -> None:
+def test_evaluate_dialogue_ignores_unfilled_values() -> None:
     plain, evaluator = sample_predictions("good"), Evaluator(corpus="sample", unfilled="none")
     for name, turns in changed(all_slots("none")).items():
         expected = Evaluator.evaluate_dialogue(evaluator, name, plain[name])
@@ -163,7 +165,7 @@ def test_a_reward_reads_values_alike() -> None:
         ["delexicalize", "-f", "json", "-o", "/dev/null"],
     ],
 )
-def test_every_verb_that_reads_predictions_takes_the_option(
+def test_every_command_reading_predictions_accepts_unfilled(
     tmp_path: Path, run: Run, verb: list[str]
 ) -> None:
     few = dict(list(changed(all_slots("none")).items())[:3])

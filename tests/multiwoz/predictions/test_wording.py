@@ -35,7 +35,7 @@ PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "u
         (["your reference is A1B2C3D4", "[ref]", "TR1234", "[name]"], (2, 1, 2), True),
     ],
 )
-def test_what_speaks_for_either(
+def test_placeholders_and_identifiers_decide_the_response_type(
     responses: list[str], counts: tuple[int, int, int], lexicalized: bool
 ) -> None:
     wording = Wording.of(responses)
@@ -50,7 +50,7 @@ def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
     ("turn", "bracket"),
     [(0, LINK), (-1, " [name]"), (0, " [odd]"), (-1, " [phone](tel:01632960123)")],
 )
-def test_a_bracket_in_one_response_changes_nothing(turn: int, bracket: str) -> None:
+def test_a_single_bracket_does_not_change_the_response_type(turn: int, bracket: str) -> None:
     predictions = sample_predictions("lexicalized")
     expected = scored(predictions)
     predictions["smp0021"][turn]["response"] += bracket
@@ -63,7 +63,7 @@ def test_a_bracket_in_one_response_changes_nothing(turn: int, bracket: str) -> N
     assert unknown <= kinds <= {"lexicalized", "mixed-responses", *unknown}
 
 
-def test_venues_in_brackets_are_read_and_the_warning_says_so() -> None:
+def test_venue_names_in_brackets_are_read_and_cause_a_warning() -> None:
     predictions = sample_predictions("lexicalized")
     expected = scored(predictions, responses="lexicalized")
     tables = Evaluator(corpus="sample").scorer("sample").gold.tables
@@ -85,7 +85,7 @@ def test_venues_in_brackets_are_read_and_the_warning_says_so() -> None:
     ("turn", "bracket"),
     [(0, LINK), (-1, " [odd]"), (0, " [type](https://example.org)"), (-1, " [area]")],
 )
-def test_a_bracket_flips_no_reward(bracket: str, turn: int) -> None:
+def test_a_single_bracket_does_not_change_the_reward(bracket: str, turn: int) -> None:
     """Placeholders stay, so one that no goal asks for changes nothing but the decision."""
     evaluator = Evaluator(corpus="sample")
     for name, turns in sample_predictions("lexicalized").items():
@@ -96,7 +96,7 @@ def test_a_bracket_flips_no_reward(bracket: str, turn: int) -> None:
         assert evaluator.evaluate_dialogue(name, turns).inform == expected.outcome.inform
 
 
-def test_of_a_dialogue_alone_no_more_is_read_than_decides() -> None:
+def test_detection_reads_only_the_responses_that_decide() -> None:
     auto, known = (Evaluator(corpus="sample", responses=r) for r in ("auto", "delexicalized"))
     name, longest = max(sample_predictions("good").items(), key=lambda pair: len(pair[1]))
     assert len(longest) > 7
@@ -116,13 +116,13 @@ def test_of_a_dialogue_alone_no_more_is_read_than_decides() -> None:
 
 
 @pytest.mark.parametrize("system", [s for s in SAMPLE_SYSTEMS if s != "lexicalized"])
-def test_a_dialogue_alone_is_what_it_is_among_others(system: str) -> None:
+def test_detection_gives_delexicalized_rewards_for_single_dialogues(system: str) -> None:
     auto, told = (Evaluator(corpus="sample", responses=r) for r in ("auto", "delexicalized"))
     predictions = sample_predictions(system).items()
     assert auto.rewards(predictions) == told.rewards(predictions)
 
 
-def test_the_turns_of_the_smaller_kind_are_listed() -> None:
+def test_turns_of_the_minority_response_type_are_reported() -> None:
     good, words = sample_predictions("good"), sample_predictions("lexicalized")
     some = "smp0021"
     name = next(n for n in words if any(has_identifier(turn["response"]) for turn in words[n]))
@@ -137,7 +137,7 @@ def test_the_turns_of_the_smaller_kind_are_listed() -> None:
         assert listed == [(place, i) for i, turn in turns if is_listed(turn["response"])]
 
 
-def test_the_counts_that_decide_are_printed(tmp_path: Path, run: Run) -> None:
+def test_the_counts_behind_the_response_type_are_printed(tmp_path: Path, run: Run) -> None:
     mixture = {
         **sample_predictions("good"),
         **dict([*sample_predictions("lexicalized").items()][:9]),
@@ -151,7 +151,7 @@ def test_the_counts_that_decide_are_printed(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("in_words", [20, 42])
-def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) -> None:
+def test_the_majority_decides_the_response_type_of_any_input(in_words: int) -> None:
     mixture = sample_predictions("good")
     for name in list(mixture)[:in_words]:
         mixture[name] = sample_predictions("lexicalized")[name]
@@ -178,7 +178,7 @@ def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("system", PUBLISHED)
-def test_the_decision_for_published_systems_is_clear(system: str) -> None:
+def test_published_systems_are_clearly_delexicalized(system: str) -> None:
     path = shared("data", "multiwoz", "predictions", f"{system}.json")
     wording = Wording.of(turn["response"] for turns in read_json(path).values() for turn in turns)
     assert not wording.lexicalized

@@ -31,7 +31,7 @@ def scored(sums: Mapping[str, float]) -> float:
     return float(BLEU.of({column: np.array([number]) for column, number in sums.items()})[0])
 
 
-def test_the_bleu_of_a_report_is_that_of_sacrebleu() -> None:
+def test_bleu_in_a_report_equals_sacrebleu() -> None:
     predictions = sample_predictions("good")
     normal = specification.normal_response
     folder = ROOT / "data" / "sample" / "data" / "MultiWOZ_2.2"
@@ -46,7 +46,7 @@ def test_the_bleu_of_a_report_is_that_of_sacrebleu() -> None:
 
 
 @given(texts)
-def test_any_text_has_the_tokens_that_sacrebleu_finds(text: str) -> None:
+def test_tokens_of_any_text_equal_those_of_sacrebleu(text: str) -> None:
     assert tokenize(text) == sacrebleu.BLEU().tokenizer(text.rstrip())
 
 
@@ -55,7 +55,7 @@ units = st.lists(st.tuples(st.sampled_from("xyz?"), st.lists(few_words, max_size
 
 
 @given(st.dictionaries(st.sampled_from("xyz"), st.lists(few_words, max_size=3)), units)
-def test_units_have_the_statistics_of_their_own_segments_whatever_stands_beside_them(
+def test_bleu_statistics_of_a_unit_depend_only_on_its_segments(
     of_units: dict[str, list[str]], said: list[tuple[str, list[str]]]
 ) -> None:
     """A unit may come several times, lack segments, or have more than there are references."""
@@ -82,7 +82,7 @@ counts = st.lists(st.integers(0, 300), min_size=4, max_size=4)
 @example([0] * 4, [0] * 4, 0, 3)
 @example([5, 2, 0, 0], [1, 3, 4, 3], 9, 10)
 @example([0] * 4, [1] * 4, 3, 0)
-def test_the_formula_is_that_of_sacrebleu_to_the_last_bit(
+def test_scores_from_statistics_equal_sacrebleu_exactly(
     found: list[int], missed: list[int], system: int, reference: int
 ) -> None:
     total = [a + b for a, b in zip(found, missed, strict=True)]
@@ -120,7 +120,7 @@ def nltk_bleu(segments: list[ManyReferences]) -> float:
 @example([(["a"], [["b"]])])
 @example([([], [["b"]])])
 @example([(["a"], [["a"]])])  # shorter than the longest n-gram
-def test_many_references_score_as_in_nltk(segments: list[ManyReferences]) -> None:
+def test_bleu_with_several_references_equals_nltk(segments: list[ManyReferences]) -> None:
     rows = [segment_statistics([tokens], references)[0] for tokens, references in segments]
     statistics = list(np.stack(rows, axis=1).astype(np.float64))
     found = closest_length_bleu([row.sum() for row in statistics])
@@ -130,7 +130,7 @@ def test_many_references_score_as_in_nltk(segments: list[ManyReferences]) -> Non
 
 
 @given(st.lists(TOKENS, min_size=1, max_size=5), st.lists(TOKENS, min_size=1, max_size=5))
-def test_segments_that_share_references_count_as_they_do_alone(
+def test_segments_sharing_references_are_counted_independently(
     hypotheses: list[list[str]], references: list[list[str]]
 ) -> None:
     together = segment_statistics(hypotheses, references).tolist()

@@ -87,14 +87,14 @@ def sample_evaluator(rules: Rules) -> Evaluator:
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_reasons_of_an_example_are_complete_and_true(system: str, rules: Rules) -> None:
+def test_reasons_for_sample_systems_are_complete_and_true(system: str, rules: Rules) -> None:
     checked = sample_evaluator(rules).checked(sample_predictions(system))
     assert sum(bool(assert_complete_and_true(case)) for case in cases(checked))
 
 
 @examples(400)
 @given(predicted(), st.sampled_from(RULES))
-def test_reasons_of_anything_predicted_are_complete_and_true(
+def test_reasons_for_random_predictions_are_complete_and_true(
     prediction: tuple[str, list[dict[str, Any]]], rules: Rules
 ) -> None:
     name, turns = prediction
@@ -104,7 +104,7 @@ def test_reasons_of_anything_predicted_are_complete_and_true(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_reasons_of_a_published_system_are_complete_and_true(system: str) -> None:
+def test_reasons_for_published_systems_are_complete_and_true(system: str) -> None:
     data = shared("data", "multiwoz")
     evaluator = published_evaluator(str(data))
     checked = evaluator.checked(read_json(data / "predictions" / f"{system}.json"))
@@ -211,11 +211,13 @@ INFORM: list[tuple[str, Any, list[tuple[str, int | None]]]] = [
 @pytest.mark.parametrize(
     ("turns", "expected"), [pytest.param(*case[1:], id=case[0]) for case in INFORM]
 )
-def test_why_inform_is_lost(turns: Any, expected: list[tuple[str, int | None]]) -> None:
+def test_inform_failures_have_the_expected_reasons(
+    turns: Any, expected: list[tuple[str, int | None]]
+) -> None:
     assert listed(assert_complete_and_true(scenario(turns))) == expected
 
 
-def test_an_unsatisfiable_goal_is_named() -> None:
+def test_an_unsatisfiable_goal_is_reported() -> None:
     (failure,) = failures(scenario([offer()], wanted={"area": "west"}))
     assert failure.kind == "unsatisfiable-goal"
 
@@ -224,7 +226,9 @@ def test_an_unsatisfiable_goal_is_named() -> None:
     ("annotated", "code"),
     [("north acorn", "name-lost"), ("north 4 acorn", "missing-constraint:stars")],
 )
-def test_the_annotation_knows_the_name_settled_on(annotated: str, code: str) -> None:
+def test_a_lost_name_is_the_reason_when_constraints_match_the_annotation(
+    annotated: str, code: str
+) -> None:
     case = scenario([offer("north")], annotated=hotel(annotated))
     assert listed(assert_complete_and_true(case)) == [(code, 0)]
 
@@ -246,7 +250,7 @@ def test_the_annotation_knows_the_name_settled_on(annotated: str, code: str) -> 
         ),
     ],
 )
-def test_that_no_train_is_left_is_no_repair(
+def test_repairs_that_leave_no_train_are_not_suggested(
     wanted: dict[str, str], tracked: dict[str, str], codes: list[str]
 ) -> None:
     turns = [NormalizedTurn("TRAINID leaves soon", {"train": tracked}, ("train",))]
@@ -262,7 +266,7 @@ def test_that_no_train_is_left_is_no_repair(
         assert "leave=17:00" in text
 
 
-def test_a_state_that_was_right_then_is_not_the_reason() -> None:
+def test_states_correct_at_the_offer_are_not_the_reason() -> None:
     turns = [offer("south 4"), said("that is free")]
     (failure,) = assert_complete_and_true(scenario(turns))
     assert listed([failure]) == [("not-offered-again", None)]
@@ -276,7 +280,7 @@ def test_a_state_that_was_right_then_is_not_the_reason() -> None:
     assert failure.reason().text.endswith("; the annotation of that turn agrees with the state.")
 
 
-def test_what_another_turn_says_is_not_denied() -> None:
+def test_reasons_mention_names_given_in_other_turns() -> None:
     turns = [offer(None, ""), said("it is in the north")]
     (failure,) = assert_complete_and_true(scenario(turns))
     assert failure.reason().code == "no-venue-offered"
@@ -310,12 +314,14 @@ SUCCESS: list[tuple[str, str, Any, Any, Any]] = [
     ("slot", "later", "booked", "expected"),
     [pytest.param(*case[1:], id=case[0]) for case in SUCCESS],
 )
-def test_why_success_is_lost(slot: str, later: Any, booked: Sequence[int], expected: Any) -> None:
+def test_success_failures_have_the_expected_reasons(
+    slot: str, later: Any, booked: Sequence[int], expected: Any
+) -> None:
     case = scenario([offer(), *later], requested={slot}, booked=booked)
     assert listed(assert_complete_and_true(case)) == expected
 
 
-def test_turns_show_what_the_scorer_made_of_them() -> None:
+def test_explained_turns_show_the_facts_used_by_the_scorer() -> None:
     predictions = sample_predictions("weak-tracker")
     checked = sample_evaluator("2021").checked(predictions)
     explained = [explain(checked.scorer, dialogue) for dialogue in normalized(checked)]

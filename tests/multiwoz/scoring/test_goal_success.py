@@ -71,7 +71,7 @@ def twin(
 
 @examples(500)
 @given(worlds())
-def test_any_dialogue_is_judged_by_the_definitions(world: Any) -> None:
+def test_outcomes_of_random_dialogues_match_the_definitions(world: Any) -> None:
     goal, turns = world
     outcome = judge(goal, turns)
     inform, success, domains = twin(goal, turns)

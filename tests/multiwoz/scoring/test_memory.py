@@ -51,7 +51,7 @@ def other_predictions(step: int) -> dict[str, Any]:
     }
 
 
-def test_whatever_remembers_texts_forgets_them() -> None:
+def test_text_caches_are_bounded() -> None:
     Evaluator(True, True, True, True, corpus="sample").evaluate(other_predictions(0))
     most = {
         f"{name}.{key}": value.cache_parameters()["maxsize"]
@@ -67,7 +67,7 @@ def test_whatever_remembers_texts_forgets_them() -> None:
     assert not unbounded
 
 
-def test_an_evaluator_grows_by_the_answers_of_its_database_only() -> None:
+def test_evaluator_memory_grows_only_by_database_answers() -> None:
     evaluator = Evaluator(True, True, True, corpus="sample")
     steps = 15
     evaluator.evaluate(other_predictions(0))
@@ -81,7 +81,7 @@ def test_an_evaluator_grows_by_the_answers_of_its_database_only() -> None:
 
 
 @pytest.mark.integration
-def test_a_database_forgets_answers() -> None:
+def test_the_database_cache_of_answers_is_bounded() -> None:
     tables = load_fold("sample", "test", corpus_root("sample", None, offline=None)).tables
     database = Database(tables, "2021")
     asked = REMEMBERED + 100

@@ -33,7 +33,7 @@ def act(found: str | None = None, *provided: str) -> DomainTurn:
     return DomainTurn(None if found is None else tuple(found.split()), frozenset(provided))
 
 
-def test_nothing_is_earned_twice_and_what_is_lost_can_be_won_back() -> None:
+def test_credit_is_given_once_and_lost_credit_can_be_regained() -> None:
     turns = [act("1"), act("1 9", "PHONE"), act("8"), act("2", "PHONE"), act(None, "REFERENCE")]
     found = reward({"hotel": HOTEL}, [{"hotel": turn} for turn in turns])
     assert found.turns == (
@@ -52,7 +52,7 @@ def test_nothing_is_earned_twice_and_what_is_lost_can_be_won_back() -> None:
 
 
 @pytest.mark.parametrize("weight", [math.nan, math.inf, 10**400, "1", None])
-def test_a_weight_is_a_finite_number(weight: object) -> None:
+def test_weights_must_be_finite_numbers(weight: object) -> None:
     with pytest.raises(UsageError, match="weight of success"):
         RewardWeights(success=weight)  # type: ignore[arg-type]
 
@@ -68,7 +68,7 @@ ACTS = st.builds(DomainTurn, st.none() | IDS.map(lambda ids: tuple(sorted(ids)))
 
 
 @given(GOALS, st.data())
-def test_credits_are_what_outcomes_of_longer_beginnings_differ_by(
+def test_credits_equal_outcome_differences_between_dialogue_prefixes(
     goal: dict[str, DomainGoal], data: st.DataObject
 ) -> None:
     turn = st.dictionaries(st.sampled_from(sorted(goal)), ACTS)
@@ -107,7 +107,7 @@ NUMBERS = st.lists(st.integers(-4, 4), min_size=6, max_size=6)
 
 
 @given(GOALS, JUDGED, st.booleans(), NUMBERS, NUMBERS)
-def test_a_value_is_linear_in_its_weights_and_shared_out_among_the_turns(
+def test_rewards_are_linear_in_weights_and_sum_over_turns(
     goal: dict[str, DomainGoal],
     judged: list[list[tuple[bool, bool | None]]],
     kept: bool,
@@ -137,7 +137,9 @@ def test_a_value_is_linear_in_its_weights_and_shared_out_among_the_turns(
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_the_mean_reward_is_inform_and_success(evaluator: Evaluator, system: str) -> None:
+def test_the_mean_reward_is_the_mean_of_inform_and_success(
+    evaluator: Evaluator, system: str
+) -> None:
     predictions = sample_predictions(system)
     before = deepcopy(predictions)
     rewards = [evaluator.reward(name, turns) for name, turns in predictions.items()]
@@ -148,7 +150,7 @@ def test_the_mean_reward_is_inform_and_success(evaluator: Evaluator, system: str
     assert predictions == before
 
 
-def test_a_batch_may_hold_a_dialogue_many_times(evaluator: Evaluator) -> None:
+def test_batches_may_contain_a_dialogue_several_times(evaluator: Evaluator) -> None:
     good, weak = sample_predictions("good"), sample_predictions("no-phone")
     name = next(n for n in good if evaluator.reward(n, good[n]) != evaluator.reward(n, weak[n]))
     rollouts = [(name, good[name]), (name, weak[name]), (name, good[name][:2]), (name, good[name])]
@@ -158,7 +160,7 @@ def test_a_batch_may_hold_a_dialogue_many_times(evaluator: Evaluator) -> None:
     assert evaluator.rewards([]) == []
 
 
-def test_all_problems_of_a_batch_are_reported_with_their_rollout(evaluator: Evaluator) -> None:
+def test_all_errors_in_a_batch_are_reported_with_their_rollout(evaluator: Evaluator) -> None:
     good = sample_predictions("good")
     name, turns = next(iter(good.items()))
     with pytest.raises(InputError) as caught:
@@ -174,7 +176,7 @@ def test_all_problems_of_a_batch_are_reported_with_their_rollout(evaluator: Eval
 GROUNDED = RewardWeights(0, 0, 0, grounded_success=0.5, hallucination=-0.5, consistency=0.25)
 
 
-def test_the_grounded_part_is_what_an_evaluation_of_the_dialogue_says() -> None:
+def test_grounded_rewards_equal_the_evaluation_of_the_dialogue() -> None:
     evaluator = Evaluator(grounded=True, corpus="sample", responses="lexicalized")
     predictions = sample_predictions("lexicalized")
     for number, turns in enumerate(predictions.values()):
@@ -202,7 +204,9 @@ def test_the_grounded_part_is_what_an_evaluation_of_the_dialogue_says() -> None:
 
 @pytest.mark.parametrize("responses", ["auto", "delexicalized"])
 @pytest.mark.parametrize("name", ["grounded_success", "hallucination", "consistency"])
-def test_what_responses_are_must_be_said_for_grounded_weights(responses: str, name: str) -> None:
+def test_grounded_weights_require_explicitly_lexicalized_responses(
+    responses: str, name: str
+) -> None:
     """A policy could choose what it is judged as by a bracket."""
     evaluator = Evaluator(corpus="sample", responses=responses)
     weights = RewardWeights(**{name: 1})
@@ -216,7 +220,7 @@ def test_what_responses_are_must_be_said_for_grounded_weights(responses: str, na
             call()
 
 
-def test_responses_in_words_are_worth_what_their_placeholders_are() -> None:
+def test_lexicalized_and_delexicalized_responses_get_equal_rewards() -> None:
     root = corpus_root("sample", None, offline=True)
     gold = load_fold("sample", "test", root)
     plain = Evaluator(corpus="sample", responses="delexicalized")
@@ -230,7 +234,7 @@ def test_responses_in_words_are_worth_what_their_placeholders_are() -> None:
     assert [each.turns for each in found] == [each.turns for each in expected]
 
 
-def test_what_is_no_pair_is_told(evaluator: Evaluator) -> None:
+def test_rollouts_that_are_not_pairs_are_errors(evaluator: Evaluator) -> None:
     turns = sample_predictions("good")["smp0021"]
     for odd in ({"smp0021": turns}, [("smp0021", turns, 1)], [5]):
         with pytest.raises(InputError, match="rollout 0"):

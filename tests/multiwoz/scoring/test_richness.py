@@ -54,13 +54,13 @@ def richness(turns: list[str]) -> Richness:
 
 
 @given(turns)
-def test_scores_equal_a_count_from_scratch(turns: list[str]) -> None:
+def test_richness_scores_equal_a_reference_implementation(turns: list[str]) -> None:
     assert richness(turns).scores() == pytest.approx(twin(turns), rel=0, abs=1e-9)
     assert set(Richness().scores().values()) == {0}
 
 
 @given(turns)
-def test_merging_turn_by_turn_is_one_pass_to_the_last_bit_and_leaves_parts_alone(
+def test_merging_turns_equals_one_pass_and_keeps_the_parts_unchanged(
     turns: list[str],
 ) -> None:
     later, whole = richness(turns), Richness()
@@ -77,7 +77,7 @@ def test_merging_turn_by_turn_is_one_pass_to_the_last_bit_and_leaves_parts_alone
 @example("S.YM and S'Y'M and S:YM")
 @example("`'` ``'")
 @example("")
-def test_words_are_those_of_the_library(text: str) -> None:
+def test_tokens_equal_those_of_the_lexical_diversity_library(text: str) -> None:
     assert list(tokenize(text)) == lex_div.tokenize(text)
 
 
@@ -86,7 +86,7 @@ sizes = st.integers(1, 9)
 
 
 @given(st.lists(texts, min_size=1, max_size=6), sizes, st.data())
-def test_windows_of_parts_in_any_nesting_are_those_of_the_whole_text(
+def test_window_types_merge_associatively_to_those_of_the_text(
     parts: list[list[str]], window: int, data: st.DataObject
 ) -> None:
     text = [word for part in parts for word in part]
@@ -107,7 +107,7 @@ def test_windows_of_parts_in_any_nesting_are_those_of_the_whole_text(
 
 
 @given(st.lists(st.lists(st.lists(st.sampled_from("abc"), max_size=40), max_size=3), max_size=5))
-def test_richness_rows_dialogues_add_up_to_the_totals(dialogues: list[list[list[str]]]) -> None:
+def test_richness_rows_of_dialogues_add_up_to_the_totals(dialogues: list[list[list[str]]]) -> None:
     counted = [[tuple(turn) for turn in dialogue] for dialogue in dialogues]
     accumulator = Richness([turn for dialogue in counted for turn in dialogue])
     sums = dict.fromkeys(accumulator.totals(), 0.0)

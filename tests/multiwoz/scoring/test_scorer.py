@@ -95,7 +95,7 @@ def found_outcome(name: str, turns: Turns, rules: Rules) -> Any:
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-def test_dialogues_of_a_system_end_as_the_rules_say(system: str, rules: Rules) -> None:
+def test_outcomes_of_sample_systems_match_the_specification(system: str, rules: Rules) -> None:
     for name, turns in sample_predictions(system).items():
         assert found_outcome(name, turns, rules) == expected_outcome(name, turns, rules), name
 
@@ -150,14 +150,18 @@ def predicted(draw: st.DrawFn) -> tuple[str, Turns]:
 
 @examples(200)
 @given(predicted(), rules_)
-def test_any_dialogue_ends_as_the_rules_say(prediction: tuple[str, Turns], rules: Rules) -> None:
+def test_outcomes_of_random_predictions_match_the_specification(
+    prediction: tuple[str, Turns], rules: Rules
+) -> None:
     name, turns = prediction
     assert found_outcome(name, turns, rules) == expected_outcome(name, turns, rules)
 
 
 @examples(150)
 @given(st.lists(predicted(), min_size=1, max_size=3, unique_by=lambda p: p[0]), rules_)
-def test_any_states_are_compared_as_the_rules_say(predictions: list[Any], rules: Rules) -> None:
+def test_state_scores_of_random_predictions_match_the_specification(
+    predictions: list[Any], rules: Rules
+) -> None:
     pairs = [
         (
             specification.normal_state(turn.get("state", gold), rules),
@@ -178,7 +182,7 @@ def test_any_states_are_compared_as_the_rules_say(predictions: list[Any], rules:
     # One letter of 20 differs: 95 percent, which is not above 95; of 25: 96 percent.
     [(20, False), (25, True)],
 )
-def test_values_agree_above_95_percent(length: int, agree: bool) -> None:
+def test_values_match_above_95_percent_similarity(length: int, agree: bool) -> None:
     gold = "abcdefghijklmnopqrstuvwxyz"[:length]
     predicted = gold[:-1] + "-"
     assert any_similar(predicted, (gold,)) is agree
@@ -199,7 +203,7 @@ def test_values_agree_above_95_percent(length: int, agree: bool) -> None:
         ),
     ],
 )
-def test_what_a_turn_lacks_is_not_read_of_any(
+def test_a_field_missing_in_one_turn_is_ignored_in_all_turns(
     key: str, misleading: Any, kinds: list[str], signed: str
 ) -> None:
     predictions = sample_predictions("good")

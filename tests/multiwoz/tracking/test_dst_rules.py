@@ -25,7 +25,7 @@ def reported(run: Run, *arguments: str) -> tuple[Any, Ran]:
     return read_json(Path("report.json")), ran
 
 
-def test_a_rule_is_enough(run: Run) -> None:
+def test_a_dst_rule_is_scored_without_other_metrics(run: Run) -> None:
     report, ran = reported(run, "--dst-rule", "trade", WEAK)
     assert ran.code == 0
     assert "JGA (trade)" in ran.out
@@ -35,7 +35,7 @@ def test_a_rule_is_enough(run: Run) -> None:
     assert list(report["dst_rules"]) == ["trade"]
 
 
-def test_rules_stand_beside_that_of_dst_and_leave_it_as_it_is(run: Run) -> None:
+def test_dst_rules_do_not_change_the_default_dst_scores(run: Run) -> None:
     alone, _ = reported(run, "-d", WEAK)
     assert "dst_rules" not in alone
     rules = ("--dst-rule", "exact,mwz22", "--dst-rule", "exact+booking=out")
@@ -47,7 +47,7 @@ def test_rules_stand_beside_that_of_dst_and_leave_it_as_it_is(run: Run) -> None:
     assert {**fuzzy, "meta": None} == {**alone, "meta": None}
 
 
-def test_the_error_table_has_the_counts_of_the_report(run: Run) -> None:
+def test_the_error_table_shows_the_counts_of_the_report(run: Run) -> None:
     written = reported(run, "--dst-rule", "exact,trade", "-q", WEAK)[0]["dst_rules"]
     table = run("dst-errors", "--dst-rule", "exact,trade", "-f", "csv", WEAK)
     records = list(csv.DictReader(io.StringIO(table.out)))
@@ -62,7 +62,7 @@ def test_the_error_table_has_the_counts_of_the_report(run: Run) -> None:
     assert "gold → predicted" in run("dst-errors", WEAK).out
 
 
-def test_scores_have_intervals_and_parts(run: Run) -> None:
+def test_dst_rule_scores_have_confidence_intervals_and_scopes(run: Run) -> None:
     scores = reported(run, "--dst-rule", "exact", WEAK, "--ci")[0]["meta"]["scores"]
     n: dict[str, dict[str, int]] = {}
     for score in scores:
@@ -82,14 +82,14 @@ def test_scores_have_intervals_and_parts(run: Run) -> None:
     assert joint["taxi"] < joint["total"]
 
 
-def test_without_predicted_states_nothing_is_scored(run: Run) -> None:
+def test_dst_rules_are_not_scored_without_predicted_states(run: Run) -> None:
     report, ran = reported(run, "--dst-rule", "exact", POLICY_ONLY)
     assert (ran.code, "warning: " in ran.err) == (0, True)
     assert report["dst_rules"] is None
     jsonschema.validate(report, SCHEMA)
 
 
-def test_responses_are_not_needed() -> None:
+def test_dst_rules_do_not_require_responses() -> None:
     predictions = sample_predictions("weak-tracker")
     states = without(predictions, "response", "active_domains")
     alone = Evaluator(dst_rules="exact").evaluate(states).metrics["dst_rules"]
@@ -97,7 +97,7 @@ def test_responses_are_not_needed() -> None:
     assert with_others.evaluate(predictions).metrics["dst_rules"] == alone
 
 
-def test_systems_are_compared_under_a_rule(run: Run) -> None:
+def test_the_compare_command_accepts_a_dst_rule(run: Run) -> None:
     rule = ("--dst-rule", "exact")
     compared = run("compare", WEAK, GOOD, *rule, "--scopes", "--samples", "50", "-f", "json")
     assert (compared.code, "dst.exact.joint_goal_accuracy" in compared.out) == (0, True)
@@ -105,7 +105,7 @@ def test_systems_are_compared_under_a_rule(run: Run) -> None:
     assert (refused.code, "sample-policy-only.json" in refused.err) == (2, True)
 
 
-def test_a_gate_names_a_rule(run: Run) -> None:
+def test_fail_under_thresholds_accept_scores_of_a_dst_rule(run: Run) -> None:
     scores = ["=99", ".hotel=1", "_at_turn.1=1", "_at_turn.10+=1"]
     gate = ",".join(f"dst.exact.joint_goal_accuracy{score}" for score in scores)
     ran = reported(run, "--dst-rule", "exact", "--fail-under", gate, WEAK)[1]

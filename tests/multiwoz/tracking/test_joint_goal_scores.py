@@ -54,7 +54,7 @@ def scores_of(
 A, B = ("a",), ("b",)
 
 
-def test_scores_of_the_example_in_the_documentation() -> None:
+def test_scores_of_the_documented_example_are_correct() -> None:
     turns: list[twin.Turn] = [
         ({}, {"hotel": {"area": A}}),
         ({"hotel": {"name": "a"}}, {"hotel": {"area": A, "name": A}}),
@@ -102,7 +102,7 @@ rates = st.floats(0, 3)
 
 @examples(200)
 @given(many_dialogues, st.sampled_from(DOMAIN_TURNS), st.booleans(), rates)
-def test_scores_are_those_of_the_twin(
+def test_scores_equal_a_reference_implementation(
     dialogues: list[list[twin.Turn]], domain_turns: str, closed: bool, rate: float
 ) -> None:
     slots = 30 if closed else None
@@ -113,7 +113,7 @@ def test_scores_are_those_of_the_twin(
 
 
 @given(many_dialogues)
-def test_states_that_stay_the_same_objects_count_as_those_that_are_equal(
+def test_identical_and_equal_state_objects_are_counted_alike(
     dialogues: list[list[twin.Turn]],
 ) -> None:
     goals = counting()
@@ -124,7 +124,7 @@ def test_states_that_stay_the_same_objects_count_as_those_that_are_equal(
 
 
 @given(many_dialogues, many_dialogues)
-def test_rows_add_up_to_whole_numbers_in_any_order(
+def test_rows_sum_to_the_same_integers_in_any_order(
     some: list[list[twin.Turn]], others: list[list[twin.Turn]]
 ) -> None:
     goals = counting()
@@ -134,7 +134,7 @@ def test_rows_add_up_to_whole_numbers_in_any_order(
     assert all(number.is_integer() for number in both.values())
 
 
-def test_a_turns_mean_over_slots_is_kept_exactly_up_to_sixteen_slots() -> None:
+def test_average_goal_accuracy_is_exact_for_up_to_sixteen_slots() -> None:
     goals = counting(closed=False)
     for slots_there in range(1, 17):
         for right in range(slots_there + 1):
@@ -144,7 +144,7 @@ def test_a_turns_mean_over_slots_is_kept_exactly_up_to_sixteen_slots() -> None:
             assert found == pytest.approx(100 * right / slots_there, rel=0, abs=1e-12)
 
 
-def test_errors_are_counted_by_slot_and_wrong_values_by_turn() -> None:
+def test_state_errors_are_counted_by_slot_and_wrong_values_by_turn() -> None:
     goals = counting(closed=False)
     gold: twin.Gold = {"hotel": {"area": ("", "a"), "name": B}, "train": {"day": A}}
     state = {"hotel": {"area": "x", "name": "b"}, "boat": {"size": "y"}}
@@ -161,7 +161,7 @@ def test_errors_are_counted_by_slot_and_wrong_values_by_turn() -> None:
     }
 
 
-def test_measures_can_be_sent_to_other_processes_and_have_intervals() -> None:
+def test_measures_can_be_pickled_and_have_confidence_intervals() -> None:
     goals = counting()
     gold: twin.Gold = {"hotel": {"area": A}}
     dialogues: list[list[twin.Turn]] = [[({"hotel": {"area": v}}, gold)] for v in "abababbb"]

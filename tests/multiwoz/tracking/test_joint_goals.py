@@ -136,13 +136,13 @@ BY_HAND = [
 @pytest.mark.parametrize(
     ("predicted", "gold", "rules"), [pytest.param(*case[1:], id=case[0]) for case in BY_HAND]
 )
-def test_each_choice_by_hand(predicted: str, gold: str, rules: str) -> None:
+def test_each_choice_matches_the_expected_values(predicted: str, gold: str, rules: str) -> None:
     for rule in rules.split():
         row = row_of(rule.removeprefix("!"), [slots_in(predicted)], [gold_in(gold)])
         assert bool(row["joint"]) is not rule.startswith("!"), rule
 
 
-def test_the_thirty_slots_are_those_of_five_domains() -> None:
+def test_the_trade_rule_has_thirty_slots_in_five_domains() -> None:
     slots = slots_of(Convention.of("trade"))
     assert tuple(slots) == FIVE_DOMAINS
     assert {domain: len(of) for domain, of in slots.items()} == {
@@ -152,7 +152,7 @@ def test_the_thirty_slots_are_those_of_five_domains() -> None:
     assert sum(map(len, without.values())) == 23
 
 
-def test_corrections_of_labels_are_final_and_of_known_slots() -> None:
+def test_label_corrections_are_not_chained_and_use_known_slots() -> None:
     by_slot = dict(trade_labels())
     anywhere = by_slot.pop("*")
     assert not anywhere.keys() & set(anywhere.values())
@@ -162,13 +162,13 @@ def test_corrections_of_labels_are_final_and_of_known_slots() -> None:
         assert not labels.keys() & (anywhere.keys() | set(labels.values()))
 
 
-def test_of_two_names_for_one_slot_the_later_counts_in_every_turn() -> None:
+def test_the_later_of_two_names_of_a_slot_sets_its_value() -> None:
     states = ["hotel-day=monday; hotel-bookday=friday", "hotel-bookday=friday; hotel-day=monday"]
     gold = ["hotel-bookday=friday", "hotel-bookday=monday"]
     assert row_of("exact", [*map(slots_in, states)], [*map(gold_in, gold)])["joint"] == 2
 
 
-def test_turns_that_are_not_predicted_are_not_counted() -> None:
+def test_turns_without_predictions_are_not_counted() -> None:
     gold = [gold_in("hotel-area=north")] * 2
     assert row_of("exact", [slots_in("hotel-area=north")], gold)["turns"] == 1
 
@@ -199,7 +199,7 @@ gold_states = st.lists(st.dictionaries(DOMAINS, gold_slots, max_size=3), min_siz
     ("choice", "strict", "lax"), [("alternatives", "first", "any"), ("values", "exact", "fuzzy95")]
 )
 @given(convention=conventions, predicted=predicted_states, gold=gold_states)
-def test_a_lax_choice_is_never_stricter(
+def test_lenient_choices_never_lower_the_counts_of_correct_values(
     choice: str, strict: str, lax: str, convention: Convention, predicted: Any, gold: Any
 ) -> None:
     few, many = (
@@ -215,7 +215,7 @@ def test_a_lax_choice_is_never_stricter(
 
 
 @given(conventions, gold_states)
-def test_the_first_gold_values_are_all_right(convention: Convention, gold: Any) -> None:
+def test_the_first_gold_values_are_scored_as_correct(convention: Convention, gold: Any) -> None:
     predicted = [
         {domain: {slot: values[0] for slot, values in of.items()} for domain, of in turn.items()}
         for turn in gold
@@ -234,7 +234,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("corpus", "place"), PLACES.items())
-def test_all_values_of_data_json_corpora_are_kept(
+def test_all_gold_values_in_data_json_corpora_are_read(
     corpus: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     area: Any = ["centre", "north"] if corpus == "multiwoz-2.4" else "centre|north"
@@ -266,7 +266,7 @@ def test_all_values_of_data_json_corpora_are_kept(
     }
 
 
-def test_all_values_of_22_annotations_are_kept() -> None:
+def test_all_gold_values_in_multiwoz_22_annotations_are_read() -> None:
     folder = ROOT / "data" / "sample"
     gold = load_fold("sample", "test", corpus_root("sample", folder, offline=True)).dialogues
     raw = read_json(folder / "data" / "MultiWOZ_2.2" / "test" / "dialogues_001.json")

@@ -33,7 +33,7 @@ def mixed() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("rule", ["fuzzy95", "exact", "trade+booking=out"])
-def test_errors_are_those_that_the_rule_counts(rule: str) -> None:
+def test_explained_state_errors_match_the_counts_of_the_rule(rule: str) -> None:
     metrics = Evaluator(corpus="sample", dst_rules=rule).evaluate(mixed()).metrics
     explained = tracked(mixed(), dst_rules=rule)
     found: Counter[tuple[str, str]] = Counter()
@@ -67,7 +67,7 @@ STATE = {"hotel": {"area": "north", "pricerange": "expensive", "stars": "4"}}
 
 
 @pytest.mark.parametrize("responses", [True, False])
-def test_a_turn_tells_what_is_annotated_and_what_is_wrong(*, responses: bool) -> None:
+def test_explained_turns_show_the_gold_state_and_its_differences(*, responses: bool) -> None:
     turn = {"state": STATE} | ({"response": "[hotel_name]"} if responses else {})
     (explanation,) = tracked({"smp0021": [turn]}, dst=True, success=responses)
     facts = explanation.turns[0].facts
@@ -82,7 +82,7 @@ def test_a_turn_tells_what_is_annotated_and_what_is_wrong(*, responses: bool) ->
     assert outcomes == ({"inform", "success"} if responses else {"dst.joint_accuracy"})
 
 
-def test_the_command_line_explains_states_alone(run: Run) -> None:
+def test_the_explain_command_can_explain_only_belief_states(run: Run) -> None:
     assert "46 of 62 failed: 46 in Joint accuracy" in run("explain", WEAK, "--dst").out
     text = run("explain", WEAK, "smp0021", "--dst-rule", "exact").out
     assert "wrong        hotel: pricerange=cheap instead of expensive" in text
@@ -92,7 +92,7 @@ def test_the_command_line_explains_states_alone(run: Run) -> None:
     assert "gold state" not in run("explain", WEAK, "smp0021").out
 
 
-def test_what_has_no_states_is_refused(run: Run, tmp_path: Path) -> None:
+def test_predictions_without_states_cannot_be_explained(run: Run, tmp_path: Path) -> None:
     file = write_json(tmp_path / "responses.json", {"smp0021": [{"response": "[hotel_name]"}]})
     refused = run("explain", file, "--dst")
     assert (refused.code, file in refused.err) == (2, True)

@@ -34,7 +34,7 @@ conventions = st.builds(
 )
 
 
-def test_every_preset_names_every_choice() -> None:
+def test_every_preset_sets_every_choice() -> None:
     for preset in PRESETS.values():
         assert list(preset) == [*KNOWN_CHOICES]
         assert all(preset[choice] in values for choice, values in CHOICES.items())
@@ -57,13 +57,15 @@ def test_every_preset_names_every_choice() -> None:
         ("trade+values=exact+none=value", (False, ["trade+values=exact+none=value"])),
     ],
 )
-def test_a_convention_has_one_spelling(names: str, expected: tuple[bool, list[str]]) -> None:
+def test_rule_names_are_parsed_into_canonical_conventions(
+    names: str, expected: tuple[bool, list[str]]
+) -> None:
     fuzzy, found = parse_rules(names)
     assert (fuzzy, [convention.name for convention in found]) == expected
 
 
 @given(conventions)
-def test_a_spelling_means_the_convention_that_it_is_of(convention: Convention) -> None:
+def test_the_name_of_a_convention_parses_to_the_convention(convention: Convention) -> None:
     assert parse_rules(convention.name) == (False, (convention,))
 
 
@@ -82,14 +84,14 @@ def test_a_spelling_means_the_convention_that_it_is_of(convention: Convention) -
         ),
     ],
 )
-def test_everything_that_is_wrong_is_said_at_once(names: str, said: list[str]) -> None:
+def test_all_errors_in_rule_names_are_reported_together(names: str, said: list[str]) -> None:
     with pytest.raises(UsageError) as error:
         parse_rules(names)
     for text in said:
         assert text in str(error.value)
 
 
-def test_signatures_differ_in_whatever_choice_differs() -> None:
+def test_signatures_differ_exactly_in_the_choices_that_differ() -> None:
     found = [
         Convention.of(preset, {choice: value})
         for preset in PRESETS
@@ -111,7 +113,9 @@ def test_signatures_differ_in_whatever_choice_differs() -> None:
         ("trade", set()),
     ],
 )
-def test_signatures_say_of_normalisation_what_a_convention_uses(rule: str, keys: set[str]) -> None:
+def test_signatures_contain_only_normalisation_used_by_the_convention(
+    rule: str, keys: set[str]
+) -> None:
     (convention,) = parse_rules(rule)[1]
     goals = JointGoals(convention, "2023")
     assert set(goals.choices("slot_f1")) == {"rule", *CHOICES, *keys}
@@ -123,7 +127,7 @@ PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 MEASUREMENTS = (ROOT / "benchmarks" / "measurements.md").read_text(encoding="utf-8")
 
 
-def test_the_page_explains_every_choice_and_lists_the_choices_of_each_preset() -> None:
+def test_documentation_lists_all_choices_and_those_of_each_preset() -> None:
     choices = [f"{choice}={value}" for choice, values in CHOICES.items() for value in values]
     missing = [choice for choice in (*choices, f"{LAMBDA}=0.5") if f"| `{choice}` |" not in PAGE]
     assert not missing
@@ -142,7 +146,7 @@ COLUMNS = ("augpt", "galaxy-e2e", "pptod", "ubar", "damd")
 
 @pytest.mark.integration
 @pytest.mark.parametrize("system", COLUMNS)
-def test_the_figures_of_the_pages_are_those_of_this_version(system: str) -> None:
+def test_documented_figures_match_the_current_scores(system: str) -> None:
     lines = PAGE.split("| `--dst-rule` |")[1].split("\n\n")[0].splitlines()[2:]
     table = {line.split("`")[1]: line.split(" | ")[1:] for line in lines}
     data = shared("data", "multiwoz")

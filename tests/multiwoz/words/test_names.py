@@ -87,11 +87,11 @@ def test_labels_other_capitals_and_names_of_the_database_are_not_invented(respon
         "- **{}** – cheap, north",
     ],
 )
-def test_ordinary_words_that_a_layout_sets_apart_are_no_names(label: str, line: str) -> None:
+def test_formatted_common_words_are_not_venue_names(label: str, line: str) -> None:
     assert invented(line.format(label)) == []
 
 
-def test_a_part_of_a_name_that_is_bold_is_no_name() -> None:
+def test_bold_part_of_a_name_is_not_a_complete_name() -> None:
     assert invented("- **Huntingdon** Marriotte Hotel is cheap and in the north.") != [
         ("Huntingdon", "hotel")
     ]
@@ -104,7 +104,7 @@ def test_the_domain_is_told_by_words_or_by_the_turn(
     assert [of for _, of in invented(response, active)] == domains
 
 
-def test_what_is_a_mention_already_is_no_part_of_a_name() -> None:
+def test_unknown_names_do_not_overlap_existing_mentions() -> None:
     response = "I recommend the Blue Lantern and the Green Dragon."
     known = Mention(16, 28, "Blue Lantern", "name", "restaurant", "blue lantern", ("1",))
     assert response[known.start : known.end] == known.text
@@ -114,14 +114,14 @@ def test_what_is_a_mention_already_is_no_part_of_a_name() -> None:
 
 
 @given(st.text(alphabet="Ab the andHow is'.,&\n", max_size=80))
-def test_places_are_those_of_the_text(response: str) -> None:
+def test_unknown_name_spans_match_the_text(response: str) -> None:
     for mention in alone(response):
         assert response[mention.start : mention.end] == mention.text
         assert mention.value is None
         assert mention.venues == ()
 
 
-def test_words_in_capitals_are_passed_over_once() -> None:
+def test_capitals_pattern_scans_long_words_once() -> None:
     # Searched from each letter anew to its end, it would take a quarter of an hour.
     assert PATTERNS["capitals"].search("A" * 90_000) is None
 
@@ -136,7 +136,7 @@ def test_words_in_capitals_are_passed_over_once() -> None:
         ),
     ],
 )
-def test_of_a_long_response_only_the_beginning_is_searched(piece: str) -> None:
+def test_name_search_covers_only_the_start_of_long_responses(piece: str) -> None:
     short, long = (piece * (size // len(piece) + 1) for size in (LONGEST, 2**20))
     found = alone(long)
     assert found == alone(short)
@@ -150,7 +150,7 @@ def test_amounts_are_numbers(text: str, number: float | None) -> None:
 
 
 @given(st.integers(1, 8), st.integers(100, 8000))
-def test_a_total_is_the_price_of_up_to_eight_tickets(tickets: int, pence: int) -> None:
+def test_totals_cover_at_most_eight_tickets(tickets: int, pence: int) -> None:
     ticket = pence / 100
     assert is_total(tickets * ticket, ticket)
     assert not is_total(9 * ticket, ticket)

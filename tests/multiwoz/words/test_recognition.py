@@ -121,7 +121,7 @@ def test_near_misses_of_names_are_unsure_and_distant_ones_are_none(
     assert [(m.value, m.sure) for m in names] == ([] if value is None else [(value, False)])
 
 
-def test_a_value_of_several_domains_is_that_of_the_active_one() -> None:
+def test_ambiguous_values_belong_to_the_active_domain() -> None:
     for domain, ids in (("restaurant", ("1", "3")), ("hotel", ("1",)), ("attraction", ("1",))):
         (mention,) = found("it is on Weir Street .", domain)
         assert (mention.domain, mention.venues) == (domain, ids)
@@ -137,14 +137,14 @@ def test_a_value_of_several_domains_is_that_of_the_active_one() -> None:
         ("The entrance fee is 10.10 pounds.", "entrancefee", "entrancefee"),
     ],
 )
-def test_the_price_of_a_train_is_not_the_fee_of_an_attraction(
+def test_train_prices_are_distinguished_from_entrance_fees(
     response: str, alone: str, with_train: str
 ) -> None:
     for state, slot in (({}, alone), ({"train": {"day": "monday"}}, with_train)):
         assert found(response, "attraction", state=state)[-1].slot == slot
 
 
-def test_a_value_is_that_of_what_was_just_named() -> None:
+def test_values_belong_to_the_venue_mentioned_last() -> None:
     (name, address) = found("Wexcombe is on Weir Street .", "restaurant")
     assert (name.domain, address.domain, address.value) == ("hotel", "hotel", "weir street")
     first, second = dialogue(
@@ -156,7 +156,7 @@ def test_a_value_is_that_of_what_was_just_named() -> None:
     assert address.sure
 
 
-def test_a_short_name_is_that_of_the_venue_named_before_or_asked_for() -> None:
+def test_short_names_match_the_venue_in_the_state_or_a_previous_turn() -> None:
     (mention,) = found("Noodle Heaven is nice", "restaurant")
     assert (set(mention.venues), mention.sure) == ({"2", "3"}, False)
     for name, venue in (("noodle heaven mill end", "2"), ("noodle heaven city centre", "3")):
@@ -167,7 +167,7 @@ def test_a_short_name_is_that_of_the_venue_named_before_or_asked_for() -> None:
         assert [m.value for m in later.mentions] == [name]
 
 
-def test_ordinary_words_are_names_only_where_they_are_written_so() -> None:
+def test_common_words_are_names_only_if_capitalized_or_in_the_state() -> None:
     assert found("that is the place you asked for", "attraction") == []
     wanted = {"attraction": {"name": "the place"}}
     for response, state in (
@@ -198,7 +198,7 @@ DOMAINS = st.sampled_from([(), ("restaurant",), ("train",), ("taxi", "hotel"), (
 
 
 @given(TEXTS, STATES, DOMAINS)
-def test_places_are_right_and_the_rest_of_the_text_stays(
+def test_mention_spans_are_exact_and_other_text_is_unchanged(
     response: str, state: State, active: tuple[str, ...]
 ) -> None:
     (delexicalized,) = dialogue(response, state=state, active=active)
@@ -220,7 +220,7 @@ def test_places_are_right_and_the_rest_of_the_text_stays(
 
 
 @given(st.text(st.sampled_from("bdfghkqvxyz ,.!?'[]\n"), max_size=80))
-def test_text_without_values_stays_as_it_is(response: str) -> None:
+def test_text_without_values_is_unchanged(response: str) -> None:
     assert dialogue(response) == [Delexicalized(response, ())]
 
 
@@ -236,7 +236,7 @@ MORE_UNITS = (
 @pytest.mark.parametrize(
     "units", [UNITS, pytest.param(MORE_UNITS, marks=pytest.mark.integration)], ids=["few", "more"]
 )
-def test_work_grows_no_faster_than_the_text(units: Sequence[str]) -> None:
+def test_recognition_cost_is_linear_in_response_length(units: Sequence[str]) -> None:
     def work(unit: str, size: int) -> int:
         text = unit * (size // len(unit))
         return calls(lambda: dialogue(text, active=["restaurant"]))
@@ -249,7 +249,7 @@ def test_work_grows_no_faster_than_the_text(units: Sequence[str]) -> None:
     assert not failed
 
 
-def test_names_of_the_sample_are_found_also_by_copies_and_in_threads() -> None:
+def test_pickled_and_threaded_delexicalizers_find_sample_names() -> None:
     tables = sample_tables()
     rows = [(domain, row) for domain in VENUES for row in tables[domain]]
     responses = [f"You could go to {row['name']} ." for _, row in rows]
@@ -326,11 +326,13 @@ def test_prices_of_rooms_are_told_by_the_words_beside(response: str, is_room: bo
         ("It has vegetarian cuisine.", "restaurant", ["restaurant"]),
     ],
 )
-def test_the_domain_of_a_value(response: str, domain: str, domains: list[str | None]) -> None:
+def test_domain_of_a_value_depends_on_its_wording(
+    response: str, domain: str, domains: list[str | None]
+) -> None:
     assert [m.domain for m in said(response, domain)] == domains
 
 
-def test_a_dash_after_a_name_ends_it() -> None:
+def test_dash_ends_a_venue_name() -> None:
     response = f"{HOTELS[0]['name'].title()} – Hotel, 4 stars"
     assert [m.slot for m in said(response, "hotel")] == ["name", "type", "stars"]
 
@@ -339,13 +341,13 @@ def test_a_dash_after_a_name_ends_it() -> None:
     "response",
     ["It has free internet.", "There is no parking.", "There is no entrance fee.", "No stars"],
 )
-def test_some_claims_stay_as_they_are_in_delexicalized_responses(response: str) -> None:
+def test_claims_without_a_written_value_are_not_delexicalized(response: str) -> None:
     (turn,) = dialogue(response, active=("hotel", "attraction"), town="rooms")
     assert turn.response == response
     assert [mention.written for mention in turn.mentions] == [False]
 
 
-def test_a_phone_number_in_brackets_is_replaced_as_a_whole() -> None:
+def test_phone_numbers_with_brackets_are_replaced_completely() -> None:
     response = "Call (01632) 960594 or +44 1632 960594."
     (turn,) = dialogue(response, active=["hotel"], town="rooms")
     assert turn.response == "Call [hotel_phone] or [hotel_phone]."
@@ -359,7 +361,7 @@ def test_what_is_said_of_parking(text: str, answer: str | None) -> None:
     assert (amenity[1] if amenity else None) == answer
 
 
-def test_an_answer_about_an_amenity_belongs_to_what_is_said() -> None:
+def test_amenity_statements_include_the_answer_after_the_colon() -> None:
     words = ["parking", ":", "yes", ",", "wifi", ":", "no"]
     assert has_amenity(words, 0, 1) == (3, "yes")
     assert has_amenity(words, 4, 5) == (7, "no")
@@ -404,7 +406,7 @@ def test_the_town_itself_is_a_station_where_one_travels(said: str) -> None:
         *(("It arrives at 17:15 if you take TR1234 at 09:01", False), ("due at 17:15", True)),
     ],
 )
-def test_a_time_without_a_verb_is_unsure(said: str, sure: bool) -> None:
+def test_times_without_a_verb_are_uncertain(said: str, sure: bool) -> None:
     assert ends(said)[-1].sure is sure
 
 
@@ -451,7 +453,7 @@ def test_much_or_little_of_an_address_is_that_of_the_venue(name: str, said: str)
         assert row["id"] in mention.venues
 
 
-def test_a_part_of_the_town_that_the_database_leaves_out_may_be_added() -> None:
+def test_addresses_may_add_a_district_missing_from_the_database() -> None:
     (mention,) = after_name("wexcombe guest house", "40517 Weir Street, Marsham", "hotel")
     assert (mention.text, mention.value) == ("40517 Weir Street, Marsham", "40517 weir street")
 
@@ -463,7 +465,7 @@ def test_what_no_venue_has_is_one_unknown_address(said: str) -> None:
     assert (mention.domain, mention.value, mention.venues) == ("restaurant", None, ())
 
 
-def test_a_misspelt_street_is_its_own_and_needs_its_number() -> None:
+def test_misspelt_streets_match_only_with_the_correct_number() -> None:
     (known,) = after_name("otter grill", "2G Ottter Road")
     assert (known.value, known.sure) == (ADDRESSES["restaurant"][3]["address"], False)
     (wrong,) = after_name("otter grill", "3G Ottter Road")
@@ -475,7 +477,7 @@ def test_what_stands_beside_an_address_is_no_part_of_it(said: str, texts: list[s
     assert [mention.text for mention in after_name("the copper spoon", said)] == texts
 
 
-def test_a_name_that_begins_an_address_is_a_name_first_and_then_an_address() -> None:
+def test_name_that_starts_an_address_is_a_name_first_and_later_an_address() -> None:
     park = "wexcombe country park"
     (first, *_) = found(f"Try {park}, wexcombe.", "attraction", town="addresses")
     assert (first.slot, first.text) == ("name", park)
@@ -491,7 +493,7 @@ def test_landmarks_are_neither_names_nor_addresses(said: str, landmarks: list[st
     assert all(landmark in turn.response for landmark in landmarks)
 
 
-def test_a_town_may_be_any_of_its_stations() -> None:
+def test_town_name_matches_all_of_its_stations() -> None:
     for said, trains in (
         ("London", {"TR0", "TR1"}),
         ("London Liverpool", {"TR1"}),
@@ -522,7 +524,7 @@ def spellings(address: str) -> set[str]:
     ],
     ids=["sample", "real"],
 )
-def test_addresses_of_a_database_are_those_of_their_venues(database: Callable[[], Path]) -> None:
+def test_database_addresses_match_only_their_venues(database: Callable[[], Path]) -> None:
     tables = read_tables(database())
     whole = Delexicalizer(tables)
 

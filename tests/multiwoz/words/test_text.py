@@ -38,12 +38,12 @@ def test_what_is_shown(response: str, text: str) -> None:
         ("- **Phone:** 1", ["Phone:"]),
     ],
 )
-def test_what_is_emphasized(response: str, emphasized: list[str]) -> None:
+def test_emphasized_spans_are_detected(response: str, emphasized: list[str]) -> None:
     text = shown(response)
     assert [text.text[start:end] for start, end in text.emphasized] == emphasized
 
 
-def test_lines_stand_below_what_they_belong_to() -> None:
+def test_text_blocks_have_the_expected_parent_blocks() -> None:
     text = shown(
         "# Best\nTwo places:\n1. **A**\n   - x\n   more\n2. B\n- y\n\nBye"
         "\n| n | m |\n|--|--|\n| o | p |"
@@ -70,7 +70,7 @@ MARKUP = st.text(alphabet="ab *_`#-|[]()<>&;\\\n1.\u00a0\u200b’🚆⭐:/w", ma
 
 
 @given(MARKUP)
-def test_every_character_keeps_its_place(response: str) -> None:
+def test_shown_characters_map_to_positions_in_the_response(response: str) -> None:
     text = shown(response)
     for at, sign in enumerate(text.text):
         start, end = text.place(at, at + 1)
@@ -83,19 +83,19 @@ def test_every_character_keeps_its_place(response: str) -> None:
 
 
 @given(st.text(alphabet="ab *_[]-|1.\u00a0\u200b⭐\n", max_size=60))
-def test_letters_are_lost_only_in_link_targets_tags_and_entities(response: str) -> None:
+def test_letters_are_kept_outside_link_targets_tags_and_entities(response: str) -> None:
     kept = Counter(shown(response).text)
     assert all(kept[letter] == response.count(letter) for letter in "ab")
 
 
 @given(st.text(alphabet="abc XYZ0123.,!?'£-", max_size=60))
-def test_text_without_markup_stays_as_it_is(response: str) -> None:
+def test_text_without_markup_is_unchanged(response: str) -> None:
     text = shown(response)
     assert text.text == response
     assert text.place(0, 1) == (0, 1)
 
 
-def test_blanks_are_passed_over_once() -> None:
+def test_long_runs_of_blanks_are_scanned_once() -> None:
     # Searched from each of them anew, they would take minutes.
     for response in (f"a\n{' ' * 90_000}b", f"a\n|{' ' * 90_000}b", f"a{' ' * 90_000}*b*"):
         assert shown(response).text.replace(" ", "") in ("a¶b", "a¶|b", "ab")
@@ -132,19 +132,19 @@ def test_words_kinds_and_places_are_those_written(blank: str) -> None:
     assert found == WRITTEN
 
 
-def test_every_expression_of_the_tables_is_valid() -> None:
+def test_all_patterns_in_the_tables_are_valid() -> None:
     assert all(PATTERNS[name] for name in PATTERNS.rows)
 
 
 @pytest.mark.parametrize("row", ["area\tnorth", "area\t\tnorth", "area\tnorth\tnorth\t", "area"])
-def test_a_broken_row_is_named(tmp_path: Path, row: str) -> None:
+def test_errors_name_the_line_of_an_invalid_table_row(tmp_path: Path, row: str) -> None:
     table = tmp_path / "spellings.tsv"
     table.write_text(f"# slot, value, spellings\n\narea\teast\teast, eastern\n{row}\n")
     with pytest.raises(DataError, match=r"spellings\.tsv, line 4: .*3 columns"):
         list(table_rows(table, 3))
 
 
-def test_no_word_is_listed_twice() -> None:
+def test_word_tables_have_unique_entries() -> None:
     entries = Counter(
         (*names, entry)
         for file, columns in (("lists", 2), ("spellings", 3))

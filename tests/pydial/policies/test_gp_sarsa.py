@@ -43,9 +43,7 @@ def dense_posterior(
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
 @pytest.mark.parametrize("longest", [1, 2, 5])
-def test_the_recursion_gives_the_posterior_of_the_dense_model(
-    discount: float, longest: int
-) -> None:
+def test_recursive_updates_match_the_dense_posterior(discount: float, longest: int) -> None:
     played = dialogues(12, seed=longest, longest=longest)
     process = SparseTemporalDifference(SIZE, ACTIONS, discount=discount, noise=2.0, threshold=1e-9)
     for dialogue in played:
@@ -59,7 +57,7 @@ def test_the_recursion_gives_the_posterior_of_the_dense_model(
             assert process.predict(belief, action) == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
-def test_points_close_to_the_others_stay_out_of_the_dictionary() -> None:
+def test_points_near_the_span_of_others_are_not_added_to_the_dictionary() -> None:
     process = SparseTemporalDifference(SIZE, ACTIONS, threshold=0.5)
     played = dialogues(40, seed=3)
     for dialogue in played:
@@ -76,13 +74,13 @@ def test_points_close_to_the_others_stay_out_of_the_dictionary() -> None:
                     assert np.sum((belief - of_action.T @ weights) ** 2) <= 0.5 + 1e-9
 
 
-def test_what_was_never_tried_has_the_prior() -> None:
+def test_untried_actions_have_the_prior() -> None:
     process = SparseTemporalDifference(2, 2)
     process.learn([np.array([1.0, 0.0])], [0], [5.0])
     assert process.predict(np.array([3.0, 4.0]), 1) == (0.0, 25.0)
 
 
-def test_weights_are_enough_to_predict() -> None:
+def test_loaded_weights_give_the_same_predictions() -> None:
     learned, acting = GPSarsa(SIZE, ACTIONS), GPSarsa(SIZE, ACTIONS)
     mask = np.ones(ACTIONS, dtype=np.bool_)
     for beliefs, actions, rewards in dialogues(10, seed=4):
@@ -96,7 +94,7 @@ def test_weights_are_enough_to_predict() -> None:
         assert acting.process.predict(belief, action) == learned.process.predict(belief, action)
 
 
-def test_the_return_is_credited_at_the_end() -> None:
+def test_gp_sarsa_credits_the_return_at_the_end() -> None:
     mask = np.ones(ACTIONS, dtype=np.bool_)
     policy = GPSarsa(SIZE, ACTIONS, settings=GPSarsaSettings(test_scale=0.0))
     belief = np.ones(SIZE)

@@ -76,12 +76,12 @@ def assert_as_the_original(name: str, figures: Figures) -> None:
 
 
 @pytest.mark.parametrize("name", ["CR-1", "SFR-3", "LAP-6"])
-def test_a_few_seeds_do_as_the_original(name: str) -> None:
+def test_figures_of_a_few_seeds_match_the_original(name: str) -> None:
     assert_as_the_original(name, of_seeds(name, 3))
 
 
 @pytest.mark.slow
-def test_all_tasks_are_as_the_original_and_the_paper() -> None:
+def test_figures_of_all_tasks_match_the_original_and_the_paper() -> None:
     figures: dict[str, Figures] = {}
     for name in PUBLISHED_TASKS:
         code, environment = name.split("-")
@@ -93,7 +93,7 @@ def test_all_tasks_are_as_the_original_and_the_paper() -> None:
 
 @pytest.mark.parametrize("name", ["CR-1", "SFR-1", "LAP-1"])
 @pytest.mark.slow
-def test_many_dialogues_without_errors_are_as_the_original(name: str) -> None:
+def test_figures_without_errors_match_the_original(name: str) -> None:
     theirs = original(name)
     averages = {"success": "success_percent", "reward": "reward_mean", "turns": "turns_mean"}
     for figure, mine in figures_of(simulation(name), MANY, 0).items():
@@ -103,7 +103,7 @@ def test_many_dialogues_without_errors_are_as_the_original(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_noisy_tasks_are_as_the_original_where_the_same_sounds_alike() -> None:
+def test_noisy_tasks_match_the_original_with_its_confusion_tables() -> None:
     """With the tables of the original's seeds its runs differ from ours by their dialogues only.
 
     Most of what seeds differ by is what sounds alike, in all tasks of a seed: without it, figures
@@ -129,6 +129,6 @@ def test_noisy_tasks_are_as_the_original_where_the_same_sounds_alike() -> None:
 
 
 @pytest.mark.parametrize("name", ["CR-2", "SFR-4"])
-def test_masks_are_nothing_to_the_handcrafted_policy(name: str) -> None:
+def test_masks_do_not_affect_the_handcrafted_policy(name: str) -> None:
     masked = f"{name.split('-')[0]}-{AGREEING[name[-1]]}"
     assert of_seeds(name, 1) == of_seeds(masked, 1)

@@ -105,14 +105,14 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
+def test_policies_learn_a_small_problem(name: str) -> None:
     policy = MAKERS[name]()
     train(policy, 400)
     assert mean_return(policy) >= 16.5
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_policy_with_the_same_weights_acts_alike(name: str) -> None:
+def test_policies_with_the_same_weights_act_the_same(name: str) -> None:
     learned, acting = MAKERS[name](), MAKERS[name]()
     train(learned, 90)
     acting.load(learned.weights())
@@ -127,7 +127,9 @@ def test_a_policy_with_the_same_weights_acts_alike(name: str) -> None:
         (Exploration(0.3, 0.05, 4000, None), {0: 0.3, 2000: 0.175, 4000: 0.05, 9000: 0.05}),
     ],
 )
-def test_exploration_decreases(exploration: Exploration, shares: dict[int, float]) -> None:
+def test_exploration_follows_its_schedule(
+    exploration: Exploration, shares: dict[int, float]
+) -> None:
     assert {dialogue: exploration.share(dialogue) for dialogue in shares} == pytest.approx(shares)
 
 
@@ -151,7 +153,7 @@ def finished(policy: Learner, dialogue: list[Exchange]) -> None:
     policy.end()
 
 
-def test_published_dqn_forgets_the_last_exchange_and_credits_the_one_before() -> None:
+def test_published_dqn_moves_the_final_reward_to_the_exchange_before_it() -> None:
     policy = dqn.DQN(SIZE, ACTIONS)
     dialogue = exchanges([-1.0, -1.0, -1.0, 19.0])
     finished(policy, dialogue)
@@ -166,7 +168,7 @@ def test_published_dqn_forgets_the_last_exchange_and_credits_the_one_before() ->
     assert policy.transitions.number == 3
 
 
-def test_legacy_dqn_uses_the_masks_of_the_end_of_the_dialogue() -> None:
+def test_legacy_dqn_uses_the_last_mask_for_all_transitions() -> None:
     policy = dqn.DQN(SIZE, ACTIONS, settings=dqn.LEGACY)
     dialogue = exchanges([-1.0, -1.0, -1.0, 19.0])
     finished(policy, dialogue)
@@ -174,7 +176,7 @@ def test_legacy_dqn_uses_the_masks_of_the_end_of_the_dialogue() -> None:
     assert all(np.array_equal(mask, dialogue[-1].mask) for mask in masks)
 
 
-def test_returns_over_several_steps_stop_at_the_end() -> None:
+def test_multi_step_returns_stop_at_the_end_of_the_dialogue() -> None:
     settings = replace(dqn.MODERN, steps=3, discount=0.5, drop_last=False)
     policy = dqn.DQN(SIZE, ACTIONS, settings=settings)
     dialogue = exchanges([-20.0, -20.0, -20.0, 380.0])
@@ -185,7 +187,7 @@ def test_returns_over_several_steps_stop_at_the_end() -> None:
     assert np.array_equal(kept["next_state"][0], dialogue[3].state)
 
 
-def test_old_transitions_make_room_for_new_ones() -> None:
+def test_new_transitions_replace_the_oldest() -> None:
     kept = dqn.Transitions(3)
     for number in range(5):
         kept.add(value=np.float32(number))
@@ -208,7 +210,7 @@ def test_advantages_are_weighted_sums_of_temporal_differences() -> None:
     assert ppo.advantages(dialogue, values, 0.9, 0.8) == summed(deltas, 0.9 * 0.8)
 
 
-def test_the_natural_gradient_is_that_of_the_pseudo_inverse() -> None:
+def test_natural_gradient_matches_the_pseudo_inverse() -> None:
     settings = replace(enac.PAPER, hidden=(7, 5), deviation=0.3, cutoff=1e-13)
     policy = enac.ENAC(SIZE, ACTIONS, settings=settings)
     batch = [exchanges([-0.05] * length, seed=length) for length in (1, 2, 3, 4, 6)]
@@ -256,7 +258,7 @@ def test_enac_credits_a_dialogue_with_its_last_reward_or_its_return(
 
 
 @pytest.mark.parametrize("setting", ["discount", "trace"])
-def test_ppo_learns_something_else_with_another_discount_or_trace(setting: str) -> None:
+def test_ppo_discount_and_trace_change_the_learned_weights(setting: str) -> None:
     learned = []
     for value in (0.99, 0.95, 0.5):
         policy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, **{setting: value}))  # type: ignore[arg-type]
@@ -265,7 +267,7 @@ def test_ppo_learns_something_else_with_another_discount_or_trace(setting: str) 
     assert not any(np.array_equal(learned[a], learned[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
 
 
-def test_ppo_has_the_discount_trace_and_clip_of_its_paper() -> None:
+def test_ppo_defaults_match_the_discount_trace_and_clip_of_its_paper() -> None:
     """Schulman et al. (2017), Table 3."""
     settings = ppo.PPOSettings()
     assert (settings.discount, settings.trace, settings.clip) == (0.99, 0.95, 0.2)
@@ -291,7 +293,7 @@ DRAWERS: dict[str, tuple[Callable[[], Any], bool, bool]] = {
 
 
 @pytest.mark.parametrize("name", DRAWERS)
-def test_actions_are_drawn_when_they_should_and_as_often(name: str) -> None:
+def test_actions_are_sampled_with_their_probabilities_or_greedily(name: str) -> None:
     make, in_training, in_tests = DRAWERS[name]
     policy = make()
     train(policy, 40)
@@ -319,7 +321,7 @@ def assert_same(network: Any) -> None:
 
 @pytest.mark.parametrize("activation", IN_NUMPY)
 @pytest.mark.parametrize("open_end", [True, False])
-def test_numpy_gives_what_pytorch_gives(activation: str, open_end: bool) -> None:
+def test_numpy_outputs_match_pytorch(activation: str, open_end: bool) -> None:
     how: dict[str, Any] = {"activation": activation, "deviation": None, "open_end": open_end}
     network = layers((12, 30, 9), seeded(1), **how)
     state = STATES[0].copy()
@@ -327,7 +329,7 @@ def test_numpy_gives_what_pytorch_gives(activation: str, open_end: bool) -> None
     assert np.array_equal(STATES[0], state)
 
 
-def test_numpy_sees_all_changes_of_weights_and_copies_have_their_own() -> None:
+def test_numpy_outputs_follow_weight_updates_and_copies_are_independent() -> None:
     network = layers((12, 30, 9), seeded(1), deviation=None)
     assert_same(network)
     copy = deepcopy(network)
@@ -341,7 +343,7 @@ def test_numpy_sees_all_changes_of_weights_and_copies_have_their_own() -> None:
     assert np.array_equal(copy(STATES[0]), network(STATES[0]))
 
 
-def test_scores_are_the_same_bits_in_any_company() -> None:
+def test_scores_are_bitwise_independent_of_the_batch() -> None:
     policy = dqn.DQN(268, 15, settings=dqn.MODERN)
     states = np.random.default_rng(1).random((7, 268), dtype=np.float32)
     together = policy.scores(states)

@@ -48,7 +48,7 @@ def figures(task: str, text: str) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("task", NOISY)
 @pytest.mark.integration
-def test_hypotheses_are_those_of_the_original_within_three_standard_errors(task: str) -> None:
+def test_hypotheses_match_the_original_within_three_standard_errors(task: str) -> None:
     far: dict[tuple[str, str], float] = {}
     for text, theirs in statistics()[task]["confusion"].items():
         ours, n = figures(task, text), theirs["samples"]
@@ -89,7 +89,7 @@ def confused(confusion: Confusion, said: Act, heard: Act) -> tuple[str, bool] | 
 
 
 @pytest.mark.integration
-def test_what_was_misheard_by_the_original_sounds_alike() -> None:
+def test_original_confusions_are_in_the_neighbour_tables() -> None:
     found: Counter[tuple[str, bool] | None] = Counter()
     for trace in traces():
         confusion = original_confusion(trace["task"].split("-")[1], trace["seed"])
@@ -100,7 +100,7 @@ def test_what_was_misheard_by_the_original_sounds_alike() -> None:
     assert found == {("act", True): 180, ("slot", True): 42, ("value", True): 47}
 
 
-def test_neighbours_are_the_nearest_words_and_nearer_ones_are_likelier() -> None:
+def test_neighbours_are_the_nearest_words_weighted_by_distance() -> None:
     words = ["north", "forth", "worth", "south", "centre", "west", "east", "dontcare"]
     table = neighbours(words, Rng(1))["north"]
     assert set(table.words[:2]) == {"forth", "worth"}
@@ -111,7 +111,7 @@ def test_neighbours_are_the_nearest_words_and_nearer_ones_are_likelier() -> None
     assert table.probabilities == pytest.approx([w / sum(weights) for w in weights])
 
 
-def test_ties_between_words_are_drawn_once_for_all() -> None:
+def test_ties_between_neighbours_depend_only_on_the_seed() -> None:
     words = [f"word{letter}" for letter in "abcdefghijkl"]
     first, again, other = (neighbours(words, Rng(seed))["worda"].words for seed in (1, 1, 2))
     assert first == again != other
@@ -130,7 +130,7 @@ def misheard(text: str, number: int, *, legacy: bool = False) -> list[Act]:
     return found
 
 
-def test_nothing_is_taken_for_the_name_but_the_name_is_taken_for_something() -> None:
+def test_slots_are_never_confused_with_name_but_name_is_confused() -> None:
     heard = misheard("request(phone)", 3000, legacy=True)
     slots = {act.items[0].slot for act in heard if act.name == "request"}
     assert slots == set(CAFES.ontology.requestable) - {"name", "phone"}
@@ -138,7 +138,7 @@ def test_nothing_is_taken_for_the_name_but_the_name_is_taken_for_something() -> 
     assert {act.items[0].slot for act in heard if act.name == "inform"} > {"name"}
 
 
-def test_goodbye_is_never_heard_of_another_act() -> None:
+def test_other_acts_are_never_confused_with_bye() -> None:
     for name in set(USER_ACTS) - {"null"}:
         assert {act.name for act in misheard(f"{name}()", 300)} <= {*USER_ACTS} - {"bye"}, name
 
@@ -154,7 +154,7 @@ def test_goodbye_is_never_heard_of_another_act() -> None:
         ("request(phone)", True, 0.6),
     ],
 )
-def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
+def test_acts_keep_their_type_with_the_expected_share(act: str, legacy: bool, share: float) -> None:
     name, n = parse_act(act).name, 4000
     kept = sum(heard.name == name for heard in misheard(act, n, legacy=legacy)) / n
     # A goodbye that is drawn does not count, and is among the neighbours of some acts.
@@ -162,7 +162,7 @@ def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
 
 
 @pytest.mark.integration
-def test_wrong_lists_look_confident_in_legacy_only() -> None:
+def test_wrong_hypothesis_lists_have_higher_confidence_in_legacy() -> None:
     act, means = parse_act('inform(area="north")'), {}
     for legacy in (True, False):
         simulation, rng = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-3"]), Rng(5)

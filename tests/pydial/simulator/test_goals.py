@@ -45,7 +45,7 @@ def counts_of_ours(code: str) -> dict[str, Counter[str]]:
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.integration
-def test_goals_are_those_of_the_original_within_three_standard_errors(code: str) -> None:
+def test_goals_match_the_original_within_three_standard_errors(code: str) -> None:
     theirs = dict(statistics()[f"env1-{code}"]["goals"])
     n, ours = theirs.pop("n"), counts_of_ours(code)
     assert theirs.keys() == ours.keys()
@@ -60,7 +60,7 @@ def test_goals_are_those_of_the_original_within_three_standard_errors(code: str)
     assert not far
 
 
-def test_goals_are_as_probable_as_a_full_count_says() -> None:
+def test_goal_frequencies_match_the_enumerated_probabilities() -> None:
     ontology, rows = CAFES.ontology, CAFES.table.rows
     weights: Counter[frozenset[Item]] = Counter()
     for slots in permutations(ontology.constraint_slots, 3):
@@ -83,7 +83,7 @@ def test_goals_are_as_probable_as_a_full_count_says() -> None:
     assert abs(chi_square - degrees) < 4 * sqrt(2 * degrees)
 
 
-def test_patient_users_have_six_turns_unless_legacy() -> None:
+def test_drawn_patience_includes_six_turns_unless_legacy() -> None:
     rng = Rng(1)
     for legacy, turns in ((False, {4, 5, 6}), (True, {4, 5})):
         simulation, found = simulation_of(CAFES, legacy=legacy), set()
@@ -127,7 +127,7 @@ def test_a_domain_without_acceptable_goals_is_refused() -> None:
         ([Item("area", "centre")], {"name": "twin"}, False),
     ],
 )
-def test_a_goal_is_achieved_by_a_named_entity_and_all_answers(
+def test_goals_need_a_matching_venue_and_all_answers(
     constraints: list[Item], requests: dict[str, str | None], achieved: bool
 ) -> None:
     simulation = simulation_of(CAFES)

@@ -19,20 +19,20 @@ from mwzeval.pydial.simulator.twister import rounded, summed
 from tests.pydial.simulator.parts import UserParameters
 
 
-def test_a_domain_larger_than_the_standard_has_larger_records() -> None:
+def test_larger_domains_get_larger_records() -> None:
     larger = STANDARD.at_least(slots=33, values=5000)
     assert (larger.slots, larger.values, larger.entities) == (64, 8192, STANDARD.entities)
     assert STANDARD.at_least(slots=4) == STANDARD
 
 
-def test_parameters_have_their_names() -> None:
+def test_parameter_codes_match_the_parameter_names() -> None:
     names = {**vars(codes), "REPEAT": codes.SAYS_REPEAT}
     assert [names[name.upper()] for name in UserParameters._fields] == list(range(26))
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("seed", [0, 3, 2**40])
-def test_chance_is_that_of_python(seed: int) -> None:
+def test_compiled_random_draws_match_python(seed: int) -> None:
     generator = np.random.default_rng(seed)
     d: Any = SimpleNamespace(
         twister=np.zeros(624, dtype=np.uint32),
@@ -57,17 +57,17 @@ def test_chance_is_that_of_python(seed: int) -> None:
 
 
 @given(st.floats(0.01, 0.99))
-def test_confidences_are_rounded_as_by_python(number: float) -> None:
+def test_rounded_confidences_match_python(number: float) -> None:
     assert rounded(number) == round(number, 4)
 
 
 @pytest.mark.parametrize("middle", range(150, 9900, 39))
-def test_numbers_next_to_the_middle_are_rounded_as_by_python(middle: int) -> None:
+def test_rounding_near_midpoints_matches_python(middle: int) -> None:
     exact = (middle + 0.5) / 10_000
     for number in (exact, math.nextafter(exact, 0), math.nextafter(exact, 1)):
         assert rounded(number) == round(number, 4)
 
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=7))
-def test_sums_are_those_of_python(numbers: list[float]) -> None:
+def test_sums_match_python(numbers: list[float]) -> None:
     assert summed(numbers, len(numbers)) == sum(numbers)

@@ -44,7 +44,9 @@ SYSTEM_ACTS = st.builds(
 
 @examples(180)
 @given(st.booleans(), st.integers(0, 2**32), st.lists(SYSTEM_ACTS, min_size=26, max_size=26))
-def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts: list[Act]) -> None:
+def test_any_sequence_of_system_acts_ends_within_the_limit(
+    legacy: bool, seed: int, acts: list[Act]
+) -> None:
     simulation = Simulation(DEMO, NOISY, legacy=legacy)
     simulation.begin(Rng(seed))
     total = 0.0
@@ -77,7 +79,9 @@ def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts:
 
 @examples(30)
 @given(st.booleans(), st.integers(0, 2**32), st.integers(0, 2**32))
-def test_any_sequence_of_actions_ends_in_time(legacy: bool, seed: int, choices: int) -> None:
+def test_any_sequence_of_actions_ends_within_the_limit(
+    legacy: bool, seed: int, choices: int
+) -> None:
     process = DecisionProcess(DEMO, NOISY, legacy=legacy)
     observation, _ = process.begin(Rng(seed))
     rng, exchanges, ended = Rng(choices), 0, False
@@ -101,7 +105,7 @@ def outcome(simulation: Simulation, seed: int) -> tuple[list[str], Result]:
             return said, result
 
 
-def test_a_dialogue_depends_on_nothing_but_its_seed() -> None:
+def test_a_dialogue_depends_only_on_its_seed() -> None:
     simulation = Simulation(DEMO, NOISY)
     alone = outcome(Simulation(DEMO, NOISY), 7)
     for other in range(20):
@@ -113,7 +117,7 @@ def test_a_dialogue_depends_on_nothing_but_its_seed() -> None:
     assert outcome(simulation, 8) != alone
 
 
-def test_what_sounds_alike_is_drawn_from_a_seed_of_its_own() -> None:
+def test_confusion_seed_changes_the_dialogues() -> None:
     simulations = (
         Simulation(DEMO, NOISY),
         Simulation(DEMO, NOISY, confusion_seed=0),
@@ -123,7 +127,7 @@ def test_what_sounds_alike_is_drawn_from_a_seed_of_its_own() -> None:
     assert default == zero != other
 
 
-def test_the_system_says_goodbye_when_the_user_does() -> None:
+def test_system_answers_a_user_bye_with_bye() -> None:
     simulation = Simulation(DEMO, PERFECT)
     simulation.begin(Rng(0))
     result = Result(0, False)
@@ -136,15 +140,13 @@ def test_the_system_says_goodbye_when_the_user_does() -> None:
 
 
 @pytest.mark.parametrize(("confidence", "said"), [(0.79, "reqmore"), (0.81, "bye")])
-def test_a_goodbye_is_answered_where_it_is_believed_by_more_than_four_fifths(
-    confidence: float, said: str
-) -> None:
+def test_system_answers_bye_above_a_confidence_of_four_fifths(confidence: float, said: str) -> None:
     tracker = Tracker(DEMO)
     tracker.update(Act("hello"), ((Act("bye"), confidence), (Act("thankyou"), 1 - confidence)))
     assert tracker.simulation.spoken(Act("reqmore")).name == said
 
 
-def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
+def test_system_bye_ends_the_dialogue() -> None:
     simulation = Simulation(DEMO, PERFECT)
     simulation.begin(Rng(0))
     assert simulation.answer(parse_act("bye()")) == Result(-1, True, False, False)
@@ -152,7 +154,7 @@ def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
         simulation.answer(parse_act("bye()"))
 
 
-def test_the_exchange_that_would_be_one_too_many_is_not_counted() -> None:
+def test_dialogues_end_at_the_exchange_limit_as_out_of_time() -> None:
     task = replace(PERFECT, max_exchanges=3)
     simulation = Simulation(DEMO, task)
     simulation.begin(Rng(0))
@@ -162,7 +164,7 @@ def test_the_exchange_that_would_be_one_too_many_is_not_counted() -> None:
     assert simulation.exchange == 3
 
 
-def test_masked_random_actions_do_worse_than_the_handcrafted_policy() -> None:
+def test_handcrafted_policy_succeeds_more_than_masked_random_actions() -> None:
     process, successes = DecisionProcess(DEMO, NOISY), 0
     for index in range(60):
         rng, ended = rng_of(1, index), False
@@ -176,7 +178,7 @@ def test_masked_random_actions_do_worse_than_the_handcrafted_policy() -> None:
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_an_alternative_is_still_awaited_in_the_next_dialogue_if_wished(keep: bool) -> None:
+def test_keep_alternatives_carries_the_request_into_the_next_dialogue(keep: bool) -> None:
     process = DecisionProcess(DEMO, NOISY, keep_alternatives=keep)
     process.simulation.d.alternative_awaited = True
     process.begin(Rng(1))
@@ -184,7 +186,7 @@ def test_an_alternative_is_still_awaited_in_the_next_dialogue_if_wished(keep: bo
 
 
 @pytest.mark.parametrize("slot", ["type", "phone", "nonsense"])
-def test_a_yes_to_what_nothing_is_believed_about_is_heard_for_the_rest(slot: str) -> None:
+def test_affirming_an_untracked_slot_still_updates_other_slots(slot: str) -> None:
     confirm, yes = Act("confirm", (Item(slot, "x"),)), parse_act('affirm(allowedforkids="1")')
     belief = Tracker(DEMO).update(confirm, [(yes, 1.0)])
     assert belief["allowedforkids"].accepted == "1"

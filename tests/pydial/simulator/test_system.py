@@ -63,7 +63,7 @@ def random_exchanges(
 
 @in_both_modes
 @in_domains
-def test_beliefs_are_those_specified(code: str, legacy: bool) -> None:
+def test_beliefs_match_the_specification(code: str, legacy: bool) -> None:
     domain = domain_named(code)
     for _, specified, tracker in random_exchanges(domain, f"beliefs of {code}", legacy=legacy):
         belief = tracker.belief
@@ -92,7 +92,7 @@ def test_beliefs_are_those_specified(code: str, legacy: bool) -> None:
 
 @in_both_modes
 @in_domains
-def test_actions_are_masked_as_specified(code: str, legacy: bool) -> None:
+def test_action_masks_match_the_specification(code: str, legacy: bool) -> None:
     """An alternative is pending until it is given or, with a second look, not asked for again."""
     pending = False
     exchanges = random_exchanges(domain_named(code), f"masks of {code}", legacy=legacy)
@@ -113,7 +113,7 @@ def test_actions_are_masked_as_specified(code: str, legacy: bool) -> None:
 
 @in_both_modes
 @in_domains
-def test_acts_are_those_specified(code: str, legacy: bool) -> None:
+def test_system_acts_match_the_specification(code: str, legacy: bool) -> None:
     handcrafted = HandcraftedPolicy()
     exchanges = random_exchanges(domain_named(code), f"acts in {code}", legacy=legacy)
     for random, specified, tracker in exchanges:
@@ -136,7 +136,7 @@ def test_acts_are_those_specified(code: str, legacy: bool) -> None:
         ("bye()", 0.5, 0, "byconstraints"),
     ],
 )
-def test_a_value_and_a_method_must_be_probable_enough(
+def test_values_and_methods_are_accepted_above_a_threshold(
     said: str, score: float, accepted: int, method: str
 ) -> None:
     tracker = Tracker(CAFES)
@@ -144,19 +144,19 @@ def test_a_value_and_a_method_must_be_probable_enough(
     assert (tracker.d.count, tracker.method()) == (accepted, method)
 
 
-def test_an_empty_list_of_hypotheses_changes_no_belief() -> None:
+def test_empty_hypothesis_lists_leave_the_belief_unchanged() -> None:
     tracker = Tracker(CAFES)
     before = tracker.update(HELLO, [(parse_act('inform(area="north")'), 0.7)]).slots
     assert tracker.update(HELLO, []).slots == before
 
 
-def test_where_nothing_is_asked_of_it_any_entity_is_offered() -> None:
+def test_any_entity_may_be_offered_without_constraints() -> None:
     tracker, rng = Tracker(CAFES), Rng(1)
     offers = {str(tracker.act("inform", rng)) for _ in range(200)}
     assert len(offers) == len({row["name"] for row in CAFES.table.rows})
 
 
-def test_so_many_slots_are_told_at_once_and_no_more() -> None:
+def test_offers_are_limited_to_the_maximum_number_of_slots() -> None:
     rng = Rng(1)
     said = parse_act('inform(area="north",food="cake",pricerange="cheap",quiet="1")')
     three = Tracker(CAFES, task=replace(MASKED, name="three", max_informed_slots=3))
@@ -184,11 +184,11 @@ def test_each_switch_masks_its_actions(switch: str, prefixes: tuple[str, ...]) -
     assert before < after
 
 
-def test_open_tasks_allow_all_but_two() -> None:
+def test_tasks_without_masks_allow_all_actions_except_repeat_and_restart() -> None:
     assert allowed(TASKS["CR-2"]) == {*Tracker(CAFES).names} - {"repeat", "restart"}
 
 
-def test_the_random_policy_takes_every_allowed_action_and_no_other() -> None:
+def test_random_policy_chooses_exactly_the_allowed_actions() -> None:
     mask, rng = np.array([False, True, False, True, True]), Rng(3)
     assert {RandomPolicy().act(None, mask, rng) for _ in range(200)} == {1, 3, 4}
 
@@ -217,7 +217,7 @@ HYPOTHESES = st.lists(st.tuples(acts(USER_ACTS), st.floats(0.01, 0.99)), min_siz
 
 
 @given(st.booleans(), st.lists(st.tuples(acts(SYSTEM_ACTS), HYPOTHESES), min_size=1, max_size=6))
-def test_beliefs_are_distributions_whatever_is_said(
+def test_beliefs_are_distributions_after_any_acts(
     legacy: bool, exchanges: list[tuple[Act, list[tuple[Act, float]]]]
 ) -> None:
     tracker = Tracker(CAFES, legacy=legacy)

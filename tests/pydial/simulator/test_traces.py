@@ -56,7 +56,7 @@ def replay() -> Iterator[tuple[str, Tracker, Act, dict[str, Any]]]:
             yield f"{record['task']} {record['index']}:{gold['turn']}", tracker, last, gold
 
 
-def test_all_exchanges_are_those_of_the_original() -> None:
+def test_beliefs_masks_and_acts_match_the_original_traces() -> None:
     number, policy, rng = 0, HandcraftedPolicy(), Rng(0)
     for number, (place, tracker, act, gold) in enumerate(replay(), start=1):  # noqa: B007
         belief = tracker.belief
@@ -149,7 +149,7 @@ def followed(users: Users, system: Act, turn: dict[str, Any]) -> tuple[Users, fl
     return now, -log(total) - surprise, variance
 
 
-def test_what_the_users_said_is_as_probable_as_it_should_be() -> None:
+def test_user_acts_in_the_traces_have_their_expected_probability() -> None:
     excess = variance = 0.0
     for trace in traces():
         simulation = simulation_of(domain(trace["task"].split("-")[1]), legacy=True)

@@ -129,7 +129,7 @@ def probabilities(run: Callable[[Script], str]) -> Counter[str]:
 
 @pytest.mark.parametrize("legacy", [True, False], ids=["legacy", "clean"])
 @pytest.mark.parametrize("code", DOMAIN_CASES)
-def test_every_answer_is_as_probable_as_specified(code: str, legacy: bool) -> None:
+def test_user_answers_have_the_specified_probabilities(code: str, legacy: bool) -> None:
     domain = domain_named(code)
     simulation = simulation_of(domain, legacy=legacy)
     random = Random(f"users of {code}")

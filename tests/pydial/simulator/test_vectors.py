@@ -54,14 +54,14 @@ def ordered(code: str, slots: list[str], sort: Any = order, *, legacy: bool = Tr
 
 @pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
-def test_sizes_are_the_published_ones(code: str) -> None:
+def test_vector_sizes_match_the_published_sizes(code: str) -> None:
     of = domain(code)
     facts = read_json(shared("data", "pydial", "domain_facts.json"))[of.name]
     assert len(vector_names(Codes(of))) == facts["nn_state_dim"]
     assert kernel_size(Codes(of)) == facts["gp_state_dim"]
 
 
-def test_the_neural_vector_holds_every_probability(tracker: Tracker) -> None:
+def test_neural_vector_contains_every_probability(tracker: Tracker) -> None:
     belief = tracker.belief
     expected: list[float] = []
     for slot, values in ONTOLOGY.informable.items():
@@ -79,7 +79,7 @@ def test_the_neural_vector_holds_every_probability(tracker: Tracker) -> None:
     assert named["quiet=dontcare"] == pytest.approx(0.9)
 
 
-def test_the_kernel_vector_sorts_values_and_pairs_the_rest(tracker: Tracker) -> None:
+def test_kernel_vector_sorts_values_and_adds_complements_of_flags(tracker: Tracker) -> None:
     belief = tracker.belief
     expected: list[float] = []
     for slot, values in ONTOLOGY.values_and_dontcare.items():
@@ -101,7 +101,7 @@ def test_the_kernel_vector_sorts_values_and_pairs_the_rest(tracker: Tracker) -> 
     assert changed.sum() == pytest.approx(rest if tracker.simulation.legacy else 0)
 
 
-def test_values_unheard_of_have_no_place_in_vectors() -> None:
+def test_unknown_values_are_ignored_in_belief_vectors() -> None:
     tracker = Tracker(CAFES)
     tracker.update(Act("hello"), [(parse_act('inform(food="unheard of")'), 1.0)])
     assert tracker.belief.probability("food", "unheard of") == 1
@@ -109,7 +109,7 @@ def test_values_unheard_of_have_no_place_in_vectors() -> None:
 
 
 @pytest.mark.integration
-def test_ties_are_broken_as_by_python_2() -> None:
+def test_tie_order_matches_python_2() -> None:
     orders = read_json(shared("data", "pydial", "legacy_tie_order.json"))["order"]
     assert sum(map(len, orders.values())) == 2117
     for code in CODES:
@@ -134,7 +134,7 @@ def test_ties_are_broken_as_by_python_2() -> None:
         ),
     ],
 )
-def test_slots_have_the_order_of_the_traces_in_legacy_or_else_of_the_alphabet(
+def test_slots_are_in_trace_order_in_legacy_and_otherwise_alphabetical(
     code: str, slots: str, offered: str
 ) -> None:
     listed = ordered(code, slots.split())

@@ -19,13 +19,13 @@ IN_THE_NORTH = Goal([Item("area", "north")], {"name": None})
 
 
 @pytest.mark.parametrize("value", ["nowhere", "elsewhere", "North"])
-def test_users_repeat_words_that_they_do_not_know(value: str) -> None:
+def test_users_repeat_unknown_values_when_denying(value: str) -> None:
     user = TextUser(simulation_of(CAFES), IN_THE_NORTH, 6, SURE, Rng(1))
     said = user.answer(Act("confirm", (Item("area", value),)))
     assert str(said) == f'deny(area="{value}",area="north")'
 
 
-def test_names_are_those_of_entities_in_any_case() -> None:
+def test_entity_names_match_in_any_case() -> None:
     user = TextUser(simulation_of(CAFES), IN_THE_NORTH, 4, SURE, Rng(1))
     user.answer(Act("inform", (Item("name", "ANNA"), Item("area", "north"))))
     assert user.view.goal.recommended == "ANNA"
@@ -44,7 +44,7 @@ class Talker(User):
 
 
 @pytest.mark.parametrize("make_user", [None, Talker])
-def test_many_words_can_be_said_and_are_shown_as_they_are(make_user: type[User] | None) -> None:
+def test_unknown_acts_slots_and_values_are_shown_unchanged(make_user: type[User] | None) -> None:
     simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-6"])
     simulation.make_user = make_user
     belief, ended, number = simulation.begin(Rng(3)), False, 0
@@ -67,7 +67,7 @@ def test_many_words_can_be_said_and_are_shown_as_they_are(make_user: type[User] 
         [Act("inform", tuple(Item("area", f"x{number}") for number in range(129)))],
     ],
 )
-def test_more_words_than_there_is_room_for_are_an_error(acts: list[Act]) -> None:
+def test_too_many_unknown_words_are_an_error(acts: list[Act]) -> None:
     simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-1"])
     simulation.begin(Rng(3))
     for act in acts[:-1]:
@@ -97,5 +97,5 @@ BLANKS, AN_ITEM = " " * LONG, Act("inform", (Item("a", "b"),))
     ],
     ids=range(8),
 )
-def test_long_texts_are_read(text: str, act: Act) -> None:
+def test_long_texts_are_parsed_quickly(text: str, act: Act) -> None:
     assert parse_act(text) == act

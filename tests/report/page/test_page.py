@@ -44,12 +44,12 @@ def score(name: str, value: float, **changes: Any) -> Score:
 
 
 @pytest.mark.integration
-def test_a_thousand_items_of_four_systems_fit() -> None:
+def test_a_page_of_four_systems_and_1000_items_stays_below_the_size_limit() -> None:
     page = to_html(large_systems(1000, ("a", "b", "c", "d")), title="large")
     assert len(page.encode()) < 6_500_000
 
 
-def test_the_data_are_the_explanations() -> None:
+def test_page_data_contain_the_explanations() -> None:
     systems = (*live_systems(), *claiming_systems())
     found = {
         item["name"]: item["explanations"] for item in data_of(to_html(systems, title="t"))["items"]
@@ -74,7 +74,7 @@ def test_the_data_are_the_explanations() -> None:
     assert found["sng1"][2] is None
 
 
-def test_nothing_of_a_hostile_text_becomes_markup() -> None:
+def test_hostile_text_never_becomes_markup() -> None:
     reader = Reader(hostile_page())
     harmless = Reader(to_html(large_systems(2), title="harmless"))
     assert {tag for tag, _ in reader.tags} <= {tag for tag, _ in harmless.tags} | {"p"}
@@ -88,7 +88,7 @@ def test_nothing_of_a_hostile_text_becomes_markup() -> None:
     assert [item["name"] for item in data_of(hostile_page())["items"]] == list(HOSTILE)
 
 
-def test_the_policy_lets_nothing_run_but_what_it_knows_by_hash() -> None:
+def test_the_content_policy_allows_only_hashed_scripts_and_styles() -> None:
     reader = Reader(hostile_page())
     text = next(a["content"] for tag, a in reader.tags if tag == "meta" and "http-equiv" in a)
     assert text is not None
@@ -102,7 +102,7 @@ def test_the_policy_lets_nothing_run_but_what_it_knows_by_hash() -> None:
         assert policy[directive] == [f"'sha256-{digest}'"]
 
 
-def test_the_script_has_all_files_and_never_makes_markup_of_text() -> None:
+def test_the_script_includes_all_files_and_never_writes_markup() -> None:
     files = {file.stem: file.read_text(encoding="utf-8") for file in (FOLDER / "script").iterdir()}
     assert sorted(SCRIPTS) == sorted(files)
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "</"):
@@ -110,7 +110,7 @@ def test_the_script_has_all_files_and_never_makes_markup_of_text() -> None:
     assert "url(" not in (FOLDER / "page.css").read_text(encoding="utf-8")
 
 
-def test_the_page_has_the_words_of_the_benchmark() -> None:
+def test_the_page_uses_the_vocabulary_of_the_benchmark() -> None:
     systems = [replace(system, warnings=()) for system in large_systems(2)]
     page = to_html(systems, title="t", words=Words("episode", "episodes", "task"))
     assert "episodes" in page
@@ -118,7 +118,7 @@ def test_the_page_has_the_words_of_the_benchmark() -> None:
     assert "ialogue" not in "".join(Reader(page).texts)
 
 
-def test_reasons_are_counted_by_item_with_details_under_their_kind() -> None:
+def test_reasons_are_counted_per_item_and_grouped_by_kind() -> None:
     systems = large_systems(300)
     kinds = kinds_of(systems)
     assert [sum(kind.counts) for kind in kinds if kind.outcome == "found"] == sorted(
@@ -139,7 +139,7 @@ def test_reasons_are_counted_by_item_with_details_under_their_kind() -> None:
                 )
 
 
-def test_each_group_of_systems_has_its_row_and_panel() -> None:
+def test_each_group_of_systems_has_its_own_row_and_panel() -> None:
     gold = Signature.of("solved", {"rules": 1, "state": "gold"})
     plain = Signature.of("solved", {"rules": 1})
     values = {"a": (50.0, plain), "b": (90.0, gold), "c": (60.0, plain), "d": (80.0, gold)}
@@ -171,7 +171,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
         ((float("inf"), -2.0), "%", (-2, 0)),
     ],
 )
-def test_an_axis_is_round_and_has_zero_on_it(
+def test_axes_have_round_ends_and_include_zero(
     values: tuple[float, ...], unit: str, axis: tuple[float, float]
 ) -> None:
     scores = (score("x", v, scope=f"part {i}", unit=unit) for i, v in enumerate(values))
@@ -181,7 +181,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
         assert panel.low <= bars[0].length <= panel.high
 
 
-def test_an_interval_is_written_and_drawn() -> None:
+def test_intervals_are_printed_and_drawn() -> None:
     ends = Interval(20.0, 60.0, 0.95, "bootstrap")
     scores = (score("x", 40.0, interval=ends), score("x", 40.0, scope="part"))
     page = to_html([scored("any", scores)], title="t")
@@ -195,7 +195,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_text_has_the_contrast_that_people_need() -> None:
+def test_text_colours_have_sufficient_contrast() -> None:
     css = (FOLDER / "page.css").read_text(encoding="utf-8").partition("@media print")[0]
     defined = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", css)
     # Colours of texts and of what is behind them; 4.5 is the AA level of WCAG 2.2.
@@ -243,7 +243,7 @@ def test_a_page_has_the_scores_with_intervals_and_all_dialogues(reported: Report
     assert reported(GOOD, WEAK) == page, "it is the same whenever it is made"
 
 
-def test_each_file_is_scored_with_the_metrics_it_allows(reported: Reported) -> None:
+def test_each_file_is_scored_with_the_metrics_its_content_allows(reported: Reported) -> None:
     states = write_json(Path("states.json"), without(sample_predictions("good"), "response"))
     page = reported(states)
     assert "Joint accuracy" in page
@@ -256,7 +256,7 @@ def test_each_file_is_scored_with_the_metrics_it_allows(reported: Reported) -> N
     assert "BLEU (sample)" in page
 
 
-def test_the_problems_of_all_files_come_together_and_an_old_page_is_kept(
+def test_problems_of_all_files_are_reported_together_and_old_pages_kept(
     elsewhere: Path, run: Run
 ) -> None:
     Path("page.html").write_text("old")
@@ -274,7 +274,7 @@ def test_the_problems_of_all_files_come_together_and_an_old_page_is_kept(
         assert Path("page.html").read_text() == "old"
 
 
-def test_systems_that_cannot_be_compared_are_apart_on_standard_output(run: Run) -> None:
+def test_incomparable_systems_are_grouped_separately_in_the_report(run: Run) -> None:
     options = ("-o", "-", "--samples", "20", "--title", "mine & yours")
     code, page, _ = run("report", GOOD, WEAK, POLICY, *options)
     assert code == 0
@@ -293,7 +293,7 @@ def texts_of(html: str, tag: str) -> list[str]:
     return [" ".join(unescape(re.sub("<[^>]*>", " ", inner)).split()) for inner in found]
 
 
-def test_systems_without_a_dialogue_in_common_are_not_compared(reported: Reported) -> None:
+def test_systems_without_common_dialogues_are_not_compared(reported: Reported) -> None:
     dialogues = list(sample_predictions("good").items())
     halves = [write_json(Path(f"{n}.json"), dict(dialogues[n::2])) for n in (0, 1)]
     page = reported(*halves, "--samples", "20")
@@ -302,7 +302,7 @@ def test_systems_without_a_dialogue_in_common_are_not_compared(reported: Reporte
 
 
 @pytest.mark.integration
-def test_the_page_begins_with_the_verdict_of_compare_and_folds_other_scores(
+def test_the_page_starts_with_the_verdict_and_folds_secondary_scores(
     reported: Reported, run: Run
 ) -> None:
     page = reported(GOOD, NO_PHONE)
@@ -318,7 +318,7 @@ def test_the_page_begins_with_the_verdict_of_compare_and_folds_other_scores(
     assert "Holm" in reported(GOOD, NO_PHONE, WEAK)
 
 
-def test_only_warnings_that_bear_on_scores_are_at_the_top(reported: Reported) -> None:
+def test_only_warnings_that_affect_scores_are_at_the_top(reported: Reported) -> None:
     turns = sample_predictions("good")
     for turn in next(iter(turns.values())):
         turn["note"] = "x"
@@ -330,7 +330,7 @@ def test_only_warnings_that_bear_on_scores_are_at_the_top(reported: Reported) ->
     assert "noted.json" in page[page.index('id="page-warnings"') :]
 
 
-def test_reasons_are_explained_where_they_are_counted(reported: Reported) -> None:
+def test_reason_counts_include_the_meaning_of_each_reason(reported: Reported) -> None:
     page = reported(NO_PHONE)
     counted = page[page.index('id="page-reasons"') : page.index('id="page-warnings"')]
     codes = re.findall('<span class="reason-code">([a-z-]+)<span', counted)

@@ -150,7 +150,7 @@ FILTERS: tuple[tuple[dict[str, str], Callable[[Any, Any], bool]], ...] = (
 )
 
 
-def test_filters_reasons_and_searches_pass_the_items_that_fit(opened: Opener) -> None:
+def test_filters_reasons_and_searches_select_the_matching_items(opened: Opener) -> None:
     first, second = (system.explanations for system in large_systems())
     page = opened("large")
     for controls, passes in FILTERS:
@@ -177,7 +177,7 @@ def test_filters_reasons_and_searches_pass_the_items_that_fit(opened: Opener) ->
     assert page.inner_text("mark") == said
 
 
-def test_a_link_opens_a_unit_and_the_way_back_works(opened: Opener) -> None:
+def test_links_open_units_and_browser_history_works(opened: Opener) -> None:
     page = opened("large", "#talk0123")
     page.evaluate("window.stayed = true")
     assert heading(page) == "talk0123"
@@ -197,7 +197,7 @@ def test_a_link_opens_a_unit_and_the_way_back_works(opened: Opener) -> None:
     assert page.evaluate("window.stayed"), "the document is not loaded again"
 
 
-def test_two_systems_stand_side_by_side_and_what_is_lost_is_marked_at_its_turn(
+def test_two_systems_are_shown_in_columns_and_losses_marked_at_their_turn(
     opened: Opener,
 ) -> None:
     systems = large_systems(100)
@@ -223,7 +223,7 @@ def test_two_systems_stand_side_by_side_and_what_is_lost_is_marked_at_its_turn(
     assert page.evaluate("document.activeElement.id") == f"page-turn-{reason.turn}"
 
 
-def test_what_is_listed_can_be_saved(opened: Opener) -> None:
+def test_listed_items_can_be_downloaded(opened: Opener) -> None:
     page = opened("large", f"#?reason={quote('found/wrong:stars')}")
     assert page.input_value("#page-reason") == "found/wrong:stars"
     with page.expect_download() as saved:
@@ -239,7 +239,7 @@ def test_what_is_listed_can_be_saved(opened: Opener) -> None:
         assert told == [(r.code, r.turn) for r in first.reasons]
 
 
-def test_the_keyboard_is_enough(opened: Opener) -> None:
+def test_the_page_is_usable_with_the_keyboard_only(opened: Opener) -> None:
     page = opened("large")
 
     def press(*keys: str) -> None:
@@ -283,7 +283,7 @@ def test_the_keyboard_is_enough(opened: Opener) -> None:
     assert heading(page) == "talk0500"
 
 
-def test_one_system_is_not_compared_and_of_three_any_two_are(opened: Opener) -> None:
+def test_single_systems_are_not_compared_and_any_two_of_three_can_be(opened: Opener) -> None:
     one = opened("one", "#talk0003", NARROW)
     assert one.locator("#page-dialogue .badge, .claim, .claims").count() == 0
     assert one.is_hidden("#page-differs")
@@ -313,7 +313,7 @@ def test_one_system_is_not_compared_and_of_three_any_two_are(opened: Opener) -> 
     assert table.locator("thead th").first.inner_text().startswith(best)
 
 
-def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
+def test_units_missing_in_a_system_are_shown_as_missing(opened: Opener) -> None:
     page = opened("uneven", "#talk0000")
     assert "missing" in page.inner_text(".row >> nth=0")
     assert "This dialogue is missing here." in page.inner_text(".verdict-reasons")
@@ -323,7 +323,7 @@ def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
     assert "talk0000" in page.inner_text(".row >> nth=0"), "to be missing is to differ"
 
 
-def test_hostile_texts_stay_texts(opened: Opener) -> None:
+def test_hostile_texts_are_displayed_as_plain_text(opened: Opener) -> None:
     page = opened("hostile", size=(1440, 2000))
     for number, name in enumerate(HOSTILE):
         row = page.locator(f'.row[data-item="{number}"]')
@@ -342,7 +342,9 @@ def test_hostile_texts_stay_texts(opened: Opener) -> None:
         assert page.inner_text("#page-count")
 
 
-def test_a_policy_stops_what_should_ever_slip_in(browser: Browser, files: dict[str, str]) -> None:
+def test_the_content_policy_blocks_injected_scripts_and_images(
+    browser: Browser, files: dict[str, str]
+) -> None:
     page = browser.new_page()
     page.add_init_script(WATCH)
     page.goto(files["one"])
@@ -362,7 +364,7 @@ def test_a_policy_stops_what_should_ever_slip_in(browser: Browser, files: dict[s
     page.close()
 
 
-def test_light_and_dark_follow_the_viewer_and_the_button(opened: Opener) -> None:
+def test_the_colour_scheme_follows_browser_preference_and_button(opened: Opener) -> None:
     background = "getComputedStyle(document.documentElement).backgroundColor"
     light, dark = (opened("one", color_scheme=scheme) for scheme in ("light", "dark"))
     dark_colour = dark.evaluate(background)
@@ -378,7 +380,7 @@ SAID = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-def test_claims_stand_out_in_the_words(opened: Opener, size: tuple[int, int]) -> None:
+def test_claims_are_highlighted_in_utterances(opened: Opener, size: tuple[int, int]) -> None:
     page = opened("claims", "#talk0000", size)
     cells = page.locator("#page-turn-0 .said.system .text")
     assert cells.all_inner_texts() == [SAID, SAID]
@@ -404,7 +406,9 @@ def test_claims_stand_out_in_the_words(opened: Opener, size: tuple[int, int]) ->
 
 
 @pytest.mark.parametrize("size", [(1200, 900), NARROW])
-def test_calls_are_folded_and_the_goal_is_ticked_off(opened: Opener, size: tuple[int, int]) -> None:
+def test_function_calls_are_folded_and_goal_progress_is_shown(
+    opened: Opener, size: tuple[int, int]
+) -> None:
     page = opened("live", "", size)
     tables = page.locator("table.figures")
     assert tables.count() == 2
@@ -438,7 +442,7 @@ def test_calls_are_folded_and_the_goal_is_ticked_off(opened: Opener, size: tuple
     assert page.evaluate(WIDTH) == size[0]
 
 
-def test_what_is_wrong_with_states_has_signs_and_a_legend(opened: Opener) -> None:
+def test_state_errors_are_marked_with_symbols_and_a_legend(opened: Opener) -> None:
     page = opened("states", "#smp0021")
     signs = page.eval_on_selector_all(
         ".turn .wrong-sign",
@@ -453,9 +457,7 @@ def test_what_is_wrong_with_states_has_signs_and_a_legend(opened: Opener) -> Non
 
 
 @pytest.mark.parametrize("name", ["large", "hostile"])
-def test_a_phone_shows_a_page_at_a_time_and_never_scrolls_sideways(
-    opened: Opener, name: str
-) -> None:
+def test_narrow_screens_show_one_panel_and_never_scroll_sideways(opened: Opener, name: str) -> None:
     page = opened(name, size=NARROW)
     assert page.is_hidden("#page-browser")
     assert page.evaluate(WIDTH) == NARROW[0]
@@ -471,7 +473,7 @@ def test_a_phone_shows_a_page_at_a_time_and_never_scrolls_sideways(
         assert page.evaluate(WIDTH) == NARROW[0]
 
 
-def test_the_summary_is_printed_and_needs_no_script(opened: Opener) -> None:
+def test_the_summary_is_printable_and_works_without_scripts(opened: Opener) -> None:
     page = opened("large", "#talk0001")
     assert page.is_hidden("#page-overview")
     page.emulate_media(media="print")
@@ -495,7 +497,7 @@ def test_the_summary_is_printed_and_needs_no_script(opened: Opener) -> None:
     ("name", "place"),
     [("three", ""), ("large", "#talk0007"), ("live", ""), ("claims", ""), ("states", "")],
 )
-def test_axe_core_finds_no_accessibility_problem(
+def test_axe_core_reports_no_accessibility_violations(
     name: str, place: str, scheme: str, opened: Opener
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")

@@ -68,7 +68,7 @@ def of_goal() -> st.SearchStrategy[Goal]:
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60, deadline=None)
 @given(goal=of_goal(), seed=st.integers(0, 99))
-def test_a_plan_differs_in_one_slot_and_depends_on_its_own_condition(
+def test_plans_change_one_slot_and_depend_only_on_their_condition(
     kind: str, goal: Goal, seed: int
 ) -> None:
     untouched = repr(goal)
@@ -100,7 +100,7 @@ def test_a_plan_differs_in_one_slot_and_depends_on_its_own_condition(
 
 @settings(max_examples=40, deadline=None)
 @given(of_goal(), st.integers(0, 99), st.permutations(KINDS))
-def test_the_plan_of_several_conditions_is_made_of_their_plans(
+def test_plans_of_several_conditions_combine_their_single_plans(
     goal: Goal, seed: int, kinds: Sequence[str]
 ) -> None:
     some = sorted(kinds[:3], key=KINDS.index)
@@ -124,7 +124,7 @@ RATES = st.sampled_from(
 
 @settings(max_examples=100, deadline=None)
 @given(of_goal(), st.integers(0, 99), RATES, st.sampled_from([0.0, 0.1, 0.4]), st.data())
-def test_the_user_ends_at_the_goal_whatever_the_agent_does(
+def test_changing_user_states_the_original_goal_for_any_agent_acts(
     goal: Goal, seed: int, stress: str, noise: float, data: st.DataObject
 ) -> None:
     tested, twin = user(goal, stress, seed), user(goal, stress, seed)
@@ -168,7 +168,7 @@ def own_acts(acts: Sequence[Act]) -> list[Act]:
     return [act for act in acts if act.domain != GENERAL]
 
 
-def test_a_passive_user_says_what_it_is_asked_and_else_one_constraint() -> None:
+def test_passive_user_answers_requests_or_informs_one_constraint() -> None:
     passive = user(TRIP, "passive=1")
     assert passive.begin() == [Act("Inform", "Hotel", "none", "none")]
     asked = passive.answer([Act("Request", "Hotel", slot, "?") for slot in ("Area", "Stars")])
@@ -196,7 +196,7 @@ def test_a_user_in_a_rush_states_everything_at_once() -> None:
 
 
 @pytest.mark.parametrize("patience", [2, 3, 5])
-def test_an_impatient_user_gives_up_after_turns_without_anything_new(patience: int) -> None:
+def test_impatient_user_gives_up_after_turns_without_progress(patience: int) -> None:
     goal = {ORDERING: ["police"], "police": {"info": {}, "reqt": ["phone"]}}
     impatient = user(goal, f"impatient={patience}")
     impatient.begin()
@@ -208,7 +208,7 @@ def test_an_impatient_user_gives_up_after_turns_without_anything_new(patience: i
     assert impatient.gave_up == ["police"]
 
 
-def test_a_user_returns_to_a_domain_by_its_name() -> None:
+def test_user_names_the_domain_when_it_returns_to_it() -> None:
     late = user(TRIP, "late=1,change=0,rush=1", 3)
     system = RuleSystem(sample()[0], Draws(0, "item", 1, "system"))
     messages = [late.begin()]
@@ -225,7 +225,7 @@ MEANINGS = (
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_asides_mean_nothing_to_agents_and_judges(domain: str) -> None:
+def test_asides_are_ignored_by_agent_and_judgement(domain: str) -> None:
     rows = [row for row in table_rows(FOLDER / "asides.tsv", 3) if row[0] == domain]
     assert rows
     for _, keyword, text in rows:
@@ -237,7 +237,7 @@ def test_asides_mean_nothing_to_agents_and_judges(domain: str) -> None:
         assert not domains_in(text)
 
 
-def test_users_change_their_wishes_in_acts_too(elsewhere: Path) -> None:
+def test_act_level_users_change_their_goals(elsewhere: Path) -> None:
     options = ("--level", "acts", "--goals", "corpus:test:20")
     kinds: set[str] = set()
     for line in live(
@@ -254,13 +254,13 @@ def test_users_change_their_wishes_in_acts_too(elsewhere: Path) -> None:
     assert kinds == {"change", "late", "aside"}
 
 
-def test_a_user_without_such_conditions_is_the_usual_one() -> None:
+def test_user_without_goal_conditions_is_the_standard_user() -> None:
     goal = next(iter(sample()[1].values()))
     assert type(user(goal, "typos=1,errors=.2")) is LiveUser
     assert CHANGE not in user(goal, "same=.5").begin()
 
 
-def test_a_slip_and_a_booking_in_one_message() -> None:
+def test_slips_and_bookings_are_worded_in_one_message() -> None:
     acts = [SLIP, Act("Inform", "Hotel", "Type", "guesthouse"), Act("Inform", "Hotel", "Stay", "2")]
     for seed in range(20):
         text = user_text(acts, Random(seed))

@@ -51,7 +51,7 @@ def noised(text: str, stress: str, item: str = "a", turn: int = 0) -> str:
     return noise().noised(text, dialogue(parse_conditions(stress), item), turn)
 
 
-def test_word_tables_have_no_values() -> None:
+def test_word_tables_contain_no_slot_values() -> None:
     cells = [cell for rows in tables().values() for row in rows for cell in row.items()]
     values = {v.lower() for column, v in cells if isinstance(v, str) and column != "introduction"}
     values |= {v for slot in SPELLINGS if slot != "word" for v in SPELLINGS[slot]}
@@ -74,11 +74,11 @@ def test_word_tables_have_no_values() -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 1000, "x" * 300_000, "gardenia" * 9999])
-def test_long_words_stay(text: str) -> None:
+def test_noise_does_not_change_long_words(text: str) -> None:
     assert noised(text, "typos=1,asr=1,names=1") == text
 
 
-def test_letters_with_a_longer_lower_case_move_nothing() -> None:
+def test_letters_with_longer_lowercase_forms_do_not_shift_noise() -> None:
     before, name, after = "İİİİİİ and ", "the pewter ladle", ", call 01632960273"
     for key in range(20):
         noisy = noised(before + name + after, "names=1", str(key))
@@ -93,7 +93,7 @@ def test_letters_with_a_longer_lower_case_move_nothing() -> None:
         *("typos=.1,typos=.2", "impatient=1", "impatient=2.5", "passive=.6,rush=.6"),
     ],
 )
-def test_impossible_conditions_are_refused(text: str) -> None:
+def test_invalid_conditions_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--stress"):
         parse_conditions(text)
 
@@ -112,11 +112,11 @@ def test_impossible_conditions_are_refused(text: str) -> None:
         ("The hotel should be cheap.", "The hotel should be cheap."),
     ],
 )
-def test_terse_messages_have_no_openers_and_courtesies(text: str, short: str) -> None:
+def test_terse_messages_omit_openers_and_courtesies(text: str, short: str) -> None:
     assert terse(text) == short
 
 
-def test_a_slip_precedes_the_right_value() -> None:
+def test_slips_precede_the_correct_value() -> None:
     for key in "abc":
         text = noised("I want north american food on monday.", "repair=1", key)
         assert re.fullmatch(r"I want north american food on \w+day, no wait, I mean monday\.", text)
@@ -124,7 +124,9 @@ def test_a_slip_precedes_the_right_value() -> None:
 
 
 @given(st.text(), st.lists(st.sampled_from(WORDS), unique=True), st.integers(0, 9))
-def test_any_text_gives_text(text: str, conditions: list[str], seed: int) -> None:
+def test_noise_is_reproducible_and_bounded_for_any_text(
+    text: str, conditions: list[str], seed: int
+) -> None:
     stress = ",".join(f"{condition}=1" for condition in conditions)
     noisy = noised(text, stress, str(seed))
     assert noisy == noised(text, stress, str(seed))
@@ -135,14 +137,14 @@ def test_any_text_gives_text(text: str, conditions: list[str], seed: int) -> Non
 
 
 @pytest.mark.parametrize("number", range(1, 11))
-def test_numbers_in_words_are_read_back(number: int) -> None:
+def test_numbers_written_as_words_are_parsed(number: int) -> None:
     text = noised(f"Book it at 11:{number + 10} for {number}, please.", "numbers=1")
     assert text == f"Book it at 11:{number + 10} for {LISTS['numbers'][number]}, please."
     assert amount(LISTS["numbers"][number]) == number
 
 
 @given(st.permutations(["typos=.5", "asr=.5", "fill=.5"]), st.integers(0, 99))
-def test_conditions_do_not_change_the_draws_of_others(several: list[str], seed: int) -> None:
+def test_noise_conditions_draw_independently(several: list[str], seed: int) -> None:
     first, second, _ = several
     alone = noised("restaurant", first, str(seed))
     if alone != "restaurant" and "fill" not in second:
@@ -179,18 +181,20 @@ def check_decodable(rows: Any, database: DatabaseTools, draws: int, least: int) 
     assert count > least
 
 
-def test_values_of_the_sample_can_be_decoded() -> None:
+def test_noisy_values_of_the_sample_can_be_decoded() -> None:
     check_decodable(tables(), town(), 10, 500)
 
 
 @pytest.mark.integration
-def test_values_of_multiwoz_can_be_decoded() -> None:
+def test_noisy_values_of_multiwoz_can_be_decoded() -> None:
     rows = read_tables(corpus_root(DEFAULT_CORPUS, shared("data", "multiwoz"), offline=True))
     check_decodable(rows, DatabaseTools(rows), 200, 50_000)
 
 
 @pytest.mark.parametrize("options", [(), ("--strict-user",)])
-def test_noise_does_not_change_what_a_user_means(elsewhere: Path, options: Sequence[str]) -> None:
+def test_noise_does_not_change_the_intended_messages_of_the_user(
+    elsewhere: Path, options: Sequence[str]
+) -> None:
     """The agent `silent` gives the same answer to every text, so the users say the same."""
     clean = live("silent", "clean.jsonl", *options)
     noisy = live("silent", "noisy.jsonl", "--stress", "words", *options)
@@ -203,7 +207,7 @@ def test_noise_does_not_change_what_a_user_means(elsewhere: Path, options: Seque
         assert meant == known["messages"]
 
 
-def test_other_noise_changes_no_verdict_and_explanations_have_both_texts(
+def test_noise_changes_no_verdicts_and_explanations_show_both_texts(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conditions = ("--stress", "lower=1,chat=.5,typos=.2")

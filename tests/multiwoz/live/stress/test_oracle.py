@@ -34,7 +34,7 @@ def all_conditions() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("stress", "kinds"), [*all_conditions()])
-def test_the_oracle_succeeds(stress: str, kinds: set[str]) -> None:
+def test_oracle_succeeds_under_all_conditions(stress: str, kinds: set[str]) -> None:
     lines = live("oracle", RUN, "--stress", stress)
     assert {line["dialogue"]: line["goal"] for line in lines} == {
         **Episodes("corpus:test", corpus="sample").goals
@@ -65,14 +65,16 @@ def test_the_oracle_succeeds(stress: str, kinds: set[str]) -> None:
         ("silent", "hard", 0, 0),
     ],
 )
-def test_conditions_separate_agents(agent: str, stress: str, low: float, high: float) -> None:
+def test_success_rates_under_conditions_are_in_expected_ranges(
+    agent: str, stress: str, low: float, high: float
+) -> None:
     data = ("--data", str(shared("data")), "--corpus", DEFAULT_CORPUS)
     live(agent, RUN, "--goals", "corpus:test:200", "--stress", stress, *data)
     assert low <= report(RUN, *data)["success"]["success"]["total"] <= high
 
 
 @pytest.mark.parametrize("stress", ["", "clean", "clean,same=.3"])
-def test_a_run_without_conditions_has_the_bytes_of_one_without_the_option(stress: str) -> None:
+def test_empty_stress_conditions_do_not_change_the_output(stress: str) -> None:
     live("rule", "without.jsonl", *GOALS)
     live("rule", RUN, *GOALS, "--stress", stress)
     assert Path(RUN).read_bytes() == Path("without.jsonl").read_bytes()
@@ -80,7 +82,7 @@ def test_a_run_without_conditions_has_the_bytes_of_one_without_the_option(stress
 
 
 @pytest.mark.integration
-def test_a_run_with_conditions_is_the_same_for_any_number_of_processes() -> None:
+def test_stress_runs_are_equal_for_any_number_of_processes() -> None:
     run = ("rule", RUN, *GOALS, "--stress", "hard")
     live(*run)
     whole = Path(RUN).read_bytes()
@@ -93,7 +95,7 @@ def test_a_run_with_conditions_is_the_same_for_any_number_of_processes() -> None
         assert Path(RUN).read_bytes() == whole
 
 
-def test_failed_calls_are_no_errors_of_the_agent() -> None:
+def test_simulated_call_failures_are_not_agent_errors() -> None:
     lines = live("oracle", RUN, "--stress", "errors=.5,timeouts=1")
     assert report(RUN)["live"]["tool_errors"] == 0
     kinds: set[str] = set()

@@ -57,7 +57,7 @@ def runs() -> tuple[str, ...]:
     )
 
 
-def test_runs_are_paired_with_the_run_without_conditions(
+def test_stress_runs_are_paired_with_the_run_without_conditions(
     runs: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = stress(*runs)
@@ -102,12 +102,12 @@ def test_runs_are_paired_with_the_run_without_conditions(
         ("robustness.hard=34", 1),
     ],
 )
-def test_gates(gate: str, code: int, runs: tuple[str, ...]) -> None:
+def test_stress_gates_determine_the_exit_code(gate: str, code: int, runs: tuple[str, ...]) -> None:
     stress(*runs, "--fail-under", gate, code=code)
 
 
 @pytest.mark.parametrize("entry", [None, {}, True, "x", [[]], {"errors": 10**400}])
-def test_odd_conditions_in_a_header_are_no_failure_of_the_program(entry: Any) -> None:
+def test_malformed_conditions_in_headers_do_not_crash_the_program(entry: Any) -> None:
     clean, odd = run_of("clean", HEADER), run_of("odd", {**HEADER, "stress": entry})
     is_readable = bool(entry) and isinstance(entry, dict)
     assert main(["stress", clean, odd, "-o", "out.json"]) == (0 if is_readable else 2)
@@ -172,7 +172,9 @@ RUNS = st.integers(1, 3).flatmap(
 @example([[[True, False], [True, True]], [[True, True], [True, False]]])
 @given(RUNS)
 @examples(60)
-def test_scores_equal_those_of_all_choices_of_trials(runs: list[list[list[bool]]]) -> None:
+def test_scores_equal_the_mean_over_all_combinations_of_trials(
+    runs: list[list[list[bool]]],
+) -> None:
     found = scores_of(*([(sum(goal), len(goal)) for goal in run] for run in runs))
     by_goal = [*zip(*runs, strict=True)]
     most = min(len(trials) for goal in by_goal for trials in goal)
@@ -208,7 +210,7 @@ def test_p_values_are_those_of_the_paired_tests() -> None:
     assert {score for score, _ in by_score(found) if "^" in score} == {"pass^1", "pass^2"}
 
 
-def test_runs_in_acts() -> None:
+def test_act_level_runs_have_stress_scores() -> None:
     options = ("--goals", "corpus:test:9", "--level", "acts")
     live("rule-convlab", "clean.jsonl", *options)
     live("rule-convlab", "goals.jsonl", *options, "--stress", "goals")
@@ -269,14 +271,14 @@ def test_events_and_recovered_domains_are_counted() -> None:
     assert intervals["change"] is not None
 
 
-def test_an_event_that_is_not_readable_is_left_out() -> None:
+def test_unreadable_events_are_ignored() -> None:
     odd = [1, {}, {"kind": [], "turn": 0}, {"kind": "errors"}, fault("unknown", "hotel")]
     for entry in (odd, {"faults": 1}, {"faults": odd, "changes": odd}, None):
         run = scored(MIXED, line("smp0021", stress=entry))
         assert of(run, "tool_faults") == {WHOLE: (0, 1)}
 
 
-def test_runs_without_conditions_have_no_such_scores() -> None:
+def test_runs_without_conditions_have_no_stress_scores() -> None:
     run = scored(HEADER, line("smp0021", **events(fault("errors", "hotel"))))
     names = {score.name for score in run.report().scores}
     assert names.isdisjoint({"tool_faults", "recovered", "denied", "false_bookings"})
@@ -298,7 +300,7 @@ def reported(said: list[Any], understood: list[Any]) -> dict[str, Any]:
     return {"user": {"complete": True, "faults": [], "said": said, "understood": understood}}
 
 
-def test_false_bookings_precede_any_booking_of_their_domain() -> None:
+def test_bookings_reported_before_any_actual_booking_are_false() -> None:
     # In smp0022 the restaurant is booked in turn 2.
     true = reported([[], RESTAURANT, []], [[], [], [BOOK]])
     early = reported([[], RESTAURANT, []], [[], [BOOK], []])
@@ -317,7 +319,7 @@ def test_false_bookings_precede_any_booking_of_their_domain() -> None:
     assert rows.column("failed_bookings").tolist() == [0, 0, 0, 0]
 
 
-def test_a_booking_that_is_reported_again_is_not_false() -> None:
+def test_repeated_reports_of_a_booking_are_not_false() -> None:
     # The restaurant is booked in turn 2; in turn 3 the user speaks of the attraction.
     plain = line("smp0022")
     (result,) = (m["content"] for m in plain["messages"] if '"booked"' in m["content"])
@@ -328,7 +330,7 @@ def test_a_booking_that_is_reported_again_is_not_false() -> None:
         assert run.scored_table.table.column("false_booking").tolist() == [false]
 
 
-def test_false_bookings_after_a_failed_booking() -> None:
+def test_bookings_reported_after_a_failed_booking_are_false() -> None:
     for understood, false in ((BOOK, 1), (["NoBook", "Booking", "none", "none"], 0)):
         failed = line("smp0022", **reported([[], RESTAURANT, []], [[], [], [understood]]))
         for message in failed["messages"]:
@@ -352,7 +354,7 @@ def test_false_bookings_after_a_failed_booking() -> None:
         ([[HOTEL]], 1),
     ],
 )
-def test_denied_venues_satisfy_all_that_the_user_has_said(said: list[Any], denied: int) -> None:
+def test_denied_venues_match_all_constraints_of_the_user(said: list[Any], denied: int) -> None:
     run = scored(MIXED, line("smp0022", **reported(said, [[NOTHING]])))
     assert of(run, "denied") == {WHOLE: (100 * denied, 1)}
 
@@ -369,7 +371,7 @@ def test_denied_venues_satisfy_all_that_the_user_has_said(said: list[Any], denie
         ("Hm.", "ignored"),
     ],
 )
-def test_answers_to_asides(text: str, answer: str) -> None:
+def test_answers_to_asides_are_classified(text: str, answer: str) -> None:
     aside = line("smp0021", **events(changes=[change("aside", "hotel", "gym", 1)]))
     aside["messages"][-1]["content"] = text
     run = scored(MIXED, aside)
@@ -377,7 +379,7 @@ def test_answers_to_asides(text: str, answer: str) -> None:
         assert of(run, f"asides.{how}") == {WHOLE: (100 * (how == answer), 1)}
 
 
-def test_explanations_show_events_and_name_those_of_failed_domains_as_causes() -> None:
+def test_explanations_list_events_and_causes_in_failed_domains() -> None:
     failed = line(
         "smp0022",
         "phone",
@@ -403,7 +405,7 @@ def test_explanations_show_events_and_name_those_of_failed_domains_as_causes() -
 
 
 @pytest.mark.parametrize("is_repeated", [False, True])
-def test_a_call_that_fails_is_a_cause_unless_it_is_repeated(is_repeated: bool) -> None:
+def test_failed_calls_are_causes_unless_the_agent_repeats_them(is_repeated: bool) -> None:
     failed = line("smp0022", "book", **events(fault("errors", "restaurant", 1)))
     place = max(n for n, message in enumerate(failed["messages"]) if "tool_calls" in message)
     call, result, *rest = failed["messages"][place:]

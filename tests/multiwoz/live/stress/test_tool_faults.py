@@ -107,7 +107,7 @@ def events_expected(several: list[Call], kinds: list[Kind]) -> list[Kind]:
 @given(CALLS, RATES, ITEMS, st.integers(0, 99))
 @example([book_hotel("the brass otter")] * 3, "full=.5", "smp0022", 0)
 @example([("find_hotel", {})] * 3, "stale=1", "smp0022", 0)
-def test_faults_are_temporary(several: list[Call], rates: str, item: str, seed: int) -> None:
+def test_tool_faults_are_temporary(several: list[Call], rates: str, item: str, seed: int) -> None:
     results, sound, events = called(several, rates, item, seed)
     kinds = [*map(kind_of, results, sound)]
     assert called(several, rates, item, seed) == (results, sound, events)
@@ -146,7 +146,7 @@ def test_faults_are_temporary(several: list[Call], rates: str, item: str, seed: 
 
 
 @pytest.mark.parametrize("item", sorted(GOALS))
-def test_another_venue_of_the_goal_can_be_booked(item: str) -> None:
+def test_another_matching_venue_can_be_booked_if_one_is_full(item: str) -> None:
     for domain in {"restaurant", "hotel"} & GOALS[item].keys():
         info = GOALS[item][domain]["info"]
         fitting = [row["name"] for row in town().query(domain, info.items())]
@@ -163,7 +163,7 @@ def test_another_venue_of_the_goal_can_be_booked(item: str) -> None:
 
 
 @pytest.mark.parametrize(("condition", "other"), [*combinations(FAULTS, 2)])
-def test_a_fault_does_not_depend_on_other_conditions(condition: str, other: str) -> None:
+def test_tool_faults_do_not_depend_on_other_conditions(condition: str, other: str) -> None:
     ride = {"departure": "a", "destination": "b"}
     several: list[Call] = [(f"find_{domain}", {}) for domain in VENUE_DOMAINS]
     several.append(("book_taxi", ride))
@@ -180,7 +180,7 @@ def rides(count: int) -> list[Call]:
     return [("book_taxi", {"departure": str(n), "destination": "b"}) for n in range(count)]
 
 
-def test_calls_fail_at_their_rate_and_seldom_twice() -> None:
+def test_calls_fail_at_the_given_rate_and_rarely_twice() -> None:
     first, second = rides(2)
     shares = Counter[tuple[str, str]]()
     for seed in range(1000):
@@ -206,7 +206,7 @@ def test_at_most_four_calls_fail_in_a_dialogue(condition: str, status: str) -> N
 
 
 @pytest.mark.parametrize("domain", VENUE_DOMAINS)
-def test_only_lists_are_stale_and_in_one_detail_of_each_venue(domain: str) -> None:
+def test_stale_details_affect_only_lists_and_one_slot_per_venue(domain: str) -> None:
     several: list[Call] = [(f"find_{domain}", {"name": name}) for name in names(domain)]
     for row in town().query(domain, ()):
         wishes = {slot: str(row[slot]) for slot in ("area", "food", "stars") if slot in row}
@@ -228,7 +228,7 @@ def test_stale_details_do_not_depend_on_the_order_of_calls() -> None:
     assert backwards == results[::-1]
 
 
-def test_the_schema_warns_of_stale_details_only_with_this_condition() -> None:
+def test_schema_warns_of_stale_details_only_under_that_condition() -> None:
     assert schema_of(parse_conditions("tools,stale=0")) == tools_schema()
     warned = []
     for tool, known in zip(schema_of(parse_conditions(CERTAIN)), tools_schema(), strict=True):
