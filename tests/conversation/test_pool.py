@@ -201,7 +201,7 @@ def test_setting_errors_end_the_run(
         run_toy(setting, file, jobs=2, concurrency=8 if trusts else 1)
     assert file.exists() == is_started
     if is_started:
-        assert len(lines_of(file.read_bytes())) < 39
+        assert "20" not in lines_of(file.read_bytes())
         resumed = run_toy(many(trusts=trusts), file)
         assert lines_of(resumed) == lines_of(whole)
 
