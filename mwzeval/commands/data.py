@@ -125,7 +125,10 @@ def examples(destination: Path) -> list[Path]:
     Raises `UsageError` if a copy already exists; then no file is copied. Raises `MwzevalError` if
     the folder cannot be written.
     """
-    origins = [embedded("predictions"), *filter(None, (of.examples for of in benchmarks()))]
+    origins = [
+        embedded("predictions"),
+        *filter(None, (benchmark.examples for benchmark in benchmarks())),
+    ]
     copies = {
         destination / path.relative_to(origin): path
         for origin in origins

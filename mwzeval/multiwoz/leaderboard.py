@@ -90,11 +90,11 @@ def _leaderboard(plain: Any) -> Leaderboard:
     tables = {}
     for name, states in plain["states"].items():
         systems = [
-            {**of, "combined": float(combined(of["inform"], of["success"], of["bleu"]))}
-            for of in plain[name]
+            {**row, "combined": float(combined(row["inform"], row["success"], row["bleu"]))}
+            for row in plain[name]
         ]
-        systems.sort(key=lambda of: -of["combined"])
-        rows = (*(_row(of, names) for of in systems), reference)
+        systems.sort(key=lambda row: -row["combined"])
+        rows = (*(_row(system, names) for system in systems), reference)
         title = f"{name.replace('_', ' ')} (states: {states})"
         tables[name] = LeaderboardTable(title, {"table": name}, COLUMNS, rows, "combined")
     beside = {}
@@ -102,7 +102,7 @@ def _leaderboard(plain: Any) -> Leaderboard:
         columns = [
             Column(figure, label, 2, as_published=True) for figure, label in table["columns"]
         ]
-        rows = tuple(_row(of, [column.name for column in columns]) for of in table["rows"])
+        rows = tuple(_row(row, [column.name for column in columns]) for row in table["rows"])
         listed = LeaderboardTable(table["title"], {"table": name}, columns, rows)
         beside[name] = OtherTable(listed, table["source"], table["not_comparable"])
     return Leaderboard(
@@ -151,10 +151,10 @@ def standings(
     own, choices = own_row(entry, leaderboard.conditions)
     units, state = int(leaderboard.conditions["n"]), choices.get("state")
     placed = {
-        name: with_similar(each, own, units).with_own(own)
+        name: with_similar(published, own, units).with_own(own)
         if leaderboard.states[name] == state
-        else each
-        for name, each in tables.items()
+        else published
+        for name, published in tables.items()
     }
     cautions = []
     for key, what in COVERAGE.items():
@@ -187,7 +187,7 @@ def published_document(entry: Report | None, table: str | None = None) -> Docume
     """
     leaderboard = read_leaderboard()
     shown = standings(leaderboard, entry, table)
-    listed = (*shown.tables.values(), *(each.table for each in shown.beside.values()))
+    listed = (*shown.tables.values(), *(other.table for other in shown.beside.values()))
     own = shown.own
     conditions = (
         "published scores: {corpus}, {fold} fold, rules {rules}, BLEU against {references}, {n} "
@@ -195,18 +195,23 @@ def published_document(entry: Report | None, table: str | None = None) -> Docume
     )
     return Document(
         heading=(conditions,) if shown.tables else (),
-        sheets=tuple(each.sheet() for each in listed),
+        sheets=tuple(shown_table.sheet() for shown_table in listed),
         notes=(
             *_notes(leaderboard, shown),
-            *(f"{NOTED} {of.system}: {of.note}" for each in listed for of in each.rows if of.note),
+            *(
+                f"{NOTED} {row.system}: {row.note}"
+                for shown_table in listed
+                for row in shown_table.rows
+                if row.note
+            ),
         ),
         records=tuple(
             {
-                **each.record(row, name, figure),
+                **shown_table.record(row, name, figure),
                 "similar": name in row.similar if row.kind == "published" and own else None,
             }
-            for each in listed
-            for row, name, figure in each.figures()
+            for shown_table in listed
+            for row, name, figure in shown_table.figures()
         ),
         plain={
             "schema": SCHEMA,
@@ -217,12 +222,14 @@ def published_document(entry: Report | None, table: str | None = None) -> Docume
                 n: f.value for n, f in leaderboard.reference_corpus.figures.items()
             },
             "tables": {
-                each.keys["table"]: [_plain(row) for row in each.rows if row.kind != "reference"]
-                for each in listed
+                shown_table.keys["table"]: [
+                    _plain(row) for row in shown_table.rows if row.kind != "reference"
+                ]
+                for shown_table in listed
             },
             "beside": {
-                name: {"source": each.source, "not_comparable": each.not_comparable}
-                for name, each in shown.beside.items()
+                name: {"source": other.source, "not_comparable": other.not_comparable}
+                for name, other in shown.beside.items()
             },
         },
     )

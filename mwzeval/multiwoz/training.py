@@ -73,7 +73,7 @@ def compute_metrics(
         )
     evaluator.check_metrics()
     # The check with empty responses finds turns that are not in the corpus.
-    evaluator.checked({name: [{"response": ""}] * len(of) for name, of in turns.items()})
+    evaluator.checked({name: [{"response": ""}] * len(indices) for name, indices in turns.items()})
 
     def metrics_of(prediction: Any) -> dict[str, float]:
         predicted = generated_ids(
@@ -84,7 +84,9 @@ def compute_metrics(
                 f"got {len(predicted)} predictions for {len(rows)} examples: compute_metrics "
                 "was created for another evaluation data set"
             )
-        dialogues: dict[str, list[TurnDict]] = {name: [{}] * len(of) for name, of in turns.items()}
+        dialogues: dict[str, list[TurnDict]] = {
+            name: [{}] * len(indices) for name, indices in turns.items()
+        }
         texts = decoded_responses(tokenizer, predicted)
         for (name, turn), text in zip(rows, texts, strict=True):
             dialogues[name][turn] = parse(text)
@@ -232,7 +234,7 @@ def reward_function(
 def _without_nulls(value: Any) -> Any:
     """Return lists and dicts without keys whose value is null."""
     if isinstance(value, Mapping):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list | tuple) else value
 
 
