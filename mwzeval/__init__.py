@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import mwzeval.pydial.registration  # noqa: F401 - registers the environments with Gymnasium
+import mwzeval.pydial  # noqa: F401 - registers the environments with Gymnasium
 from mwzeval.errors import (
     DataError,
     DependencyError,

@@ -27,13 +27,13 @@ from mwzeval.errors import UsageError
 from mwzeval.files.reading import read_model
 from mwzeval.files.writing import folder_written_atomically
 from mwzeval.libraries import required
+from mwzeval.pydial import environment_ids, register_with_gymnasium
 from mwzeval.pydial.decision_process import DecisionProcess, Mask
 from mwzeval.pydial.domain import Domain
 from mwzeval.pydial.envs import as_numpy, spaces_of
 from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, RANDOM
-from mwzeval.pydial.registration import environment_ids, register_with_gymnasium
 from mwzeval.pydial.simulator.rng import Rng, rng_from
 from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import Task

@@ -9,16 +9,16 @@ Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.models import ModelOptions
-from mwzeval.conversation.pool import RunSetting
+from mwzeval.conversation.pool import TimeLimits
 from mwzeval.conversation.protocols import USER_ERROR
-from mwzeval.conversation.runs import RunSummary
+from mwzeval.conversation.runs import run
 from mwzeval.errors import (
     InputError,
     MwzevalError,
@@ -44,25 +44,25 @@ from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results import SeedScores, scores_of_seeds
 from mwzeval.pydial.tasks import USERS, in_order, name_part, task_named, varied
 from mwzeval.pydial.user_parameters import UserModel
+from mwzeval.pydial.users import AGENDA
 from mwzeval.scores.findings import Findings
 
 ENVIRONMENTS = (1, 3, 6)
 SIMULATED, LIVE = "cross", "users"
 """Subfolders of the run folder for tests with simulated users and with live users."""
-AGENDA = "agenda"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
-Hold = Callable[[RunSetting, str, int], RunSummary]
-"""Runs the dialogues of a setting with a seed and writes them to a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveUsers:
-    """Settings for live users: the function that runs dialogues, and the options of the model."""
+    """The settings of dialogues with live users (see `conversation.runs.run`)."""
 
-    hold: Hold
     model: ModelOptions
+    limits: TimeLimits
+    jobs: int
+    concurrency: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,15 @@ def _live_tests(
     options = LiveOptions(
         agent, tested, tests, job.seed, job.data, user=user, user_model=live.model, own=job.own
     )
-    summary = live.hold(LiveSetting(options), file, job.seed)
+    summary = run(
+        LiveSetting(options),
+        file,
+        seed=job.seed,
+        jobs=live.jobs,
+        concurrency=live.concurrency,
+        limits=live.limits,
+        progress=False,
+    )
     if summary.problem:
         raise MwzevalError(summary.problem)
     findings = Findings()

@@ -27,7 +27,6 @@ from mwzeval.errors import (
 from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.output import counting, notify
-from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.checkpoints import ADVICE
 from mwzeval.pydial.domain import OwnFiles, load_domain
 from mwzeval.pydial.episode_files import REMEDY, SETTINGS, RunSettings, location_of
@@ -35,7 +34,13 @@ from mwzeval.pydial.episodes import check_seeds
 from mwzeval.pydial.job import METRICS, Files, Job, files_of, runner_of, write_files
 from mwzeval.pydial.log import EVERY, LogFile, read_rows
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
-from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
+from mwzeval.pydial.tasks import (
+    MOST_SEEDS,
+    PUBLISHED_TASKS,
+    goodbye_of,
+    task_named,
+    tasks_of,
+)
 from mwzeval.scores.findings import Findings
 
 DIALOGUES = (1000, 4000, 10_000)

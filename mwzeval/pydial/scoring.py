@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.benchmark import ScoredFile
+from mwzeval.benchmark import FileScorer, ScoredFile
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import (
@@ -226,6 +226,35 @@ def validate(path: str, chosen: Selection | None = None, *, strict: bool = False
     findings = Findings(strict=strict)
     read_records(path, chosen or Selection(), findings)
     return findings.problems
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodesScorer(FileScorer):
+    """Scores episode files and run folders."""
+
+    chosen: Selection
+    strict: bool = False
+    independent: bool = False
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The failure reasons that explanations use, with their descriptions."""
+        return MEANINGS
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredEpisodes:
+        """Score the episodes in a file or folder.
+
+        Raises `InputError` if a file is invalid, and `UsageError` if the folder has no such tests.
+        """
+        return evaluate(file, self.chosen, strict=self.strict, independent=self.independent)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return all problems of an episode file or folder.
+
+        Raises `InputError` if a file cannot be read, and `UsageError` if the folder has no such
+        tests.
+        """
+        return validate(file, self.chosen, strict=self.strict)
 
 
 def _block(records: Sequence[Record], notes: Findings) -> int:

@@ -111,6 +111,8 @@ PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
 Goodbye = Literal["policy", "user"]
 GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
 """The sides that may end dialogues in environments 2 and 4, which have no masks."""
+MOST_SEEDS = 10_000
+"""Maximum number of seeds in a run or a range. A larger number is probably a mistake."""
 
 
 def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:

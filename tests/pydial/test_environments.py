@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import DependencyError, UsageError
-from mwzeval.pydial import envs
+from mwzeval.pydial import environment_ids, envs, register_with_gymnasium
 from mwzeval.pydial.acts import parse_act
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.envs import make_environment
 from mwzeval.pydial.goals import plain_goal
 from mwzeval.pydial.job import runner_of
-from mwzeval.pydial.registration import environment_ids, register_with_gymnasium
 from mwzeval.pydial.run import planned
 from mwzeval.pydial.tasks import DEMO, TASKS, task_named
 from tests.places import shared
@@ -113,7 +112,7 @@ MADE = (
     [
         f"import sys, gymnasium, mwzeval; {MADE}",
         "import sys, mwzeval; assert 'gymnasium' not in sys.modules;"
-        f"mwzeval.pydial.registration.register_with_gymnasium(); import gymnasium; {MADE}",
+        f"mwzeval.pydial.register_with_gymnasium(); import gymnasium; {MADE}",
         f"import sys, gymnasium; gymnasium.make('mwzeval:mwzeval/Demo-CR-1-v0'); {MADE}",
         f"import sys, gymnasium; gymnasium.make_vec('mwzeval:mwzeval/Demo-CR-1-v0', 2); {MADE}",
         "import sys; sys.modules['gymnasium'] = None; import mwzeval",

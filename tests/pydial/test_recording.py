@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from mwzeval.pydial import register_with_gymnasium
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.recording import (
@@ -22,7 +23,6 @@ from mwzeval.pydial.recording import (
     recordings,
     write_dataset,
 )
-from mwzeval.pydial.registration import register_with_gymnasium
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.tasks import task_named
 from tests.command_lines import Run

@@ -16,7 +16,7 @@ import pytest
 
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.files.downloads import embedded
-from mwzeval.pydial.arguments import POLICIES, seeds_named
+from mwzeval.pydial.command import POLICIES, seeds_named
 from mwzeval.pydial.episode_files import read_episodes
 from mwzeval.pydial.job import TIMES, Job, JobTimes, read_times, run_job
 from mwzeval.pydial.policies.presets import PRESETS

@@ -16,8 +16,7 @@ import gymnasium
 import pytest
 
 from mwzeval.errors import DependencyError, UsageError
-from mwzeval.pydial import agents
-from mwzeval.pydial.registration import register_with_gymnasium
+from mwzeval.pydial import agents, register_with_gymnasium
 from tests.command_lines import Run
 from tests.places import ROOT
 from tests.pydial.runs import PYDIAL

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.registration import register_with_gymnasium
+from mwzeval.pydial import register_with_gymnasium
 from mwzeval.pydial.vector_env import make_vector_environment
 from tests.pydial.runs import python
 from tests.pydial.test_environments import plain
