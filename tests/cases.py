@@ -1,8 +1,8 @@
-"""Cases of tests in a TSV file next to them: `test_markup.py` has its cases in `markup.tsv`.
+"""Test cases in TSV files: `test_markup.py` has its cases in `markup.tsv` in the same folder.
 
-A paragraph of the file is a table. Its first line is the name of the test and those of the
-arguments, every other line a case; lines that begin with "# " are comments. A cell is text with
-the escapes of Python, or "=" and a literal of Python.
+Each paragraph of the file is a table. Its first line has the names of the test and its arguments,
+every other line is a case, and lines that begin with "# " are comments. A cell contains text with
+Python's escapes, or "=" followed by a Python literal.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def tables(file: Path) -> dict[str, tuple[list[str], list[list[Any]]]]:
 
 
 def tabled(test: Test) -> Test:
-    """Run a test with each case of its table."""
+    """Parametrize a test with the cases of its table."""
     file = Path(inspect.getfile(test))
     table = file.with_name(f"{file.stem.removeprefix('test_')}.tsv")
     columns, rows = tables(table)[test.__name__]
-    # A single argument is its value, not a tuple of it.
+    # For a single argument, pytest expects values instead of tuples.
     cases = rows if len(columns) > 1 else [row[0] for row in rows]
     marked: Test = pytest.mark.parametrize(",".join(columns), cases)(test)
     return marked

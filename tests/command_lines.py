@@ -1,4 +1,4 @@
-"""Commands as documents show them, taken apart as a shell does."""
+"""Parse the commands that documents show as a shell does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mwzeval.cli import command_parser
 
 
 class Ran(NamedTuple):
-    """The exit code of a command, and what it printed."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -21,7 +21,7 @@ class Ran(NamedTuple):
 
 
 Run = Callable[..., Ran]
-"""The fixture `run`: `mwzeval` with these words."""
+"""The fixture `run`, which runs `mwzeval` with the given arguments."""
 
 VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
 
@@ -33,7 +33,7 @@ def unfolded(word: str) -> list[str]:
 
 
 def words(command: str) -> list[str]:
-    """Return the arguments for `mwzeval`, `{a,b}` unfolded as a shell does."""
+    """Return the arguments for `mwzeval`, with `{a,b}` expanded as in a shell."""
     split = shlex.split(command, comments=True)
     program, *arguments = [each for word in split for each in unfolded(word)]
     if program == "python":
@@ -43,7 +43,7 @@ def words(command: str) -> list[str]:
 
 
 def parser_of(verb: str, arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of a verb, as for a command with these arguments."""
+    """Return the parser of a verb for a command with these arguments."""
     for action in command_parser([verb, *arguments])._actions:
         if isinstance(action, argparse._SubParsersAction):
             parser: argparse.ArgumentParser = action.choices[verb]

@@ -1,4 +1,4 @@
-"""Every run has a cache of its own and no network, and says in the end what it skipped."""
+"""Each test run uses a temporary cache and no network, and reports skipped tests at its end."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ settings.load_profile("quick")
 
 WHOLE_FILE = "\npytestmark = pytest.mark.integration\n"
 
-# However slow the machine is: what commands print is compared.
+# Progress bars would depend on the speed of the machine, and tests compare printed output.
 os.environ[PROGRESS_VARIABLE] = "0"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Shells let what runs in the background ignore it, and so would the processes of the tests.
+    # Background jobs of a shell ignore SIGINT, and child processes would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip files that are marked as integration as a whole where that mark is not selected.
+    """Do not import files of integration tests if this mark is not selected.
 
     Their imports take longer than the tests of other files.
     """
@@ -51,10 +51,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let both workers begin with tests that need no process or data of their own.
+    """Sort the tests so that both workers run the integration tests last.
 
-    Each worker begins with one half of the tests, and takes from the other one's in the end; files
-    stay whole, so that what their tests share is computed once.
+    Each worker begins with half of the files and finally takes tests from the other half. The tests
+    of a file stay together, so that their shared fixtures are computed once.
     """
     files = list(dict.fromkeys(item.path for item in items))
     half = {path: number % 2 for number, path in enumerate(files)}
@@ -62,10 +62,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was skipped and why, one line a kind."""
+    """Print each reason for skipped tests, with the number of tests."""
     why: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", []):
-        # An expected failure has a reason of its own, which pytest prints.
+        # Expected failures are also reported as skipped, but without this tuple.
         if isinstance(report.longrepr, tuple):
             why[report.longrepr[2].removeprefix("Skipped: ")] += 1
     for reason, number in sorted(why.items()):
@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        # Derived data are worked out once for all workers.
+        # All workers share a cache, so that derived data are computed once.
         folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MWZEVAL_DATA", "MWZEVAL_MIRROR", "GITHUB_STEP_SUMMARY"):
@@ -89,13 +89,13 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 @pytest.fixture(scope="session")
 def evaluator() -> Evaluator:
-    """All metrics on the sample corpus; shared by all tests, which is part of what they test."""
+    """All metrics on the sample corpus. All tests share it, because evaluators are reusable."""
     return Evaluator(True, True, True, True, corpus="sample")
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder."""
+    """Change to an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -108,7 +108,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         try:
             code = main(words)
-        except SystemExit as stopped:  # of argparse
+        except SystemExit as stopped:  # raised by argparse
             code = int(stopped.code or 0)
         return Ran(code, *capsys.readouterr())
 

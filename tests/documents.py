@@ -1,18 +1,18 @@
-"""Blocks of README.md and docs/*.md, and what each is checked by.
+"""The code blocks of README.md and docs/*.md, and the check of each block.
 
-What a block is follows from how it is written:
+The form of a block determines its check:
 
-* ```` ```json ````: it is parsed.
-* ```` ```python ````: it is executed if all names that it uses are its own; else it is compiled and
-  its imports are done. A block without a language right below one that prints is what it prints.
-* Lines that begin with `$ mwzeval` or `$ python`: the commands are run, and what they print on
-  standard output contains the lines below them. `…` stands for any text.
-* Lines that begin with `mwzeval` or `python`: the command knows the options.
-* Others (a layout of folders, a formula) are not checked.
+* ```` ```json ````: the block is parsed.
+* ```` ```python ````: the block is executed if it defines all names that it uses; otherwise it is
+  compiled and its imports are executed. A block without a language right below is its output.
+* Lines that begin with `$ mwzeval` or `$ python`: the commands are run, and their standard output
+  must contain the lines below them. `…` stands for any text.
+* Lines that begin with `mwzeval` or `python`: the options must exist.
+* Other blocks (a folder layout, a formula) are not checked.
 
-A comment on the line above a block, `<!-- check: … -->`, says what the block cannot say itself,
-separated by semicolons: `needs data/crosswoz` (real data),
-`saved as my_module.py` (for the other blocks of the document), `not run: REASON`.
+A comment on the line above a block, `<!-- check: … -->`, has further conditions, separated by
+semicolons: `needs data/crosswoz` (real data), `saved as my_module.py` (a file for the other blocks
+of the document), `not run: REASON`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERSION = re.compile(r"\b([a-z][\w-]*):\d+(?:\.\d+){2}(?:\.\w+)*")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a document; `line` is that of its first fence."""
+    """A fenced block of a document; `line` is the number of its first line."""
 
     document: Path
     line: int
@@ -41,16 +41,16 @@ class Block:
     text: str
     checks: tuple[str, ...] = ()
     printed: str | None = None
-    """The block right below, if that shows what this one prints."""
+    """The text of the block right below, if that shows the output of this block."""
 
     def asked(self, what: str) -> list[str]:
-        """Return what comments ask of a kind: `asked("needs")` → `["data/crosswoz"]`."""
+        """Return the values of a kind of condition: `asked("needs")` → `["data/crosswoz"]`."""
         found = (re.fullmatch(rf"{what}\b:? ?(.*)", check) for check in self.checks)
         return [match[1] for match in found if match]
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """Pairs of a command, and what the document shows that it prints."""
+        """Pairs of a command and the output that the document shows."""
         if self.language or not self.text.startswith("$ "):
             return []
         parts = re.split(r"^\$ (.*)\n", self.text, flags=re.MULTILINE)[1:]
@@ -58,7 +58,7 @@ class Block:
 
     @property
     def mentioned(self) -> list[str]:
-        """Commands that are shown without what they print."""
+        """Commands that are shown without their output."""
         if self.language or self.text.startswith("$ "):
             return []
         return [line for line in self.text.splitlines() if COMMAND.match(line)]
@@ -84,7 +84,7 @@ def blocks_of(document: Path) -> list[Block]:
 
 
 def free_names(source: str) -> set[str]:
-    """Return names that a program uses and never binds."""
+    """Return the names that a program uses and never binds."""
     used: set[str] = set()
     bound = set(dir(builtins))
     for node in ast.walk(ast.parse(source)):
@@ -110,12 +110,12 @@ def imports_of(source: str) -> str:
 
 
 def without_versions(text: str) -> str:
-    """Mask the versions of libraries that signatures name: they may be newer than the document."""
+    """Mask the library versions in signatures, which may be newer than the document."""
     return VERSION.sub(r"\1:…", text)
 
 
 def shows(document: str, printed: str) -> bool:
-    """Tell whether what a document shows is in what was printed, but for versions and `…`."""
+    """Return whether the printed text contains the text of a document, except versions and `…`."""
     shown = without_versions(document).strip()
     parts = re.split(r"(?:^|\n)[^\S\n]*…[^\S\n]*(?:\n|$)", shown)
     pattern = r"[\s\S]*".join(re.escape(part) for part in parts)

@@ -1,4 +1,4 @@
-"""How many examples hypothesis tries: 10 in `make test`, 60 in `make test-all`."""
+"""The number of hypothesis examples: 10 in `make test`, 60 in `make test-all`."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ THOROUGH = 60
 
 
 def examples(number: int) -> settings:
-    """Return settings with this number of examples, or with its share of them in `make test`."""
+    """Return settings with this number of examples, reduced in proportion in `make test`."""
     return settings(max_examples=max(1, number * settings().max_examples // THOROUGH))

@@ -1,7 +1,7 @@
-"""Runs command lines one after the other, each in a process of its own with limits.
+"""Run command lines one after the other, each in a separate process with limits.
 
-Reads lines of JSON, `{"call": [...], "output": folder}`, and answers each with a line: exit code,
-what was said on standard error, and whether a limit was hit.
+The input has lines of JSON, `{"call": [...], "output": folder}`. Each is answered with a line that
+has the exit code, the standard error output, and whether a limit was exceeded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 SECONDS = 20
 BYTES = 10**9
-"""Of data; what libraries map when they are imported is not counted."""
+"""Limit of the data segment, which does not count the mapped files of imported libraries."""
 
 
 def run(call: list[str]) -> int:
@@ -34,7 +34,7 @@ def run(call: list[str]) -> int:
 
 
 def in_child(call: list[str], heard: Path) -> None:
-    """Never returns."""
+    """Run a command line with limits, and exit."""
     os.setsid()
     for number, name in ((1, heard.with_suffix(".out")), (2, heard)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
@@ -42,7 +42,7 @@ def in_child(call: list[str], heard: Path) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  (the old one has been read)
     resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
-    signal.alarm(3 * SECONDS)  # for what waits: more, as others use the machine too
+    signal.alarm(3 * SECONDS)  # for blocked processes; the machine may be busy
     code = 98
     try:
         code = run(call)
@@ -53,7 +53,7 @@ def in_child(call: list[str], heard: Path) -> None:
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer lines until the input ends."""
     for name in ("mwzeval.cli", "mwzeval.commands.evaluate", "mwzeval.multiwoz.evaluator"):
         import_module(name)
     for line in sys.stdin:

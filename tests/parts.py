@@ -1,4 +1,4 @@
-"""Predictions cut into parts and files, for the tests of incremental and sharded evaluation."""
+"""Split predictions into parts and files, for tests of incremental and sharded evaluation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Predictions = dict[str, list[dict[str, Any]]]
 
 
 def cut(predictions: Predictions, places: Iterable[int]) -> list[Predictions]:
-    """Cut before the dialogues at these places; parts may be empty."""
+    """Split before the dialogues at these positions; parts may be empty."""
     items = list(predictions.items())
     edges = [0, *sorted(places), len(items)]
     return [dict(items[first:last]) for first, last in pairwise(edges)]
 
 
 def rollouts(predictions: Predictions, times: int) -> Predictions:
-    """Every dialogue so many times, under numbered ids."""
+    """Repeat each dialogue `times` times, under numbered ids."""
     return {
         f"{name}#{number}": turns for number in range(times) for name, turns in predictions.items()
     }
@@ -34,7 +34,7 @@ def lines_of(predictions: Predictions) -> bytes:
 
 
 def packed(predictions: Predictions, ending: str) -> bytes:
-    """The content of a predictions file with this ending."""
+    """Return the content of a predictions file with this extension."""
     content = lines_of(predictions)
     if ending.startswith(".json") and not ending.startswith(".jsonl"):
         content = json.dumps(predictions).encode()
@@ -46,7 +46,7 @@ def packed(predictions: Predictions, ending: str) -> bytes:
 def write_shards(
     folder: Path, parts: Sequence[Predictions], endings: Sequence[str] = (".jsonl",)
 ) -> list[str]:
-    """Write each part into a file of its own; their names are in order, the endings take turns."""
+    """Write each part into a numbered file; the extensions are used in rotation."""
     paths = []
     for number, part in enumerate(parts):
         ending = endings[number % len(endings)]

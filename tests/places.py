@@ -1,4 +1,4 @@
-"""Where tests find things: the repository, the example predictions, and the real data."""
+"""Paths of the repository, the example predictions and the real data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Predictions = dict[str, list[dict[str, Any]]]
 
 
 def shared(*parts: str) -> Path:
-    """Return a path among the real data (`MWZEVAL_SHARED`, else `../shared`).
+    """Return a path of the real data (`MWZEVAL_SHARED`, else `../shared`).
 
-    Without them the test is skipped; where `CI` is set it fails, so that it cannot go unnoticed.
+    If it does not exist, the test is skipped; if `CI` is set, the test fails instead.
     """
     folder = Path(os.environ.get("MWZEVAL_SHARED") or ROOT.parent / "shared")
     path = folder.joinpath(*parts)
     if not path.exists():
-        # Of all files of a benchmark the same, so that the summary has a line for each benchmark.
+        # The reason is the same for all files of a benchmark, which gives one line in the summary.
         kind = "/".join(Path(*parts).parts[:2])
         reason = (
             f"NOT TESTED AGAINST REAL DATA: {kind} is not (or not whole) in {folder} "
@@ -43,7 +43,7 @@ GOOD = sample_file("good")
 
 
 def sample_predictions(system: str) -> Predictions:
-    """Return the raw predictions of an example system on the sample corpus, freshly read."""
+    """Read the raw predictions of an example system on the sample corpus."""
     predictions: Predictions = read_json(Path(sample_file(system)))
     return predictions
 

@@ -1,7 +1,7 @@
-"""A small sample of every benchmark: `tests/NAME/sample_files.py` has to have it.
+"""A small sample of every benchmark, from `tests/NAME/sample_files.py`.
 
-Each such module has `write(folder)`, which returns the `Sample` of its benchmark, made from
-embedded data within a moment. What is tested for all benchmarks is tested with these.
+Each such module has a function `write(folder)`, which quickly makes the `Sample` of its benchmark
+from embedded data. Tests that cover all benchmarks use these samples.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tests.places import ROOT
 
 NAMES = tuple(BUILT_IN)
 TOY = Path(__file__).parent / "toy"
-"""What `pip` writes about the plug-in of examples/benchmark_plugin, which the tests install."""
+"""The metadata that `pip` writes for examples/benchmark_plugin, which the tests install."""
 TEMPLATE = ROOT / "examples" / "benchmark_plugin"
 LIVE_NAMES = ("multiwoz", "crosswoz", "pydial")
 
 
 @contextmanager
 def installed(*folders: Path) -> Iterator[None]:
-    """Let Python find what is installed in folders: modules, and `.dist-info` of plug-ins."""
+    """Add folders with modules and `.dist-info` of plug-ins to the import path."""
     before = list(sys.path)
     sys.path[:0] = map(str, (*folders, TEMPLATE))
     _forget_plugins()
@@ -45,15 +45,15 @@ def _forget_plugins() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Files of two systems on the same units, the first the better one."""
+    """Files of two systems on the same units."""
 
     better: str
     worse: str
     invalid: str
     """A file that cannot be scored."""
     leaderboard: tuple[str, ...] | None = None
-    """Options with which the better file stands among published results; None where its data are
-    others."""
+    """Options of `leaderboard` for the better file; None if published results are for other
+    data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class LiveSample:
     """A live run on embedded data: `LIVE` of `tests/NAME/sample_files`."""
 
     options: str
-    """Goals and whatever else `mwzeval live` needs: some dialogues, held within a moment."""
+    """Goals and other options of `mwzeval live` for a few quick dialogues."""
     agent: str
-    """One that comes along."""
+    """The name of a built-in agent."""
     base: str
-    """Python: an agent `Base` of one's own, that has `answer`."""
+    """Python code of a custom agent class `Base` with a method `answer`."""
 
 
 def live_sample(name: str) -> LiveSample:
@@ -75,6 +75,6 @@ def live_sample(name: str) -> LiveSample:
 
 
 def write_sample(name: str, folder: Path) -> Sample:
-    """Return the sample of a benchmark, its files in the folder."""
+    """Write the sample of a benchmark into a folder."""
     sample: Sample = import_module(f"tests.{name}.sample_files").write(folder)
     return sample

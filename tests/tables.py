@@ -1,4 +1,4 @@
-"""Small tables, named scores, and two systems compared by their tables."""
+"""Helpers for small tables, named scores and comparisons of two systems."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ratio(sums: Sums) -> NDArray[np.float64]:
 
 
 def named(scores: Iterable[Score], name: str, scope: str = WHOLE) -> Score:
-    """Return one score by its name."""
+    """Return a score by its name and scope."""
     return by_place(scores)[name, scope]
 
 
@@ -61,11 +61,11 @@ def paired(score: ScoreFunction, system: DrawnSums, baseline: DrawnSums) -> Diff
 
 
 def swapped(score: ScoreFunction, system: Table, baseline: Table, **drawn: Any) -> Differences:
-    """Return the differences after each unit was swapped with probability ½."""
+    """Return the differences after swapping each unit with probability ½."""
     return swapped_differences(score, *given_sums([system, baseline], **drawn))
 
 
 def jackknife(statistic: Callable[[NDArray[np.float64]], float], n_units: int) -> Jackknife:
-    """Compute a statistic of all units and with each left out; units that count are 1."""
+    """Compute a statistic of all units and without each unit; the argument is a 0/1 mask."""
     kept = np.ones((n_units, n_units)) - np.eye(n_units)
     return Jackknife(statistic(np.ones(n_units)), np.array([statistic(row) for row in kept]))

@@ -1,4 +1,4 @@
-"""Files of other benchmarks, given to verbs that read predictions for MultiWOZ."""
+"""Verbs that read MultiWOZ predictions, called with files of other benchmarks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATE = [{"response": "", "state": {"餐馆": {"人均消费": "50元"}}}]
 def foreign_files() -> Iterator[tuple[str, Path]]:
     for path in sorted((ROOT / "predictions").rglob("*")):
         for benchmark in ("crosswoz", "dstc7"):
-            # A file of a run says itself what it is.
+            # The header of a run file names its benchmark.
             is_run = path == ROOT / "predictions" / SIMULATION
             if path.is_file() and benchmark in str(path.relative_to(ROOT)) and not is_run:
                 yield benchmark, path
@@ -85,10 +85,10 @@ def test_episode_files_are_recognized_under_any_file_name(elsewhere: Path) -> No
     (elsewhere / "mine.json").rename(seed / "test-000100.jsonl")
     assert meant(str(seed.parent)) == meant(str(seed.parent.parent)) == "pydial"
     (elsewhere / "run.json").write_text('{"format": 4, "tests": 2}')
-    assert meant(str(elsewhere)) == "pydial", "the first file of a run has its settings"
+    assert meant(str(elsewhere)) == "pydial", "the first file of a run contains its settings"
     (elsewhere / "runs").mkdir()
     (elsewhere / "task").rename(elsewhere / "runs" / "task")
-    assert meant(str(elsewhere)) == "multiwoz", "deeper ones are of something else"
+    assert meant(str(elsewhere)) == "multiwoz", "files in deeper folders are not part of the run"
 
 
 def test_a_folder_named_like_the_verb_does_not_affect_detection(elsewhere: Path, run: Run) -> None:
@@ -96,7 +96,7 @@ def test_a_folder_named_like_the_verb_does_not_affect_detection(elsewhere: Path,
     folder.mkdir()
     write_lines(folder / "1.json", EPISODES)
     assert run("evaluate", GOOD, "-s", "-o", "-").code == 0
-    code, _, err = run("evaluate", "evaluate")  # here it is what is scored
+    code, _, err = run("evaluate", "evaluate")  # the second word is the input
     assert (code, err[:16]) == (2, "error: evaluate ")
 
 

@@ -1,4 +1,4 @@
-"""The programs: what they print, write and exit with, for any arguments and streams."""
+"""The programs: output, files and exit codes for any arguments and streams."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ NOT_FOR_HELP = {
     ],
 )
 def test_each_verb_imports_only_required_modules(words: str, others: set[str]) -> None:
-    # Which modules, not how long: that is the same on any machine.
+    # The set of modules does not depend on the machine; the import time does.
     program = (sys.executable, "-c", IMPORTED)
     done = start(program, *words.split(), PYTHONPATH=f"{ROOT}:{TOY}")
     assert done.returncode == 0
@@ -143,7 +143,7 @@ def test_each_verb_imports_only_required_modules(words: str, others: set[str]) -
 
 
 def no_large_files() -> None:
-    # A full disk, as far as this process can tell.
+    # Writing fails as with a full disk.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 
@@ -156,7 +156,7 @@ def test_a_failed_report_write_keeps_the_old_report(elsewhere: Path) -> None:
     assert DEFAULT_OUTPUT.encode() in done.stderr.splitlines()[-1]
     assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
     assert names(elsewhere) == [DEFAULT_OUTPUT]
-    # So does an input that cannot be read.
+    # An unreadable input also keeps the old report.
     assert start(EVALUATE, "-s", "-i", "missing.json").returncode == 2
     assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
 
@@ -174,7 +174,7 @@ def test_predictions_are_read_from_standard_input(elsewhere: Path, run: Run) -> 
 
 @pytest.mark.integration
 def test_a_closed_pipe_ends_the_program_with_exit_code_141(elsewhere: Path) -> None:
-    # `true` reads nothing and is gone before the first line is printed.
+    # `true` exits without reading.
     command = f"{' '.join(EVALUATE)} -bsrd -i {GOOD} | true; exit ${{PIPESTATUS[0]}}"
     done = start(("bash", "-c"), command)
     assert (done.returncode, done.stderr) == (141, f"wrote {DEFAULT_OUTPUT}\n".encode())
@@ -368,7 +368,7 @@ COMPLETED = {
 
 @pytest.mark.integration
 def test_shell_completion_completes_the_next_word(run: Run) -> None:
-    """By a shell that has read the script."""
+    """The completion script is sourced by a real shell."""
     for shell in ("zsh", "tcsh", "bash"):
         code, script, _ = run("completion", shell)
         assert code == 0

@@ -1,4 +1,4 @@
-"""What README.md and docs/*.md show is what the current version does (see tests/documents.py)."""
+"""The code blocks of README.md and docs/*.md match the current version (tests/documents.py)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cases(blocks: list[Block]) -> list[Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Like a clone, as far as documents see it: the examples are there, and results may go in."""
+    """A folder that looks like a clone to the documents: it has the example predictions."""
     (tmp_path / "predictions").symlink_to(ROOT / "predictions")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -40,9 +40,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put beside a block what it needs; skip the test where that is missing."""
+    """Provide the data and modules that a block needs, or skip the test if they are missing."""
     for reason in block.asked("not run"):
-        pytest.skip(f"blocks of documents that say why they are not run ({reason})")
+        pytest.skip(f"blocks of documents with a reason for not running them ({reason})")
     for place in block.asked("needs"):
         data = shared(*place.split("/"))
         if data.is_file():
@@ -68,7 +68,7 @@ def test_python_blocks_in_documents_print_the_output_shown(
 ) -> None:
     program = compile(block.text, str(block.document), "exec")
     if block.asked("not run") or free_names(block.text):
-        # A part of a program that the reader has: at least what it imports is there.
+        # The block is an excerpt of a longer program, so only its imports are executed.
         program = compile(imports_of(block.text), str(block.document), "exec")
     else:
         prepare(block, folder, monkeypatch)
@@ -88,7 +88,7 @@ def test_commands_in_documents_print_the_output_shown(
         code, output, errors = run(*words(command))
         assert code == 0, f"{command}\n{errors}"
         if not shows(shown, output):
-            # A comparison that pytest shows line by line.
+            # pytest shows the difference of the texts line by line.
             assert without_versions(output) == without_versions(shown), block.line
 
 
@@ -100,11 +100,11 @@ def test_notebooks_run_and_print_the_output_shown(
     monkeypatch.delenv("MWZEVAL_DATA", raising=False)
     kept = printed(json.loads(path.read_text(encoding="utf-8")))
     for shown, now in zip(kept, printed(executed(path)), strict=True):
-        assert shows(shown, now), f"python -m tools.notebooks writes it again\n{now}"
+        assert shows(shown, now), f"python -m tools.notebooks updates it\n{now}"
 
 
 def exists(dotted: str) -> bool:
-    """Tell whether a module, or a name in one, can be imported."""
+    """Return whether a module, or a name in a module, can be imported."""
     with contextlib.suppress(ImportError, AttributeError):
         resolve_name(dotted)
         return True

@@ -1,7 +1,7 @@
-"""Every reader of every benchmark, fed with damaged files, in a process with limits.
+"""Every reader of every benchmark reads damaged files in a process with limits.
 
-One rule: what cannot be read ends in an error that names its place, with exit code 2, within 20
-seconds of computing and 1 GB, and nothing is written. A new reader is a new row of `READERS`.
+An unreadable file must cause an error that names the file, with exit code 2, within 20 CPU seconds
+and 1 GB, and nothing may be written. A new reader needs a new row in `READERS`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ PYTHON = re.compile(
     r"\b(Type|Value|Key|Index|Attribute|Lookup|Overflow|Recursion|Unicode\w+)Error\b|"
     r"maximum recursion|unhashable|could not convert|invalid literal|while decompressing"
 )
-"""What messages of Python have, and none of ours."""
+"""Patterns of messages that Python prints and mwzeval never does."""
 
 GOOD = "predictions/sample-good.json"
 SAMPLE = "evaluate -bsrd -q --corpus sample"
 CORPUS = "evaluate -bsrd -q --data data/sample --corpus"
-"""With the sample as `--data`: the corpus named sample is always the one that comes along."""
+"""The sample is given as `--data`, because the corpus name "sample" means the embedded copy."""
 CROSSWOZ = "evaluate --benchmark crosswoz -q"
 UBUNTU = "evaluate --benchmark dstc7-ubuntu-1 -q"
 OVERLAP = "predictions/dstc7-overlap/Ubuntu_subtask_1.json"
@@ -56,12 +56,12 @@ SIMULATE = "crosswoz simulate -q --level text --per-type 1 --revision sample -o 
 
 
 class Reader(NamedTuple):
-    """A file of the repository, a command that reads it, and how it is changed before.
+    """A file of the repository, a command that reads it, and its preparation.
 
-    In the command FILE is the file, OUT a folder that is empty, and any other path that of a copy
-    of the repository's data. `place` is where the file goes in that copy; None: where it is.
-    `surround` makes what else has to be there, anew before each call. An error may also be about
-    `other`, a file that does not fit this one any more.
+    In the command, FILE is the file, OUT an empty folder, and other paths belong to a copy of the
+    repository's data. `place` is the path of the file in that copy (None: the same path).
+    `surround` writes further required files before each call. An error may also name `other`, a
+    file that is inconsistent with the damaged file.
     """
 
     file: str
@@ -138,7 +138,7 @@ def as_live(agent: str, level: str = "words") -> Callable[[bytes], bytes]:
 
 
 def with_domain(place: Path) -> None:
-    """Put the other half of a domain beside what is damaged."""
+    """Copy the undamaged file of a domain (ontology or entities) next to the damaged file."""
     for name in ("ontology/DemoGardens-rules.json", "db/DemoGardens-entities.json"):
         other = place.parents[1] / name.replace("DemoGardens", "CamRestaurants")
         if other.parent != place.parent:
@@ -147,7 +147,7 @@ def with_domain(place: Path) -> None:
 
 
 def with_test(place: Path) -> None:
-    """Put the whole test of another seed into the run."""
+    """Add the complete test of another seed to the run."""
     run = next(folder for folder in place.parents if folder.name == "run")
     other = run / "Demo-CR-1/handcrafted/seed-1/test-000000.jsonl"
     other.parent.mkdir(parents=True, exist_ok=True)
@@ -356,12 +356,12 @@ def test_damaged_files_cause_an_error_with_a_location(
         out.mkdir()
         answer = child(call_of(reader, world, out), heard)
         if answer["code"] == 0 or (answer["code"] == 1 and answer["said"].startswith("failed: ")):
-            continue  # no harm was done, or only scores are lower
-        # A prompt may have been printed before; the error comes last.
+            continue  # the damage is harmless or only lowers scores
+        # A prompt may be printed before the error.
         said: str = answer["said"]
         faults = [
             *([f"exit code {answer['code']}"] if answer["code"] != 2 else []),
-            *(["a text of Python"] if PYTHON.search(said) else []),
+            *(["a message of Python"] if PYTHON.search(said) else []),
             *(["no error"] if "error: " not in said else []),
             *(["no place"] if not any(name in said for name in names) else []),
             *[f"{path.name} is written" for path in out.iterdir()],
@@ -381,7 +381,7 @@ Mutation = Callable[[bytes, Random], bytes]
 
 
 def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield (container, key) of everything in a JSON value."""
+    """Yield (container, key) of all values nested in a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in list(items):
         yield value, key
@@ -390,7 +390,7 @@ def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _parsed(raw: bytes) -> tuple[Any, bool]:
-    """Return the value of JSON, or of JSON Lines as a list, and whether it was lines."""
+    """Return the value of JSON or the list of JSON Lines, and whether the text is JSON Lines."""
     try:
         return json.loads(raw), False
     except ValueError:
@@ -404,7 +404,7 @@ def _written(value: Any, is_lines: bool) -> bytes:
 
 
 def structure(raw: bytes, rng: Random) -> bytes:
-    """Remove, rename, double or replace a part of a JSON value; of other files some lines."""
+    """Remove, rename, duplicate or replace a part of a JSON value, or lines of another file."""
     try:
         value, is_lines = _parsed(raw)
     except (ValueError, UnicodeDecodeError):
@@ -413,7 +413,7 @@ def structure(raw: bytes, rng: Random) -> bytes:
     if not places or rng.random() < 0.05:
         return _written(rng.choice(VALUES), False)
     for _ in range(rng.randint(1, 3)):
-        # Every depth alike: most of what is in a file lies deep down.
+        # Outer values are chosen more often than uniformly, because most values are deeply nested.
         container, key = rng.choice(places[: 4 ** rng.randint(1, 8)])
         kind = rng.choice(("drop", "type", "type", "type", "wrap", "rename", "swap"))
         if (isinstance(container, list) and key >= len(container)) or (
@@ -436,7 +436,7 @@ def structure(raw: bytes, rng: Random) -> bytes:
 
 
 def lines(raw: bytes, rng: Random) -> bytes:
-    """Drop, double, shorten or fill columns of a line."""
+    """Drop, duplicate or shorten a line, or add columns to it."""
     rows = raw.split(b"\n")
     at = rng.randrange(len(rows))
     row = rows[at]
@@ -447,14 +447,14 @@ def lines(raw: bytes, rng: Random) -> bytes:
 
 
 def syntax(raw: bytes, rng: Random) -> bytes:
-    """Put what is no JSON somewhere after a colon or comma."""
+    """Insert invalid JSON after a colon, comma or bracket."""
     ends = [place for place, byte in enumerate(raw) if byte in b":,["] or [0]
     at = rng.choice(ends) + 1
     return raw[:at] + rng.choice(NOT_JSON).encode() + raw[at:]
 
 
 def damage(raw: bytes, rng: Random) -> bytes:
-    """Flip, cut, double or insert bytes."""
+    """Flip, cut, duplicate or insert bytes."""
     damaged = bytearray(raw)
     for _ in range(rng.randint(1, 5)):
         at = rng.randrange(len(damaged) + 1)
@@ -480,7 +480,7 @@ def encoding(raw: bytes, rng: Random) -> bytes:
 
 
 def compression(raw: bytes, rng: Random) -> bytes:
-    """Pack a file and damage it, or pack it as something else."""
+    """Compress a damaged file, damage a compressed file, or write a zip archive."""
     pack: Callable[[bytes], bytes] = rng.choice((gzip.compress, zstandard.compress))
     kind = rng.choice(("whole", "damaged", "cut", "tail", "twice", "zip"))
     if kind == "whole":
@@ -500,7 +500,7 @@ def compression(raw: bytes, rng: Random) -> bytes:
 
 
 def size(raw: bytes, rng: Random) -> bytes:
-    """Return what is far larger than it looks, in each of the ways there are."""
+    """Return content that becomes very large when it is decompressed or parsed."""
     return rng.choice(
         (
             lambda: zstandard.compress(bytes(10**7)) * 1000,
@@ -523,7 +523,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def special(place: Path, kind: str) -> None:
-    """Put what is no file where one was."""
+    """Replace a file with a folder, a device or another special file."""
     place.unlink()
     if kind == "folder":
         place.mkdir()

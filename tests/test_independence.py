@@ -1,4 +1,4 @@
-"""No benchmark is known outside its folder, so that each can be taken away."""
+"""Code outside a benchmark's folder does not depend on the benchmark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.waiting import HANGING
 
 PACKAGE = ROOT / "mwzeval"
 KNOWING = ("__init__.py", "benchmark.py", "commands/extras.tsv")
-"""Files that name benchmarks: the public names, the registry, and what extras are for."""
+"""Files that may name benchmarks: the public names, the registry, and the list of extras."""
 
 SMOKE = """
 import json, sys
@@ -33,7 +33,7 @@ for command in commands:
 
 
 def lines_naming(name: str, path: Path) -> list[int]:
-    """Return the lines of a file in which a benchmark's name stands as a word, from 0."""
+    """Return the numbers, from 0, of the lines that contain a benchmark's name as a word."""
     word = re.compile(rf"\b{name}\b", re.IGNORECASE)
     text = path.read_text(encoding="utf-8")
     return [number for number, line in enumerate(text.splitlines()) if word.search(line)]
@@ -62,7 +62,7 @@ def test_benchmarks_are_named_only_in_their_folder_and_known_files() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("name", NAMES)
 def test_other_benchmarks_work_after_removing_one(name: str, tmp_path: Path) -> None:
-    """It is deleted in a copy: its folder, and the lines that name it."""
+    """The folder of the benchmark and the lines that name it are deleted in a copy."""
     copy = tmp_path / "mwzeval"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in ("data", "predictions"):

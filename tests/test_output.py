@@ -126,7 +126,7 @@ Encoded = Callable[[str, Callable[[], object]], bytes]
 
 @pytest.fixture
 def encoded(monkeypatch: pytest.MonkeyPatch) -> Encoded:
-    """Return what an action prints on a standard output with an encoding."""
+    """Return the bytes that an action prints to standard output with an encoding."""
 
     def encode(encoding: str, action: Callable[[], object]) -> bytes:
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)

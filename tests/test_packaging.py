@@ -1,4 +1,4 @@
-"""What the package needs, and what is built of it: libraries, extras, and an installed wheel."""
+"""Packaging: dependencies, extras and an installed wheel."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_errors_name_the_missing_library(tmp_path: Path) -> None:
 
 
 def test_dependency_errors_name_an_extra_with_a_known_purpose() -> None:
-    """It is told in one place; the extras are those of the project."""
+    """Every extra that the code names has a purpose and exists in pyproject.toml."""
     with pytest.raises(DependencyError) as raised:
         required("no_such_module", "neural")
     assert "mwzeval[neural]" in str(raised.value)
@@ -151,7 +151,7 @@ def test_words_are_segmented_without_working_setuptools(error: str) -> None:
 
 @pytest.mark.integration
 def test_chinese_segmentation_ignores_foreign_cache_files(tmp_path: Path) -> None:
-    # jieba itself believes any file of this name in the folder for temporary files.
+    # jieba itself would load any file of this name from the folder for temporary files.
     (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))
     module = "mwzeval.crosswoz.corpus.normalization"
     program = f"from {module} import words_of; assert len(words_of('我想去')) == 3"

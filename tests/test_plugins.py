@@ -1,4 +1,4 @@
-"""Plug-ins: what they may import, and benchmarks of other distributions, usable and not."""
+"""Plug-ins: their public imports, and usable and unusable benchmarks of other distributions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ UNUSABLE = {
 
 
 def install(folder: Path, name: str, code: str | None) -> Path:
-    """Install a distribution whose entry point of this name is a class `Bad`."""
+    """Install a distribution with an entry point of this name for a class `Bad`."""
     about = folder / "zbad-2.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: zbad\nVersion: 2.0\n")

@@ -1,7 +1,7 @@
-"""Every Python from 3.10 on runs the package.
+"""The package runs on every Python version from 3.10.
 
-ruff finds syntax, and mypy names of the standard library, that the oldest Python does not have.
-Installation and imports are tested here.
+ruff and mypy find syntax and standard library names that the oldest Python lacks. Installation and
+imports are tested here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 
 def interpreter(version: str) -> str:
-    """Return a Python of this version, from the search path or among pyenv's."""
+    """Return a Python of this version, from the search path or from pyenv."""
     root = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     installed = sorted(map(str, root.glob(f"{version}.*/bin/python")), reverse=True)
     code = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
@@ -28,7 +28,7 @@ def interpreter(version: str) -> str:
         done = subprocess.run([program, "-c", code], capture_output=True, text=True)
         if done.stdout.strip() == version:
             return program
-    pytest.skip(f"there is no Python {version}")
+    pytest.skip(f"Python {version} is not installed")
 
 
 IMPORT_ALL = """
@@ -72,7 +72,7 @@ def test_the_package_installs_and_runs_without_setuptools(
     uv, target = tmp_path / "tools/bin/uv", tmp_path / "venv/bin/python"
     run(uv, "venv", "--quiet", "--python", python, tmp_path / "venv")
     install = (uv, "pip", "install", "--quiet", "--python", target)
-    # What has parts in C must come built: a floor that has to be compiled is too low.
+    # Minimum versions of packages with C code must have wheels for this Python version.
     built = [f"--only-binary={name}" for name in BUILT]
     run(*install, "--resolution", resolution, *built, f"{ROOT}[{EXTRAS}]")
     run(target, "-c", "import importlib.util as u; assert not u.find_spec('setuptools')")

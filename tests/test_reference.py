@@ -1,4 +1,4 @@
-"""What the documents name exists, and what there is, is documented."""
+"""Everything that the documents name exists, and everything public is documented."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def text_of(path: Path) -> str:
 
 
 def headings(page: Path) -> set[str]:
-    """Return the anchors of a document, made of its headings as GitHub makes them."""
+    """Return the anchors that GitHub generates for the headings of a document."""
     found = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
 def lost(links: list[str], folder: Path) -> list[str]:
-    """Return the links that lead to no file, or to no heading of it."""
+    """Return the links whose target file or heading does not exist."""
     found = []
     for link in links:
         place, _, anchor = link.partition("#")
@@ -71,7 +71,7 @@ def test_options_in_documented_commands_exist(run: Run) -> None:
         named |= {command for block in blocks_of(document) for command in block.mentioned}
     wrong = []
     for command in sorted(named):
-        # With one option too many the command is parsed and not run; all others must be known.
+        # The unknown option prevents the command from running; it must be the only unknown option.
         mistake = run(*words(command), "--one-too-many").err.splitlines()[0]
         if not re.search(r"arguments: --one-too-many(?: \(.*)?$", mistake):
             wrong.append((command, mistake))
@@ -92,7 +92,7 @@ def test_commands_and_pages_named_in_the_package_exist() -> None:
 
 
 def test_links_in_the_readme_have_existing_targets() -> None:
-    """`mkdocs build --strict` checks those of the pages."""
+    """`mkdocs build --strict` checks the links of the pages."""
     links = re.findall(r"\]\((?!https://)([^)\s]+)\)", text_of(README))
     assert not lost(links, ROOT)
 

@@ -1,4 +1,4 @@
-"""Waiting for another process. What takes longer than this hangs, however busy the machine is."""
+"""Wait for another process, with a time limit that allows for a busy machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HANGING = 600.0
 
 
 def wait_until(what: str, done: Callable[[], bool]) -> None:
-    """Return as soon as something is done; raises `TimeoutError` that says what never was."""
+    """Return as soon as a condition holds. Raises `TimeoutError`, which names the condition."""
     deadline = time.monotonic() + HANGING
     while not done():
         if time.monotonic() > deadline:

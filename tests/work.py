@@ -1,4 +1,4 @@
-"""How much work something takes, counted: the same on any machine, however busy it is."""
+"""Measure work by counting function calls, which does not depend on the machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import FrameType
 
 
 def calls(action: Callable[[], object]) -> int:
-    """Return how many functions, of Python and of C, an action calls in this thread."""
+    """Return the number of calls of Python and C functions by an action in this thread."""
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
@@ -17,7 +17,7 @@ def calls(action: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
-    gc.disable()  # what it throws away calls functions, too, which are of the tests before
+    gc.disable()  # finalizers of objects from earlier tests would be counted
     sys.setprofile(profile)
     try:
         action()

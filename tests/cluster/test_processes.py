@@ -1,4 +1,4 @@
-"""Worker processes, also of Dask: one thread each, no Ctrl-C, and an end with their parent."""
+"""Worker processes (also Dask's) have one thread, ignore Ctrl-C, and end with their parent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if __name__ == "__main__":
 def note_and_wait(path: str) -> None:
     place = Path(path)
     place.write_text(str(os.getpid()), encoding="utf-8")
-    place.rename(f"{place}.pid")  # so that who sees it finds it whole
+    place.rename(f"{place}.pid")  # atomic: readers never see an incomplete file
     time.sleep(600)
 
 
@@ -98,7 +98,7 @@ def test_cluster_workers_block_interrupts() -> None:
 def test_workers_that_fail_to_start_raise_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Python runs this first in every process, and those of a cluster are spawned.
+    # Every Python process runs this file first; it kills spawned processes, such as workers.
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
         "if any('spawn' in word for word in sys.orig_argv):\n"

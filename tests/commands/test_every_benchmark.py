@@ -1,8 +1,8 @@
-"""Every verb with every option that is not a benchmark's own.
+"""Every verb with every option that all benchmarks share.
 
-The whole matrix is tested with MultiWOZ and with a plug-in (tests/toy) that mwzeval does not know,
-and what differs between benchmarks with all of them. A command works, or a sentence says why the
-benchmark does not have it.
+The whole matrix is tested with MultiWOZ and with an external plug-in (tests/toy); behaviour that
+differs between benchmarks is tested with all of them. A command either works or prints why the
+benchmark does not support it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def sample(name: str, samples: Callable[[str], Sample]) -> Sample:
 def run(
     run: Run, name: str, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Run:
-    """Run a command of the benchmark in a folder of its own."""
+    """Run commands of the benchmark in a temporary folder."""
     monkeypatch.chdir(tmp_path)
 
     def of_benchmark(command: str) -> Ran:
@@ -72,7 +72,7 @@ def run(
 
 
 def parsed(text: str, format_name: str) -> Any:
-    """Return the value of an output; fail where it is not of its format, or empty."""
+    """Return the parsed output; fail if it is empty or not in the given format."""
     assert text.strip()
     match format_name:
         case "json":
@@ -95,7 +95,7 @@ def parsed(text: str, format_name: str) -> Any:
 
 
 def works(run: Run, name: str, command: str, needs: str | None = None) -> Ran | None:
-    """Return what a command left behind; None if the benchmark does not have what it needs."""
+    """Return the result of a command, None if the benchmark lacks the member that it needs."""
     ran = run(command)
     if needs is not None and (sentence := lacks(name, needs)):
         assert (ran.code, ran.out) == (2, "")
@@ -116,9 +116,9 @@ def lacks(name: str, member: str) -> str:
         getattr(benchmark, member)(*entry, Namespace(verb=member))
     except UsageError as error:
         return str(error)
-    except AttributeError:  # it looks for its options
+    except AttributeError:  # the member exists and reads its options
         return ""
-    raise AssertionError(f"{member} of {name} needs no option")
+    raise AssertionError(f"{member} of {name} reads no option")
 
 
 PRINTED = (
@@ -134,7 +134,7 @@ PRINTED = (
     ("power BETTER -i WORSE --difference 5 --goals 10,20 --alpha 0.1", None),
     ("leaderboard", "leaderboard"),
 )
-"""Commands whose result is printed in any of `FORMATS`, and the optional member they need."""
+"""Commands that print in all `FORMATS`, and the optional member that each needs."""
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_explain_lists_outcomes_lost_to_another_system(run: Run) -> None:
 
 
 def test_live_with_an_unknown_agent_writes_no_file(name: str, run: Run) -> None:
-    """Live dialogues have tests of their own: `test_live_of_every_benchmark.py`."""
+    """Other properties of live dialogues are tested in `test_live.py`."""
     ran = run("live --agent nobody -o run.jsonl")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"error: {lacks(name, 'live')}")
@@ -231,7 +231,7 @@ def test_live_with_an_unknown_agent_writes_no_file(name: str, run: Run) -> None:
 def test_leaderboard_includes_the_evaluated_system(name: str, run: Run, sample: Sample) -> None:
     command = f"leaderboard -i BETTER {FEW} {' '.join(sample.leaderboard or ())} --name mine"
     if sample.leaderboard is None and not lacks(name, "leaderboard"):
-        assert "published" in run(command).err  # on other data
+        assert "published" in run(command).err  # the published results are for other data
     else:
         ran = works(run, name, command, "leaderboard")
         assert ran is None or "mine" in ran.out
@@ -286,7 +286,7 @@ def test_help_of_every_verb_lists_the_benchmark_options(name: str, run: Run) -> 
 def test_the_benchmark_is_detected_from_the_input_file(
     run: Run, sample: Sample, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No score is named either: without, there are all that the file allows."""
+    """No score is named either, so all scores that the file allows are computed."""
     named = run("evaluate BETTER -o report.json")
     assert main(["evaluate", "-i", sample.better, "-o", "report.json"]) == named.code == 0
     assert capsys.readouterr().out == named.out
@@ -309,7 +309,7 @@ COMMANDS = (
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Return how often each file is opened."""
+    """Count how often each file is opened."""
     found: Counter[str] = Counter()
     really = reading._opened
 

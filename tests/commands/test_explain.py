@@ -1,4 +1,4 @@
-"""`mwzeval explain`: one dialogue in full, lists of dialogues, the histogram of a file."""
+"""`mwzeval explain`: a single dialogue, lists of dialogues, and the histogram of a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WEAK = sample_file("weak-tracker")
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the file of a better system, whose domains are estimated as those of the weak one."""
+    """Return the predictions of a better system, without domains like those of the weak system."""
     file = tmp_path_factory.mktemp("other") / "sample-good.json"
     return write_json(file, without(sample_predictions("good"), "active_domains"))
 

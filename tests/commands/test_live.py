@@ -1,4 +1,4 @@
-"""`mwzeval live` and `play`: dialogues are held, kept, resumed and explained."""
+"""`mwzeval live` and `play`: dialogues are simulated, saved, resumed and explained."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_without_an_output_scores_are_printed_and_no_file_is_written(run: Run) -
 @pytest.mark.integration
 def test_each_agent_problem_is_printed_on_a_separate_line(run: Run) -> None:
     Path("broken.py").write_text("def respond(messages):\n    raise KeyError('state')\n")
-    for lines in (2, 3):  # the second time all dialogues are in the file
+    for lines in (2, 3):  # the second run only reads the complete file
         command = (*LIVE, "corpus:2", "--agent", "broken.py:respond", "-o", "run.jsonl")
         code, _, err = run(*command)
         first, *_, last = printed = err.splitlines()
@@ -161,7 +161,7 @@ def test_each_agent_problem_is_printed_on_a_separate_line(run: Run) -> None:
 @pytest.mark.parametrize("name", ["unreachable", "mostly_unreachable"])
 def test_too_many_failed_dialogues_make_the_command_fail(name: str, run: Run) -> None:
     words = f"--agent mine:{name} --user mine:User -q -o run.jsonl"
-    for _ in range(2):  # they are held again
+    for _ in range(2):  # the second run repeats the failed dialogues
         code, out, err = run(*LIVE, "corpus:4", *words.split())
         assert code == 1
         assert "of 4 dialogues" in err
@@ -235,7 +235,7 @@ Held = Callable[..., bytes]
 
 @pytest.fixture(params=LIVE_NAMES)
 def held(request: pytest.FixtureRequest) -> Held:
-    """Hold or resume the dialogues of a benchmark's live sample; return the content of the file."""
+    """Run or resume the live sample of a benchmark; return the content of the file."""
     sample = live_sample(request.param)
     Path("own_agents.py").write_text(sample.base + OWN, encoding="utf-8")
 

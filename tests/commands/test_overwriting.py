@@ -1,4 +1,4 @@
-"""No verb of any benchmark writes over a file that it reads; it says so before it reads any."""
+"""No verb overwrites one of its inputs; the error is raised before any input is read."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def called(call: str, folder: Path) -> list[str]:
 
 @pytest.fixture
 def files(elsewhere: Path) -> Path:
-    # Nothing that could be read: whoever tries gets another message.
+    # The content is invalid, so a verb that reads a file prints another message.
     for name in ("in.json", "other.json"):
         (elsewhere / name).write_text(f"not what any verb reads: {name}", encoding="utf-8")
     (elsewhere / "symbolic.json").symlink_to(elsewhere / "in.json")

@@ -1,4 +1,4 @@
-"""Bad use and input that verbs cannot take: exit code 2, the reason, and no file is written."""
+"""Wrong usage and unsuitable input give exit code 2 and the reason; no file is written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with files of systems, tables, and files that are no good."""
+    """Return a folder with predictions, score tables and invalid files."""
     folder = tmp_path_factory.mktemp("refused")
     (folder / "logs").symlink_to(ROOT / "tests" / "comparison" / "items" / "inspect_logs")
     for name, system in SYSTEMS.items():

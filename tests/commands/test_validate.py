@@ -1,4 +1,4 @@
-"""What is wrong with predictions, and on what conditions scores are computed."""
+"""`mwzeval validate`: the problems of predictions, and the conditions of each score."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Validate = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def validated(run: Run, monkeypatch: pytest.MonkeyPatch) -> Validate:
-    """Return the exit code of `validate`, and what it prints on a terminal or into a pipe."""
+    """Return the exit code of `validate` and its output on a terminal or to a pipe."""
 
     def validate(predictions: Any, *options: str, terminal: bool = True) -> tuple[int, str]:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
@@ -97,7 +97,7 @@ def test_piped_output_is_json_unless_text_is_requested(validated: Validate) -> N
 
 
 def without_states(keep: int = 0) -> Predictions:
-    """Return the sample's predictions with states in the first `keep` dialogues only."""
+    """Return the sample predictions with states in the first `keep` dialogues only."""
     predictions = sample_predictions("good")
     return without(predictions, "state") | dict(list(predictions.items())[:keep])
 

@@ -1,4 +1,4 @@
-"""Systems compared on common dialogues: what must hold for any of them, and the paper's table."""
+"""Comparison of systems on common dialogues: properties for any systems, and a paper table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PREDICTING = ("good", "weak-tracker", "no-phone")
 
 
 def sample_predictions(system: str) -> Predictions:
-    """Return a sample system's without its domains, as one of them says none."""
+    """Return sample predictions without active domains, which one of the systems lacks."""
     return without(as_they_are(system), "active_domains")
 
 
@@ -64,7 +64,7 @@ def difference_of(measure: ComparedMeasure, system: str) -> Difference:
 
 
 def ends(difference: Difference, sign: int = 1) -> tuple[float, float]:
-    """Return the ends of the interval, or those of the exchanged systems."""
+    """Return the interval of the difference, with `sign` -1 for exchanged systems."""
     interval = present(difference.interval)
     return (interval.low, interval.high) if sign == 1 else (-interval.high, -interval.low)
 
@@ -154,7 +154,7 @@ def test_only_common_dialogues_are_compared_and_scored() -> None:
         score = expected[measure.name, measure.scope]
         assert measure.n == len(common)
         assert measure.of("weak-tracker").cases == score.n
-        # The windows of MSTTR are those of the whole input.
+        # MSTTR differs slightly because its windows are those of the whole input.
         close = 0.02 if measure.name == "richness.msttr" else 1e-9
         assert measure.of("weak-tracker").value == pytest.approx(score.value, abs=close)
     (line,) = about_units(comparison)
@@ -249,7 +249,7 @@ def test_incomparable_systems_are_placed_in_separate_groups() -> None:
         assert group[1] == f"state {dict(measure.signature.choices)['state']}"
     groups = [m.group for m in comparison.measures if (m.name, m.scope) == ("inform", "total")]
     assert [(group.systems, group.setting) for group in groups] == settings
-    # Nothing of a group depends on the systems that cannot be compared with it.
+    # The results of a group do not depend on systems outside the group.
     alone = compare(systems(*alike), resampling=FEW, scopes=True)
     for name in ("inform", "success", "combined"):
         found = comparison.measure(name)
@@ -329,7 +329,7 @@ def test_too_few_samples_for_ranks_are_reported_in_a_note() -> None:
 
 @cache
 def seeds(*mixed: str) -> tuple[ScoredTable, ...]:
-    """Return runs whose dialogues are those of one sample system or another."""
+    """Return three runs; each dialogue is drawn from one of two sample systems."""
     first, other = (sample_predictions(system) for system in mixed)
     return tuple(
         scored_predictions(
@@ -380,7 +380,7 @@ def test_identical_runs_have_the_intervals_of_a_single_run() -> None:
         assert difference.counts == expected.counts
         interval = present(expected.interval)
         width = interval.high - interval.low
-        # Resampled pseudo-values are as wide as the jackknife but for chance.
+        # Apart from randomness, resampled pseudo-values give the width of the jackknife.
         close = 1e-9 if interval.method == "paired-bootstrap" else 0.2 * width
         assert ends(difference) == pytest.approx(ends(expected), abs=close)
 
@@ -403,7 +403,7 @@ RATES = {"weak": 0.3, "good": 0.8, "better": 0.82}
 
 
 def drawn(rate: float, seed: int, state: str = "predicted") -> ScoredTable:
-    """Return a system that is right, and wrong, in so many dialogues."""
+    """Return a system that is right with probability `rate` in each dialogue."""
     right = np.random.default_rng([seed, 1]).random(len(UNITS)) < rate
     values = np.column_stack([right, 1 - right, np.ones(len(UNITS))]).astype(float)
     signature = Signature("right", (("state", state), ("rules", "1")))
@@ -435,7 +435,7 @@ def of_several_runs() -> Comparison:
 
 
 def cells(document: Document) -> dict[tuple[str, str], tuple[str, bool, str]]:
-    """Return (system, column) → text, whether it is bold, and what follows."""
+    """Return (system, column) → text, whether it is bold, and its mark."""
     (sheet,) = document.sheets
     return {
         (row[0].text, column): (cell.text, cell.best, cell.mark)

@@ -1,4 +1,4 @@
-"""Gates: which scores fail, what is refused, and what the command writes and exits with."""
+"""Gates: failing scores, refused gates, and the output and exit code of the command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.tables import present, swapped
 
 NO_PHONE, WEAK = sample_file("no-phone"), sample_file("weak-tracker")
 LOWER = frozenset({"hallucination", "hallucination.names"})
-"""Better when lower."""
+"""Scores for which lower is better."""
 TRACKING = ("joint_accuracy", "slot_f1", "slot_precision", "slot_recall")
 KNOWN = ("inform", "success", "bleu.sample", "dst.joint_accuracy", "richness.average_length")
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def failed(text: str, value: float = 50) -> list[str]:
-    """Return the names of the scores that fail where all have one value."""
+    """Return the names of the scores that fail if all scores have this value."""
     scores = [
         Score(name, name, value, 1, Signature(name, ()), lower_is_better=name in LOWER)
         for name in (*KNOWN, *sorted(LOWER))

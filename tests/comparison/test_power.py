@@ -1,4 +1,4 @@
-"""Variances of trials, power of a test, and advice: against statsmodels, scipy and simulation."""
+"""Variance of trials, power of tests, and advice, checked with statsmodels and simulation."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ STATSMODELS = (
     (10, 60, 100, 0.05, 0.38479102357134537),
     (1, 50, 200, 0.05, 0.05921402616781093),
 )
-"""Difference, standard deviation, items, level and power, by `NormalIndPower().power(difference /
-deviation, items, level, ratio=0)` of statsmodels 0.15.0."""
+"""Difference, standard deviation, items, level and power, from `NormalIndPower().power(difference
+/ deviation, items, level, ratio=0)` of statsmodels 0.15.0."""
 SMALLEST = (
     (45, 600, TwoSided(0.05, 0.8), 5.146836932531139),
     (30, 1000, TwoSided(0.01, 0.9), 3.659377092100376),
 )
-"""By `solve_power(nobs1=items, alpha=…, power=…, ratio=0)`, an iteration, times deviation."""
+"""Results of `solve_power(nobs1=items, alpha=…, power=…, ratio=0)` times the deviation."""
 NEEDED = (
     (5, 45, TwoSided(0.05, 0.8), 635.7577033893629),
     (2, 30, TwoSided(0.01, 0.9), 3347.862110116971),
 )
-"""By `solve_power(effect_size=…, alpha=…, power=…, ratio=0)`."""
+"""Results of `solve_power(effect_size=…, alpha=…, power=…, ratio=0)`."""
 
 
 def test_power_smallest_difference_and_items_agree_with_statsmodels() -> None:
@@ -97,7 +97,7 @@ def test_spreads_of_single_trials_have_no_within_item_variance() -> None:
 
 
 def test_predicted_power_agrees_with_simulated_systems() -> None:
-    """Of outcomes, from a pilot of both systems, which are alike in part in what they find hard."""
+    """The outcomes of both systems in the pilot are correlated over items."""
     random = np.random.default_rng(11)
 
     def trials(items: int, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -124,10 +124,10 @@ def test_predicted_power_agrees_with_simulated_systems() -> None:
 
 
 def test_equal_clusters_agree_with_statsmodels_errors_and_variances() -> None:
-    """Version 0.15.0, of the data below.
+    """The expected numbers are results of statsmodels 0.15.0 on the data below.
 
-    `OLS(d, 1).fit(cov_type="cluster", cov_kwds={"groups": g}).bse`, and `MixedLM(d, 1,
-    groups=g).fit(reml=True)`, whose `cov_re` and `scale` are an iteration.
+    They are `OLS(d, 1).fit(cov_type="cluster", cov_kwds={"groups": g}).bse`, and `cov_re` and
+    `scale` of `MixedLM(d, 1, groups=g).fit(reml=True)`, which iterates.
     """
     random = np.random.default_rng(21)
     of = np.repeat(np.arange(40), 5)
@@ -142,7 +142,7 @@ def test_equal_clusters_agree_with_statsmodels_errors_and_variances() -> None:
 def in_clusters(
     random: np.random.Generator, sizes: NDArray[np.int64], trials: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the clusters (variance 4) of items (variance 2) and their trials (variance 9)."""
+    """Draw clusters (variance 4), items (variance 2) and trials (variance 9)."""
     of = np.repeat(np.arange(sizes.size), sizes)
     items = random.normal(0, 2, sizes.size)[of] + random.normal(0, math.sqrt(2), of.size)
     return of, items[:, np.newaxis] + random.normal(0, 3, size=(of.size, trials))
@@ -210,7 +210,7 @@ def test_power_of_a_published_pilot_agrees_with_a_manual_computation(power: Powe
         for assumption, of_items in (("independent", 2 * between), ("alike", 0)):
             error = math.sqrt((of_items + 2 * within / trials) / 50)
             assert smallest[trials, assumption] == pytest.approx(2.801585 * error, rel=1e-6)
-    # The same systems find the same items hard as far as trials tell: nearer to the best case.
+    # A system is perfectly correlated with itself, which gives the best case ("alike").
     both = power(file, file, "--goals", "50", "--trials", "1,4")
     (paired,) = {d["smallest_difference"] for d in both["designs"] if d["trials"] == 4}
     assert paired == pytest.approx(smallest[4, "alike"])
@@ -230,7 +230,7 @@ def test_two_pilots_determine_the_correlation_between_systems(tmp_path: Path, po
 
 
 def clustered(path: Path, seed: int) -> str:
-    """Write 60 clusters of three items whose scores are alike within them."""
+    """Write scores of 60 clusters of three items that are correlated within a cluster."""
     random = np.random.default_rng(seed)
     lines = [
         f"item{cluster}-{item},text{cluster},{level + random.normal(0, 1):.3f}"
@@ -248,7 +248,7 @@ def test_clusters_increase_the_number_of_items_needed(power: Power, tmp_path: Pa
     assert (clusters["number"], clusters["size"]) == (60, 3)
     assert clusters["design_effect"] == pytest.approx(1 + 2 * clusters["correlation"])
     assert clusters["correlation"] == pytest.approx(0.5, abs=0.15)
-    # Of equal clusters the error is that of their means.
+    # With clusters of equal size, the standard error is that of the cluster means.
     rows = [line.split(",") for line in Path(files[0]).read_text("utf-8").split()[1:]]
     means = np.array([float(row[2]) for row in rows]).reshape(60, 3).mean(axis=1)
     error = math.sqrt(2 * np.var(means, ddof=1) / 60)

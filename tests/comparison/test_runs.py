@@ -1,4 +1,4 @@
-"""Many runs of one system: means, spread, components of the variance, and comparisons of runs."""
+"""Several runs of a system: means, spread, variance components and comparisons."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def mixture(seed: int) -> Predictions:
-    """Return a run: each dialogue is of one of two systems, in an order of its own."""
+    """Return a run with dialogues drawn from two systems, in random order."""
     good, weak = sample_predictions("good"), sample_predictions("weak-tracker")
     chosen = random.Random(seed)
     names = sorted(good)
@@ -56,8 +56,8 @@ def test_runs_report_mean_deviation_and_range_of_every_score(
     assert code == 1
     header = out.splitlines()[0].split(",")
     assert header[:9] == ["score", "scope", "mean", "sd", "min", "max", "runs", "n", "run_share"]
-    assert header[-1] == "standard_error_twice_the_dialogues", "variances are in JSON only"
-    assert "failed: inform " in err, "gates are about the mean"
+    assert header[-1] == "standard_error_twice_the_dialogues", "variances are written to JSON only"
+    assert "failed: inform " in err, "gates apply to the mean"
     report = read_json(Path("evaluation_results.json"))
     runs = [evaluator.evaluate(mixture(seed)) for seed in range(4)]
     assert [of["run"] for of in report["runs"]] == files
@@ -75,7 +75,7 @@ def test_variance_components_of_rates_agree_with_their_outcomes(evaluator: Evalu
     runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(4)}
     units = runs["0"].table.units
     without = {score.name for score in scores_of_runs(runs) if score.components is None}
-    assert {"richness.msttr", "richness.num_unigrams"} <= without, "they are no means"
+    assert {"richness.msttr", "richness.num_unigrams"} <= without, "they are no means of units"
     assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
     for found in scores_of_runs({"a": runs["1"], "b": runs["1"]}):
         assert found.sd == 0
@@ -138,7 +138,7 @@ def test_identical_runs_rank_like_a_single_run(elsewhere: Path, run: Run) -> Non
     few = r"$^\ddagger$"
     assert rows["same"].count(few) == rows["d"].count(" & ") + 1
     assert rows["same"].replace(few, "") == rows["d"]
-    assert "textbf" not in rows["same"]  # where all systems tie, none is the best
+    assert "textbf" not in rows["same"]  # no system is marked as the best if all are equal
 
 
 FEW = ("--samples", "100")
@@ -172,7 +172,7 @@ def test_systems_are_named_after_their_files(files: tuple[str, ...], expected: l
 
 
 def runs_of(folder: Path, system: str, *others: str) -> str:
-    """Write runs of a system, each with dialogues of two others, and return the argument."""
+    """Write runs that mix dialogues of the good system and another; return the argument."""
     good = sample_predictions("good")
     files = []
     for number, other in enumerate(others):

@@ -1,4 +1,4 @@
-"""The cache: whatever becomes of it, values are those of the present files."""
+"""The cache: values belong to the current files, whatever happens to the cache."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def written(path: Path, content: str) -> Path:
 
 
 def with_the_time_of(change: Callable[[Path], Any]) -> Callable[[Path], None]:
-    """Return the change, with the modification time that was there before it."""
+    """Return the change, followed by a reset of the modification time."""
 
     def changed(path: Path) -> None:
         before = path.stat()
@@ -61,7 +61,7 @@ def with_the_time_of(change: Callable[[Path], Any]) -> Callable[[Path], None]:
 
 
 Build = partial(Mock, return_value=VALUE)
-"""Makes a function that returns a value and counts its calls."""
+"""Create a function that returns a value and counts its calls."""
 
 
 def derived_files(folder: Path) -> list[Path]:
@@ -109,7 +109,7 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
         with_the_time_of(lambda path: written(path, "CONTENT")),
         lambda path: written(path.with_name("new"), "CONTENT").replace(path),
     ],
-    ids=["size", "content", "content but not its time", "inode"],
+    ids=["size", "content", "content with the old modification time", "inode"],
 )
 def test_checksums_are_recomputed_only_for_changed_files(
     source: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], Any]
@@ -177,7 +177,7 @@ def test_damaged_cache_files_are_rebuilt(own_cache: Path, source: Path) -> None:
         assert derive("test", [source], 1, build) == VALUE
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such owners and modes")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file owners and modes")
 @pytest.mark.parametrize("mode", [0o777, 0o770, None])
 def test_insecure_cache_folders_are_ignored_with_one_warning(
     own_cache: Path, source: Path, caplog: pytest.LogCaptureFixture, mode: int | None
@@ -190,7 +190,7 @@ def test_insecure_cache_folders_are_ignored_with_one_warning(
     elif os.geteuid() == 0:
         os.chown(folder, 12345, -1)
     else:
-        pytest.skip("only root can give files away")
+        pytest.skip("only root can change the owner of a file")
     with caplog.at_level(logging.WARNING, logger="mwzeval"):
         for _ in range(2):
             assert derive("test", [source], 1, Build()) == VALUE

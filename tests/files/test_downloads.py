@@ -49,7 +49,7 @@ def listed(local: str, *, sha256: bool = True) -> PublicFile:
 
 @dataclass
 class Mirror:
-    """A web server; `answers` are by path, `requests` have the paths and ranges of requests."""
+    """A web server; `answers` by path, and the paths and ranges of all `requests`."""
 
     url: str = ""
     answers: dict[str, tuple[int, bytes, int, float]] = field(default_factory=dict)
@@ -63,9 +63,9 @@ class Mirror:
         cut: int = 0,
         pause: float = 0.0,
     ) -> PublicFile:
-        """Answer with this content, with a pause between blocks.
+        """Serve this content with a pause between blocks.
 
-        A request for the whole file gets it without its last `cut` bytes.
+        The answer to a request for the whole file lacks the last `cut` bytes.
         """
         path = f"/{file.repository}/{file.commit}/{file.path}"
         self.answers[path] = (status, content, cut, pause)
@@ -94,7 +94,7 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            with suppress(OSError):  # the client is gone
+            with suppress(OSError):  # the client has disconnected
                 served.answer(self)
 
         def log_message(self, format: str, *args: object) -> None:
@@ -113,7 +113,7 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a benchmark in a cache of this test."""
+    """Return the folder of a benchmark in a temporary cache."""
     for name in ("MWZEVAL_DATA", "MWZEVAL_OFFLINE", "MWZEVAL_MIRROR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MWZEVAL_CACHE", str(tmp_path / "cache"))
@@ -229,7 +229,7 @@ def test_a_data_folder_may_contain_one_subfolder_per_benchmark(tmp_path: Path, t
     inner.mkdir(parents=True)
     assert DataRoot.locate(shelf, table, "game").path == inner
     assert DataRoot.locate(shelf, table, "other").path == shelf
-    # A folder with a published file at its place is the benchmark's own, whatever else is in it.
+    # A folder that contains a published file is the benchmark's folder, even with a subfolder.
     (inner / "test.json").write_text("{}")
     assert DataRoot.locate(shelf, table, "game").path == shelf
 
@@ -397,7 +397,7 @@ def test_unusable_partial_downloads_are_removed(cache: Path, mirror: Mirror, beg
 
 def in_another_process(folder: Path, file: PublicFile) -> subprocess.Popen[bytes]:
     code = (
-        # Background jobs of a shell have children that ignore interrupts.
+        # Children of a shell's background job ignore interrupts by default.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from pathlib import Path; from mwzeval.files.downloads import *;"
         f"download({file!r}, Path({str(folder)!r}))"
@@ -519,7 +519,7 @@ missing     old.zip        old
 old  1 published, 1 unverified, 1 unlisted, 1 missing
 new  1 published, 1 different, 1 unverified, 1 unlisted, 1 missing
 """
-"""Git blob ids are those of `git hash-object`."""
+"""The git blob ids are results of `git hash-object`."""
 
 
 @pytest.mark.parametrize("origin", ["--data", "cache"])
@@ -559,7 +559,7 @@ TABLES = {
     "pydial": "pydial/public_files.tsv",
 }
 OF_NO_CORPUS = ("predictions/", "references/", "data/MultiWOZ_2.2/schema.json")
-"""Published responses, other references, a schema: files that no corpus is made of."""
+"""Published files that no corpus consists of: responses, other references, a schema."""
 
 
 @pytest.mark.parametrize("name", [None, *TABLES])

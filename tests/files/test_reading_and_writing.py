@@ -1,4 +1,4 @@
-"""Files are written completely or not at all, and one limit holds for all that is read."""
+"""Files are written completely or not at all, and all reading has one size limit."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_files_larger_than_the_size_limit_are_rejected(
         read_bytes(path)
     (problem,) = error.value.problems
     assert (problem.kind, problem.file) == ("too-large", str(path))
-    assert len(b"".join(pieces(path))) == 1_000_001  # readers of parts have limits of their own
+    assert len(b"".join(pieces(path))) == 1_000_001  # callers of `pieces` set limits
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
@@ -185,7 +185,7 @@ def test_the_size_limit_applies_to_standard_input(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.skipif(sys.platform != "linux", reason="devices and limits as Linux has them")
 @pytest.mark.parametrize("place", ["bomb.json.zst", "/dev/zero", "/dev/urandom", "-"])
 def test_endless_input_is_rejected_with_little_memory(place: str, tmp_path: Path) -> None:
-    """Counted as processor seconds and bytes that the system grants, not by the clock."""
+    """The operating system limits CPU seconds and memory; wall-clock time is not measured."""
     source = subprocess.PIPE if place == "-" else subprocess.DEVNULL
     if place == "bomb.json.zst":
         place = str(tmp_path / place)
@@ -221,7 +221,7 @@ def test_model_files_have_a_separate_size_limit_and_stay_compressed(
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "1KB")
     path = tmp_path / "model"
     path.write_bytes(gzip.compress(b"x") + bytes(10_000))
-    assert len(read_model(path)) > 10_000  # several times the limit, and not decompressed
+    assert len(read_model(path)) > 10_000  # beyond the usual limit, and not decompressed
     path.write_bytes(bz2.compress(b"") + bytes(17_000))
     for place in (str(path), "/dev/zero"):
         with pytest.raises(InputError, match=place):
@@ -247,7 +247,7 @@ def test_patterns_expand_to_sorted_files(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     assert expand(["b*.jsonl", "a.jsonl"]) == ["b10.jsonl", "b2.jsonl", "a.jsonl"]
-    assert expand(["[1].jsonl"]) == ["[1].jsonl"], "a file may be called so"
+    assert expand(["[1].jsonl"]) == ["[1].jsonl"], "the name of a file may contain brackets"
     assert expand(["**/d.jsonl"]) == ["c/d.jsonl"]
     with pytest.raises(UsageError, match=r"a\.jsonl"):
         expand(["a.jsonl", "a*.jsonl"])
@@ -378,7 +378,7 @@ def test_a_failed_write_reports_the_output_file(tmp_path: Path, verb: list[str])
         capture_output=True,
         check=False,
         cwd=ROOT,
-        # No file may become larger; Python takes the signal of it for an error.
+        # Limits the size of files; Python ignores SIGXFSZ, so that writing raises an error.
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
     )
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""pass^k, flips and intervals of repeated trials: against published figures and simulation."""
+"""pass^k, flips and intervals of repeated trials, checked with papers and simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TURNS = Measure("turns", "Turns", Signature.of("turns", {}), LENGTH, lower_is_be
 
 
 def scored(won: dict[str, list[int]], *, single: bool = False) -> ScoredTable:
-    """Return what is scored of trials, item → outcome of each."""
+    """Return the scored table of trials, given item → outcome of each trial."""
     rows = [
         (item if single else f"{item}#{k}", {"won": each, "dialogues": 1, "turns": 3 + k})
         for item, outcomes in won.items()
@@ -102,7 +102,7 @@ def test_pass_scores_require_an_outcome() -> None:
 
 
 def test_item_intervals_have_their_nominal_coverage() -> None:
-    """With trials for cases (Wilson) they would be much too narrow."""
+    """Intervals that treat trials as independent cases (Wilson) are much too narrow."""
     repetitions, covered, by_trials = 200, 0, 0
     for seed in range(repetitions):
         trials = scored(random_outcomes(60, 6, seed))
@@ -121,7 +121,7 @@ def test_intervals_without_spread_equal_those_of_single_trials(won: int) -> None
     scores = often.scores(Resampling(samples=50))
     for name in ("success", "pass^1", "pass^3"):
         assert named(scores, name).interval == expected
-    assert named(scores, "turns").interval is None  # a resample of a constant has no spread
+    assert named(scores, "turns").interval is None  # all items have the same mean
 
 
 def test_systems_are_compared_by_item_means_over_all_trials() -> None:
@@ -134,7 +134,7 @@ def test_systems_are_compared_by_item_means_over_all_trials() -> None:
     assert success.test == RANDOMIZATION
     expected = 100 * (np.mean(list(once.values())) - np.mean(list(won.values())))
     assert present(success.of("one").difference).value == pytest.approx(expected)
-    # In either order; pass^k of systems that do not have it is told.
+    # The order of the systems does not matter, and systems without pass^k are listed.
     turned = compare(dict(reversed(systems.items())), resampling=Resampling(samples=200))
     assert turned.measure("success").test == RANDOMIZATION
     assert comparison.lacking["pass^4"] == ("one",)
@@ -153,7 +153,7 @@ def test_unequal_trial_counts_cause_no_false_differences() -> None:
         systems = {"five": of_items(scored(mine)), "one": of_items(scored(theirs, single=True))}
         success = compare(systems, resampling=Resampling(samples=200)).measure("success")
         found += present(present(success.of("one").difference).p_value) <= 0.05
-    # 5 % within three standard errors; without pairing by item it would be next to never.
+    # 5 % within three standard errors; without pairing by item, almost no test would reject.
     assert 0.01 <= found / repetitions <= 0.11
 
 
@@ -171,7 +171,7 @@ def test_pass_and_flip_rates_agree_with_enumerated_trial_subsets(
     assert some_differ(successes, trials, k) == pytest.approx(
         sum(any(each) and not all(each) for each in chosen) / len(chosen)
     )
-    # pass@k, by its published formula, is another thing.
+    # pass@k is related to pass^k of the failures by its published formula.
     some_succeed = sum(map(any, chosen)) / len(chosen)
     assert some_succeed == pytest.approx(1 - all_succeed(trials - successes, trials, k))
 

@@ -1,4 +1,4 @@
-"""Scores of n-grams of chosen and left out units, against counting their words anew."""
+"""n-gram scores of resampled and omitted units equal a new count of their words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Units = dict[str, list[list[str]]]
 
 
 def texts_of(random: np.random.Generator, units: int, vocabulary: int) -> Units:
-    """Return units of two texts each, and one text without a word."""
+    """Return units with three texts each, the last of which is empty."""
     return {
         f"u{unit:02}": [
             [f"w{word}" for word in random.zipf(1.6, length) % vocabulary] for length in (17, 9, 0)

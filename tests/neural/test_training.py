@@ -1,4 +1,4 @@
-"""Files of arrays, and what all trainings share, with a line through points as the model."""
+"""Array files and the shared training loop, with a linear regression as the model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OddSettings(TrainingSettings):
 
 
 class Line(Learner):
-    """Fits y = 2x + 1 with dropout of points, and says that it is as good as it was told."""
+    """Fits y = 2x + 1 with dropout of points; its validation quality is given in advance."""
 
     model_file = "line.safetensors"
     data = ("ten points",)
@@ -91,7 +91,7 @@ def test_each_epoch_uses_every_example_once_in_a_new_order(tmp_path: Path) -> No
     assert torch.get_num_threads() == before[0]
     assert not torch.are_deterministic_algorithms_enabled()
     assert (torch.get_rng_state().numpy() == before[1]).all()
-    assert saved_at(tmp_path) == 15, "without validation data the last model is kept"
+    assert saved_at(tmp_path) == 15, "without validation data, the last model is saved"
     epochs = [list(chain(*line.batches[3 * n : 3 * n + 3])) for n in range(5)]
     assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
     assert len({tuple(epoch) for epoch in epochs}) == 5
@@ -104,7 +104,7 @@ def test_each_epoch_uses_every_example_once_in_a_new_order(tmp_path: Path) -> No
 def test_a_killed_and_resumed_run_gives_identical_model_files(
     tmp_path: Path, every: int | None, stop: int
 ) -> None:
-    """Also in the middle of an epoch, whose dropout goes on as if nothing had been."""
+    """This includes runs killed within an epoch, whose random state is restored."""
 
     def kill(point: Point) -> None:
         if len(seen) == stop:
@@ -124,7 +124,7 @@ def test_a_killed_and_resumed_run_gives_identical_model_files(
 
 
 def test_examples_of_similar_length_share_a_batch(tmp_path: Path) -> None:
-    """Each once in an epoch, and another order of batches and within ties in the next."""
+    """An epoch uses each example once; the order of batches and of ties changes by epoch."""
     lengths = np.array([3, 1, 9, 2, 8, 1, 7, 2, 9, 3])
     line, _ = trained(tmp_path, lengths=lengths)
     epochs = [line.batches[3 * n : 3 * n + 3] for n in range(5)]
@@ -155,7 +155,7 @@ def saved_at(folder: Path) -> int:
 @pytest.mark.parametrize(
     ("qualities", "patience", "points", "kept"),
     [
-        ((0.2, 0.5, 0.4, 0.5, 0.1), None, 5, 2),  # of equal ones the first
+        ((0.2, 0.5, 0.4, 0.5, 0.1), None, 5, 2),  # the first of two equal qualities
         ((0.2, 0.5, 0.4, 0.5, 0.1), 2, 4, 2),
         ((0.2, 0.1, 0.4, 0.5, 0.6), 1, 2, 1),
         ((float("nan"), -3.0, -2.0, -2.5, -4.0), None, 5, 3),

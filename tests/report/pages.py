@@ -1,4 +1,4 @@
-"""What is in a page: its data block, its elements and its cells."""
+"""Parse a page: its data block, its elements and its table cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def data_of(page: str) -> Any:
 
 
 def readable(page: str) -> str:
-    """Return a page with JSON in place of the compressed data; any other text as it is."""
+    """Replace the compressed data of a page with JSON; return other texts unchanged."""
     if not BLOCK.search(page):
         return page
     text = json.dumps(data_of(page), ensure_ascii=False, separators=(",", ":"))
@@ -27,7 +27,7 @@ def readable(page: str) -> str:
 
 
 class Reader(HTMLParser):
-    """Tags with attributes, cells of tables, text, and the content of scripts and styles."""
+    """Collects tags with attributes, table cells, text, scripts and styles."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

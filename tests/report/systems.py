@@ -1,4 +1,4 @@
-"""Invented systems: as large as a benchmark, hostile, and with calls of functions."""
+"""Synthetic systems: large ones, systems with hostile text, and systems with function calls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ HOSTILE = (
 
 
 def scored(name: str, scores: Iterable[Score], **more: Any) -> Report:
-    """Return the report of a system that has these scores, without rows."""
+    """Return the report of a system with these scores and an empty table."""
     fields = {"table": Table((), (), np.empty((0, 0))), "warnings": (), "meta": {}, **more}
     return Report({}, tuple(scores), benchmark="town", name=name, **fields)
 
@@ -73,7 +73,7 @@ def sentence(random_: random.Random, least: int = 6, most: int = 22) -> str:
 def large_systems(
     units: int = 1000, names: tuple[str, ...] = ("first", "second")
 ) -> tuple[Report, ...]:
-    """Return systems with the same units, users and references, as in a test fold of MultiWOZ."""
+    """Return systems with equal units, users and references, as large as a MultiWOZ fold."""
     return tuple(
         system(name, [unit(number, salt) for number in range(units)])
         for salt, name in enumerate(names)
@@ -130,7 +130,7 @@ def reasons(
 
 
 def system(name: str, explanations: list[Explanation]) -> Report:
-    """Return a system with scores counted from its explanations."""
+    """Return a report with scores that are counted from the explanations."""
     signature = Signature.of("found", {"corpus": "town", "rules": 1, "n": len(explanations)})
     scores = []
     for outcome, label in (("found", "Found"), ("solved", "Solved")):
@@ -169,7 +169,7 @@ def claim(said: str, start: int, end: int, slot: str, verdict: str = "right") ->
 
 
 def claiming_systems() -> list[Report]:
-    """Return two systems that say the same, of which the second is judged otherwise."""
+    """Return two systems with the same texts but different verdicts."""
     said = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
     verdicts = (("right", "unknown"), ("inconsistent", "unjudged"))
     both = (Utterance("user", said), Utterance("system", said))
@@ -184,7 +184,7 @@ def claiming_systems() -> list[Report]:
 
 
 def tracked_systems() -> list[Report]:
-    """Return two trackers of one dialogue of the sample, the first with errors in every turn."""
+    """Return two state trackers on a sample dialogue; the first has errors in every turn."""
     right = {"area": "south", "type": "hotel", "pricerange": "expensive"}
     found = []
     for name, state in (("weak", {"area": "south", "pricerange": "cheap"}), ("good", right)):
@@ -195,7 +195,7 @@ def tracked_systems() -> list[Report]:
 
 
 def hostile_system(salt: int) -> Report:
-    """Return a system in which every text, whatever it is, is an attack."""
+    """Return a system in which every text is an injection attack."""
 
     def at(place: int) -> str:
         return HOSTILE[(place + salt) % len(HOSTILE)]
@@ -262,7 +262,7 @@ REFUSED = '{"error": "there is no hotel \\"the loge\\""}'
 
 
 def conversation(*, is_won: bool) -> Explanation:
-    """Return a dialogue in which the hotel is booked, or is not."""
+    """Return a dialogue with a failed hotel booking, which is repaired if `is_won`."""
     called = (ToolUse("find_hotel", '{"area": "north", "pricerange": "cheap"}', FOUND),)
     booked = (
         ToolUse("book_hotel", '{"name": "the loge"}', REFUSED, has_failed=True),
@@ -285,7 +285,7 @@ def conversation(*, is_won: bool) -> Explanation:
 
 
 def live_systems() -> tuple[Report, ...]:
-    """Return two systems, of which the second does not book."""
+    """Return two systems; the second does not book."""
     return tuple(
         replace(system(name, [conversation(is_won=is_won)]), figures=(COSTS,))
         for name, is_won in (("careful", True), ("hasty", False))

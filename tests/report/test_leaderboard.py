@@ -1,4 +1,4 @@
-"""Leaderboard tables: places, marks, both orientations, and records."""
+"""Leaderboard tables: ranks, marks, transposed tables and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures: files are what their ending says, always the same, with all that should be read."""
+"""Figures: file formats, reproducible bytes, and complete text."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_scores_with_different_parts_have_separate_columns() -> None:
 
 
 def placed(svg: bytes) -> list[tuple[str, float, float]]:
-    """Return texts with where they stand: to the right, and down."""
+    """Return (text, x, y) of all texts."""
     found = []
     for attributes, text in re.findall(r"<text([^>]*)>([^<]*)</text>", svg.decode()):
         moved = re.search(r"(?:translate\(| x=\"| )(-?[\d.]+)[ ,](-?[\d.]+)", attributes)
@@ -135,7 +135,7 @@ def test_systems_are_drawn_in_the_given_order() -> None:
 
 
 def test_axis_limits_set_the_scale_of_the_plot() -> None:
-    """Oracle: the distance of the places of two numbers at the axis, in points of the score."""
+    """Oracle: the distance between two tick labels, divided by the difference of their numbers."""
     scores = [system.scores[0] for system in TWO]
     assert [(score.name, score.scope) for score in scores] == [("found", WHOLE)] * 2
     values = [score.value for score in scores]
@@ -168,7 +168,7 @@ def test_axes_show_units_start_at_zero_and_improve_to_the_right(lower_is_better:
     assert {f"%{less}", f"words{less}"} <= {text for text, _, _ in drawn}
     zeros = [x for text, x, _ in drawn if text == "0"]
     (hundred,) = (x for text, x, _ in drawn if text == "100")
-    assert len(zeros) == 2, "each panel has its own axis"
+    assert len(zeros) == 2, "each panel has a separate axis"
     assert (min(zeros) > hundred) is lower_is_better
 
 

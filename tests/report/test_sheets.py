@@ -1,4 +1,4 @@
-"""Sheets, explanations and frames: nothing lost, and nothing that breaks the format."""
+"""Sheets, explanations and data frames are complete and valid in each format."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_wrapped_text_fits_the_width_and_keeps_all_characters(text: str, width: 
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert all(line.startswith("  ") for line in lines)
     longest = max(map(width_of, lines), default=0)
-    # Marks that stand together with a character make it as long as a word.
+    # Lines are not broken between a character and its punctuation, so such pairs may be longer.
     if not any(a in OPENING or b in CLOSING for a, b in pairwise(text)):
         assert longest <= width
 
@@ -280,7 +280,7 @@ def test_colours_and_narrow_terminals_do_not_change_the_text(name: str) -> None:
     for width in (40, 80):
         narrow = TEXTS[name](Look(width=width))
         assert max(map(len, narrow.splitlines())) <= width
-        # A listing shortens sentences to the line.
+        # Only listings truncate sentences to the width.
         assert name == "listing" or set(plain.split()) <= set(narrow.split())
 
 
@@ -330,7 +330,7 @@ def comparison() -> Comparison:
 
 
 def plain(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows as JSON has them: None for what is missing."""
+    """Return the rows with None for missing values, as in JSON."""
     rows = frame.astype(object).to_dict("records")
     return [
         {name: None if value is None or value != value else value for name, value in row.items()}
@@ -350,7 +350,7 @@ def test_reports_of_every_benchmark_have_frames_tables_and_a_name(
     assert report.benchmark == name
     assert plain(report.to_frame()) == report.to_dict()["meta"]["scores"]
     assert len(report.table.to_frame()) == len(report.table.units)
-    # A share from 0 to 1 is not in percent.
+    # Otherwise a score in percent would actually be a share from 0 to 1.
     assert not [s.name for s in report.scores if s.unit == "%" and 0 < s.value <= 1]
     assert report._repr_html_() == to_html(summary(report))
 
@@ -427,7 +427,7 @@ def test_frames_have_the_same_column_types_with_missing_values(
     assert tuple(frame["unit"]) == report.table.units
     assert np.array_equal(frame[list(report.table.columns)].to_numpy(), report.table.values)
     frame.iloc[0, 1] += 1
-    assert frame.iloc[0, 1] != report.table.values[0, 0], "a frame is a copy"
+    assert frame.iloc[0, 1] != report.table.values[0, 0], "the data frame is a copy"
 
 
 def test_missing_pandas_errors_name_the_extra(
@@ -439,7 +439,7 @@ def test_missing_pandas_errors_name_the_extra(
 
 
 def rows(shown: str) -> list[list[str]]:
-    """Return the texts of cells; the HTML has to be well-formed."""
+    """Return the texts of the cells; fails if the HTML is not well-formed."""
     found = ElementTree.fromstring(shown).iter("tr")
     return [["".join(cell.itertext()) for cell in row] for row in found]
 

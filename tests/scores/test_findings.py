@@ -1,4 +1,4 @@
-"""What is wrong with an input: errors, doubts and warnings, with places and counts."""
+"""Problems of an input: errors, doubts and warnings, with places and counts."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_schema_mismatches_name_their_location(changes: dict[str, Any], expected
 
 
 def of_files(folder: Path, **contents: str) -> tuple[list[str], list[str]]:
-    """Return the ids of the items in a folder, and the errors."""
+    """Return the ids of the items in a folder and the error messages."""
     for name, content in contents.items():
         (folder / name.replace("_", ".")).write_text(content, encoding="utf-8")
     findings, known = Findings(), ("1", "2", "3")

@@ -1,4 +1,4 @@
-"""Tables add, select and stand side by side without moving a sum."""
+"""Rows and column sums of tables that are merged, split, selected and joined."""
 
 from __future__ import annotations
 

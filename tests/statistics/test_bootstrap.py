@@ -1,4 +1,4 @@
-"""The bootstrap of units and runs: against scipy, enumeration, simulation and rliable."""
+"""The bootstrap of units and runs, checked with scipy, enumeration, simulation and rliable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ scipy_stats: Any = importlib.import_module("scipy.stats")
 
 
 def systems(gain: float = 0.05, units: int = 300, seed: int = 0) -> tuple[Table, Table]:
-    """Return two systems whose turns are right independently, given how hard the unit is."""
+    """Return two systems; given the difficulty of a unit, its turns are independent."""
     random = np.random.default_rng(seed)
     total = random.integers(3, 15, units)
     ease = random.beta(4, 2, units)
@@ -49,7 +49,7 @@ def systems(gain: float = 0.05, units: int = 300, seed: int = 0) -> tuple[Table,
 
 
 def many_trials(trials: int, units: int, seed: int) -> tuple[Table, Table]:
-    """Return two systems without a difference, whose score is to be taken in many columns."""
+    """Return two systems of equal quality, with a column of values for each trial."""
     random = np.random.default_rng(seed)
     ease = random.normal(0, 1, (units, trials))
     names = tuple(f"trial{trial}" for trial in range(trials))
@@ -59,7 +59,7 @@ def many_trials(trials: int, units: int, seed: int) -> tuple[Table, Table]:
 
 
 def drawn_counts(units: int, samples: int, seed: int = SEED) -> NDArray[np.float64]:
-    """Return how often each unit is drawn, shape (samples, units)."""
+    """Return the number of times that each unit is drawn, shape (samples, units)."""
     names = tuple(f"{unit:03d}" for unit in range(units))
     [sums] = resampled_sums([Table(names, names, np.eye(units))], samples=samples, seed=seed)
     return np.stack([np.asarray(sums.samples[name], dtype=np.float64) for name in names], axis=1)
@@ -75,7 +75,7 @@ def test_each_bootstrap_sample_draws_as_many_units_as_the_table_has(
     assert (counts == 0).mean() == pytest.approx((1 - 1 / 50) ** 50, abs=0.01)
     assert abs(counts.mean(axis=0) - 1).max() < 0.1
     assert (counts[:10] != drawn_counts(50, 10, seed=2)).any()
-    # A change of NumPy's stream would move published intervals: better noticed here.
+    # A change of NumPy's random stream would change published intervals.
     known = [[0, 3, 0, 0, 3, 0], [0, 1, 1, 1, 1, 2], [0, 3, 0, 2, 1, 0]]
     assert drawn_counts(6, 3).tolist() == known
     whole = drawn_counts(37, 101)
@@ -133,7 +133,7 @@ def test_ratio_intervals_have_95_percent_coverage() -> None:
     random = np.random.default_rng(7)
     total = random.integers(3, 15, (units, trials))
     right = random.binomial(total, random.beta(2, 1, (units, trials)))
-    # The truth is 2/3: how long a unit is does not depend on how well it goes.
+    # The true rate is 2/3, because the length of a unit is independent of its rate.
     names = [f"{what}{trial}" for what in ("right", "all") for trial in range(trials)]
     values = np.hstack([right, total]).astype(float)
     [drawn] = resampled_sums([Table(tuple(map(str, range(units))), tuple(names), values)])
@@ -176,7 +176,7 @@ def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -
     else:
         ours = paired(score, *resampled_sums([better, baseline], samples=2000)).p_value()
     assert 0.01 < ours < 0.1
-    # sacreBLEU's bootstrap test shifts absolute differences, so it sees one tail of the two.
+    # sacreBLEU's bootstrap test shifts absolute differences, so it counts one tail only.
     sides = 1 if test_type == "ar" else 2
     assert ours == pytest.approx(sides * theirs.p_value, abs=0.015)
 
@@ -239,7 +239,7 @@ def test_p_values_are_1_without_and_minimal_with_a_large_difference() -> None:
     assert swapped(ratio, system, system).p_value() == 1
     assert swapped(ratio, system, baseline).p_value() == 1 / 1001
     assert paired(ratio, sums, against).p_value() == 1 / 1001
-    # The same draws are what pairs.
+    # Pairing means that both systems are resampled with the same draws.
     mine, theirs = systems()
     widths = []
     for seed in (SEED, 9):
@@ -250,7 +250,7 @@ def test_p_values_are_1_without_and_minimal_with_a_large_difference() -> None:
 
 
 def test_samples_without_a_score_are_counted_and_increase_p_values() -> None:
-    # One unit in five has the domain: 0.8^5 = 33 % of samples draw none.
+    # One unit of five has the domain, so 0.8^5 = 33 % of the samples do not draw it.
     rare = np.array([1.0, 0, 0, 0, 0])
     [drawn] = resampled_sums([table_of(right=rare, all=rare)])
     interval = interval_of(evaluate(ratio, drawn.samples))
@@ -307,19 +307,19 @@ def test_standard_errors_predict_the_deviation_of_simulated_means() -> None:
 
 
 def test_variance_components_match_hand_computed_tables() -> None:
-    # Run means 2 and 3, unit means 1 and 4; nothing is left: squares 2·0.5/1 = 1 and 2·4.5/1 = 9.
+    # Run means 2 and 3, unit means 1 and 4, no residual: mean squares 2·0.5/1 = 1 and 2·4.5/1 = 9.
     found = variance_components(np.array([[0.5, 3.5], [1.5, 4.5]]))
     assert astuple(found) == pytest.approx((0.5, 4.5, 0))
-    # All means are ½: squares 8·¼/3 are left, and no variance is below 0.
+    # All means are ½, the residual mean square is 8·¼/3, and negative variances become 0.
     found = variance_components(np.array([[0.0, 1, 0, 1], [1, 0, 1, 0]]))
     assert astuple(found) == pytest.approx((0, 0, 2 / 3))
     assert standard_deviation([60, 62, 64]) == 2
 
 
 def tables(runs: int, units: int, seed: int, gain: float = 0.0) -> list[Table]:
-    """Return runs of a system whose turns are right independently, given unit and run."""
+    """Return runs of a system; given the unit and the run, turns are independent."""
     random = np.random.default_rng([1, seed])
-    ease = np.random.default_rng(0).beta(4, 2, units)  # that of the units, for all systems
+    ease = np.random.default_rng(0).beta(4, 2, units)  # the same units for all systems
     total = np.random.default_rng(0).integers(3, 15, units)
     rates = (np.clip(ease + gain + random.normal(0, 0.04), 0, 1) for _ in range(runs))
     return [
@@ -347,7 +347,7 @@ def test_hierarchical_bootstrap_of_single_runs_is_the_paired_bootstrap(gain: flo
 def literal_differences(
     mine: list[Table], theirs: list[Table], samples: int, seed: int
 ) -> NDArray[np.float64]:
-    """Draw units, runs and the uncertainty of their variance one by one, with other draws."""
+    """Draw units, runs and the uncertainty of the run variance in a plain loop."""
     random = np.random.default_rng(seed)
     units = len(mine[0].units)
     freedom = len(mine) + len(theirs) - 2
@@ -404,12 +404,12 @@ def test_resampled_runs_have_the_variance_of_their_mean() -> None:
 @pytest.mark.parametrize("runs", [2, 3, 5])
 @pytest.mark.parametrize("spread", [0.2, 1.0, 5.0])
 def test_intervals_of_few_runs_cover_the_true_difference(runs: int, spread: float) -> None:
-    """The noise of units is 1 for a run, independent between runs; `spread` is that of runs."""
+    """Sampling noise of a run has standard deviation 1; runs differ by `spread`."""
     random = np.random.default_rng([runs, int(10 * spread)])
     covered = rejected = 0
     trials, samples = 300, 400
     for trial in range(trials):
-        # By the central limit theorem, resampled means are normal around the observed ones.
+        # By the central limit theorem, resampled means are normal around the observed means.
         values = random.normal(0, spread, (2, runs)) + random.normal(0, 1, (2, runs))
         noise = random.normal(0, 1 / math.sqrt(runs), (2, samples))
         sides = [
@@ -445,13 +445,13 @@ def test_a_constant_added_to_all_runs_shifts_difference_and_interval(
 
 
 def scores_of(runs: int, tasks: int, shift: int) -> NDArray[np.float64]:
-    """Return scores of no meaning, some of them equal."""
+    """Return arbitrary scores with ties."""
     run, task = np.indices((runs, tasks))
     return np.asarray((run * 37 + task * 53 + run * task * 7 + shift) % 61 + 3.0 * task)
 
 
 FIRST, SECOND, FEW = scores_of(10, 18, 0), scores_of(10, 18, 5), scores_of(5, 3, 2)
-# Value, low and high of 2,000 resamples (NumPy's seed 1) by rliable 1.2.0 with arch 5.6.0:
+# Value, low and high from 2,000 resamples (NumPy's seed 1) by rliable 1.2.0 with arch 5.6.0:
 # `get_interval_estimates` of `aggregate_iqm` and `probability_of_improvement`.
 FIGURES: list[tuple[Aggregate, tuple[float, float, float]]] = [
     (interquartile_mean(FIRST), (54.84444444444444, 52.1775, 57.522222222222226)),
@@ -469,13 +469,13 @@ def test_aggregates_agree_with_rliable(
     value, low, high = figures
     assert found.value == pytest.approx(value)
     interval = present(found.interval)
-    # Both are quantiles of 2,000 random resamples.
+    # Both intervals are quantiles of 2,000 random resamples.
     near = pytest.approx((low, high), abs=0.08 * (high - low))
     assert (interval.low, interval.high) == near
 
 
 def test_aggregate_intervals_resample_runs_within_tasks() -> None:
-    """Two runs in two tasks have 2^4 resamples, which can be listed."""
+    """Two runs in two tasks have 2^4 resamples, which the test enumerates."""
     scores = np.array([[1.0, 20.0], [4.0, 30.0]])
     drawn = list(product((0, 1), repeat=4))
     means = [

@@ -1,4 +1,4 @@
-"""Wilson's interval, the jackknife, McNemar's test, Holm's correction and ranks, against scipy."""
+"""Wilson's interval, jackknife, McNemar's test, Holm's correction and ranks; oracle: scipy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_wilson_agrees_with_scipy(successes: int, n: int, confidence: float) -> 
     interval = wilson(successes, n, confidence)
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert (interval.method, interval.confidence) == ("wilson", confidence)
-    # Without or with only successes it is exact at one end.
+    # With no successes the lower end is exactly 0, with no failures the upper end is 1.
     assert (interval.low == 0) == (successes == 0)
     assert (interval.high == 1) == (successes == n)
 
@@ -57,7 +57,7 @@ VOCABULARY = 2000
 
 
 def dialogues(random: np.random.Generator, units: int) -> NDArray[np.float64]:
-    """Return word counts, shape (units, words): Zipfian, and each unit has its own favourites."""
+    """Return Zipfian word counts, shape (units, words), with a topic for each unit."""
     common = 1 / np.arange(1, VOCABULARY + 1) ** 1.1
     topics = common * np.exp(np.random.default_rng(0).normal(0, 1.5, (8, VOCABULARY)))
     topics /= topics.sum(axis=1, keepdims=True)
@@ -103,7 +103,7 @@ def test_jackknife_intervals_of_distinct_words_cover_their_expectation() -> None
         resampled.append(distinct(words, drawn.astype(float)))
     truth = float(np.mean(values))
     assert np.mean([truth in interval for interval in intervals]) >= 0.93
-    # Wide, but not useless: at most a quarter wider than with the true standard deviation.
+    # Intervals are at most a quarter wider than with the true standard deviation.
     width = np.mean([interval.high - interval.low for interval in intervals])
     assert width <= 1.25 * 2 * 1.96 * np.std(values)
     assert max(resampled) < truth - 3 * np.std(values)
@@ -146,7 +146,7 @@ def test_wins_ties_and_losses_are_counted() -> None:
 
 
 def rejected_step_by_step(p_values: list[float], level: float) -> set[int]:
-    """Reject as Holm's paper says: the smallest first, until one is too large."""
+    """Return the hypotheses that Holm's procedure rejects, the smallest p value first."""
     rejected: set[int] = set()
     while len(rejected) < len(p_values):
         rest = [index for index in range(len(p_values)) if index not in rejected]
@@ -180,15 +180,15 @@ SCORES = {"d": 60.0, "a": 90.0, "c": 70.0, "b": 80.0}
     [
         ("ab ac ad bc bd cd", "11 22 33 44"),
         ("", "14 14 14 14"),
-        # Two groups, whichever way round the pairs are given.
+        # Two groups; the order within a pair does not matter.
         ("ca ad bc db", "12 12 34 34"),
-        # A chain.
+        # Overlapping groups.
         ("ac ad bd", "12 13 24 34"),
         # A pair given twice counts once.
         ("bc bc ad", "13 13 24 24"),
     ],
 )
 def test_ranks_are_derived_from_significant_differences(significant: str, expected: str) -> None:
-    """Pairs that differ, and the best and the worst rank of a, b, c and d."""
+    """Cases: significant pairs, and the best and worst rank of a, b, c and d."""
     found = ranks(SCORES, [(pair[0], pair[1]) for pair in significant.split()])
     assert [f"{found[name].rank}{found[name].worst}" for name in "abcd"] == expected.split()

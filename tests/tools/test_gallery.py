@@ -1,4 +1,4 @@
-"""The gallery shows what commands draw."""
+"""The figures of the gallery equal those that the commands draw."""
 
 from __future__ import annotations
 

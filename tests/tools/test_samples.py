@@ -1,4 +1,4 @@
-"""The embedded samples are as their generators write them, and sound as corpora."""
+"""The embedded samples equal the output of their generators and are consistent corpora."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to the questions of the plug-in in this folder."""
+"""Sample answers to the questions of the toy plug-in."""
 
 from __future__ import annotations
 

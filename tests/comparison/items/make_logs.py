@@ -1,8 +1,8 @@
 """Write the logs of `inspect_logs/` with inspect_ai itself: `python make_logs.py FOLDER`.
 
-Needs inspect_ai (0.3.285 has written those that are stored); no network: the model is its mock.
-Sums of our own: eight questions, each asked twice, about three texts. The model is wrong about some
-of them in some epochs, one question cannot be answered, and one answer is not scored.
+This needs inspect_ai (version 0.3.285 wrote the stored logs) and no network, because the model is
+a mock. The task has eight sums about three texts, each in two epochs. Some answers of the model are
+wrong, one question raises an error, and one answer has no score.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from inspect_ai.scorer import Score, Scorer, Target, match, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 OUTCOMES = {"weak": "11 10 00 01 10 00 11 10", "strong": "11 11 10 01 11 00 11 11"}
-"""Of each question, whether its first and its second epoch are right."""
+"""Whether the answer to each question is right in the first and second epoch."""
 
 
 @solver
 def answering(outcomes: str) -> Solver:
-    """Answer as the outcomes say; fail in the last epoch of the seventh question."""
+    """Answer according to the outcomes; raise in the last epoch of the seventh question."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         question = int(str(state.sample_id).removeprefix("q"))
@@ -39,7 +39,7 @@ def answering(outcomes: str) -> Solver:
 
 @scorer(metrics={"closeness": [mean()], "words": [mean()]})
 def of_answers() -> Scorer:
-    """Score closeness (not of the last question in its first epoch) and the number of words."""
+    """Score closeness (except the first epoch of the last question) and the number of words."""
 
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion
@@ -52,7 +52,7 @@ def of_answers() -> Scorer:
 
 @task
 def sums(outcomes: str) -> Task:
-    """Return the task, two epochs of each question."""
+    """Return the task with two epochs of each question."""
     samples = [
         Sample(
             input=f"How much is {n} and {n}?",
@@ -72,7 +72,7 @@ def sums(outcomes: str) -> Task:
 
 
 def trimmed(log: EvalLog) -> EvalLog:
-    """Return a log without what tells of the machine, and without events, which are long."""
+    """Return a log without data about the machine and without events, which are long."""
     log.eval.task_file = log.eval.revision = None
     for sample in log.samples or ():
         sample.events, sample.attachments = [], {}
@@ -82,7 +82,7 @@ def trimmed(log: EvalLog) -> EvalLog:
 
 
 def main(folder: str) -> None:
-    """Write a log of each system: of one in both formats, of the other in one."""
+    """Write the log of the first system in both formats and that of the second in one."""
     goal = Path(folder).resolve()
     goal.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -92,7 +92,7 @@ def main(folder: str) -> None:
             whole = trimmed(read_eval_log(log.location))
             for ending in ("eval", "json"):
                 write_eval_log(whole, str(goal / f"{name}.{ending}"))
-    (goal / "strong.json").unlink()  # the other one tells enough of the format
+    (goal / "strong.json").unlink()  # one JSON log is sufficient
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Files of other programs: logs of inspect_ai, results of tau-bench, samples of the harness.
+"""Result files of inspect_ai, tau-bench and lm-evaluation-harness.
 
-The logs were written by inspect_ai itself (`make_logs.py`).
+inspect_ai itself wrote the logs (see `make_logs.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def values(scored: ScoredTable) -> dict[str, Any]:
 
 
 def test_inspect_ai_log_scores_match_hand_computed_means() -> None:
-    """Of `11 10 00 01 10 00 11 10`; the 14th trial failed, the 15th has no closeness."""
+    """The outcomes are `11 10 00 01 10 00 11 10`; trial 14 failed, trial 15 has no closeness."""
     scored, plain = read(LOGS / "weak.eval"), read(LOGS / "weak.json")
     assert scored.table.units == plain.table.units == tuple(f"q{n}" for n in range(1, 9))
     assert np.array_equal(scored.table.values, plain.table.values)
@@ -50,7 +50,7 @@ def test_inspect_ai_log_scores_match_hand_computed_means() -> None:
         "of_answers.closeness": (np.mean(close), 8),
         "of_answers.words": (100, 8),
     }
-    # It reduces the epochs of a sample by their mean, too.
+    # inspect_ai reports the same means, because it also averages over epochs.
     log = json.loads((LOGS / "weak.json").read_text("utf-8"))
     published = {
         score["name"]: metric["value"]
@@ -63,7 +63,7 @@ def test_inspect_ai_log_scores_match_hand_computed_means() -> None:
 
 
 def by_its_own_reader(file: Path) -> dict[str, dict[str, float]]:
-    """Return the mean over the epochs of each sample, of each score, as inspect_ai reads a log."""
+    """Return score → sample → mean over the epochs, read with inspect_ai's own reader."""
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float
 
@@ -112,7 +112,7 @@ def test_newly_written_logs_are_read_like_inspect_ai_reads_them(tmp_path: Path) 
 
 
 def archive(file: Path, **contents: bytes | str) -> Path:
-    """Write an archive with the compression of older versions."""
+    """Write an archive with deflate, the compression of older versions."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written:
         for name, content in contents.items():
             written.writestr(name, content)
@@ -136,7 +136,7 @@ def test_logs_of_incomplete_runs_are_read_from_the_journal_or_rejected(tmp_path:
 @pytest.mark.integration
 @with_inspect
 def test_truncated_summary_metadata_is_not_used_for_clusters(tmp_path: Path) -> None:
-    """Of texts that begin alike; what is cut by inspect_ai itself, and the whole log in JSON."""
+    """inspect_ai truncates long metadata in summaries, which makes different texts equal."""
     from inspect_ai.log import read_eval_log, write_eval_log
 
     log = read_eval_log(str(LOGS / "weak.eval"))
@@ -157,7 +157,7 @@ def test_truncated_summary_metadata_is_not_used_for_clusters(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("at", [0, 600])
 def test_damaged_logs_are_errors_that_name_the_file(tmp_path: Path, at: int) -> None:
-    """In what stands before the summaries, and in them."""
+    """The damaged bytes are before or inside the summaries."""
     raw = bytearray((LOGS / "weak.eval").read_bytes())
     with zipfile.ZipFile(LOGS / "weak.eval") as archive:
         at += archive.getinfo("summaries.json").header_offset + 26
@@ -207,7 +207,7 @@ def test_tau2_bench_simulations_are_read(tmp_path: Path) -> None:
     assert [warning.count for warning in items.warnings[file]] == [1, 2]
     assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
 
-    # Attempts without a number are told apart by their order.
+    # Trials without a number are numbered by their order.
     rewards = [(task, {"reward": reward}) for task, reward in ((0, 1), (0, 0), (1, 1))]
     tau = [{"task_id": task, **reward, "traj": []} for task, reward in rewards]
     tau2 = [{"task_id": task, "trial": None, "reward_info": reward} for task, reward in rewards]
@@ -239,7 +239,7 @@ def test_lm_evaluation_harness_samples_are_read(tmp_path: Path) -> None:
     items = read_items([str(file)], Columns(cluster="doc.passage"))
     assert items.clusters == {"0": "p0", "1": "p0", "2": "p1", "3": "p1"}
 
-    # Scores of all documents together are left out.
+    # A score of all documents together (BLEU) is omitted.
     (warning,) = items.warnings[str(file)]
     assert warning.message.startswith("bleu ")
     assert warning.count == 8

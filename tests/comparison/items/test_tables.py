@@ -1,4 +1,4 @@
-"""Tables and JSON of scores, their clusters, and how `compare --items` compares them."""
+"""Tables and JSON files of scores, clusters of items, and `compare --items`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.work import calls
 def read(
     folder: Path, text: str, *scores: str, **asked: Any
 ) -> tuple[ScoredTable, list[Problem], dict[str, float]]:
-    """Return what is read of a file with this text, its warnings, and the values of its scores."""
+    """Return the table, the warnings and the values of the scores of a file with this text."""
     file = folder / "run"
     file.write_bytes(text.encode())
     items = read_items([str(file)], Columns(scores=scores, **asked))
@@ -39,7 +39,7 @@ def read(
 
 
 TABLES: list[tuple[str, tuple[str, ...], dict[str, float]]] = [
-    # Outcomes of trials have rates in percent, other scores keep their unit.
+    # Binary outcomes become rates in percent; other scores keep their unit.
     (
         "task\ttrial\treward\n7\t0\t1.0\n7\t1\t0\n8\t0\t1\n8\t1\t1\n",
         (),
@@ -48,9 +48,9 @@ TABLES: list[tuple[str, tuple[str, ...], dict[str, float]]] = [
     ('Item,Score,Turns\n"a, b",0.5,4\n"a, b",1.5,6\n\nc,4,7\n', (), {"score": 2.5}),
     ('Item,Score,Turns\n"a, b",0.5,4\n"a, b",1.5,6\n\nc,4,7\n', ("TURNS",), {"turns": 6}),
     ("item,trials\na,2\nb,4\n", ("trials",), {"trials": 3}),
-    # All usual names of scores are scores.
+    # Columns with common score names are scores without being selected.
     ("item,f1,accuracy\na,0.5,True\nb,0.25,False\n", (), {"accuracy": 50, "f1": 0.375}),
-    # Rows may name their score.
+    # In the long layout, each row names its score.
     ("item,metric,value\na,EM,1\na,F1,0.5\nb,EM,0\nb,F1,1\n", (), {"em": 50, "f1": 0.75}),
 ]
 
@@ -155,7 +155,7 @@ JSON_SHAPES = [
 
 
 def test_a_trial_without_one_score_counts_for_its_other_scores(tmp_path: Path) -> None:
-    """An item is the mean of the trials that have the score, whatever it has of other scores."""
+    """For each score, an item's value is the mean of the trials that have this score."""
     rows = [("a", 1, 0.5), ("a", 0, None), ("b", 1, 0.75), ("b", 1, 0.25), ("c", 1, None)]
     trials = [{"item": item, "success": success, "f1": f1} for item, success, f1 in rows]
     scored, _, _ = read(tmp_path, json.dumps(trials))
@@ -248,7 +248,7 @@ OTHER = [(item, 1 - score) for item, score in ROWS]
         (["values"], [(item, 20 * (n % 6)) for n, item in enumerate(ITEMS)]),
         (["values"], list(FIRST.items())),
         ([], [*ROWS, *OTHER]),
-        # Items that are left out matter where they change the score.
+        # A warning about missing items requires that they change the score.
         (["left-out"], [(item, score) for item, score in ROWS if FIRST[item]]),
         ([], ROWS[1:]),
     ],
@@ -256,7 +256,7 @@ OTHER = [(item, 1 - score) for item, score in ROWS]
 def test_suspicious_score_values_cause_warnings(
     expected: list[str], rows: list[tuple[str, float]], tmp_path: Path
 ) -> None:
-    """In comparison with a file of 0 and 1."""
+    """The other file has scores of 0 and 1."""
     files = [table(tmp_path / "a.csv", FIRST.items()), table(tmp_path / "b.csv", rows)]
     read = read_items(files)
     assert [warning.kind for file in files for warning in read.warnings[file]] == expected
@@ -278,12 +278,12 @@ def test_a_file_given_twice_causes_a_warning(tmp_path: Path, run: Run) -> None:
 
 STATSMODELS = {"difference": 0.06588533, "error": 0.08047454, "p": 0.41295177, "items": 270}
 ERRORS = (0.07173114, 0.11012024)
-"""The same of the score of each system itself."""
+"""The cluster-robust standard error of the score of each system."""
 FINE = Resampling(samples=10_000)
 
 
 def pair() -> NDArray[np.float64]:
-    """Return (cluster, score of one system, score of the other) of each item."""
+    """Return (cluster, score of the first system, score of the second system) of each item."""
     random = np.random.default_rng(7)
     rows = []
     for cluster in range(60):
@@ -316,7 +316,7 @@ def test_intervals_and_p_values_agree_with_clustered_standard_errors(tmp_path: P
     assert (measure.group.clusters, len(measure.group.units)) == (60, STATSMODELS["items"])
     found = present(measure.systems[1].difference)
     assert found.value == pytest.approx(STATSMODELS["difference"], abs=1e-8)
-    # The bootstrap's normal limit; 60 clusters and 10,000 samples are within 6 %.
+    # The bootstrap converges to the normal interval; with 60 clusters it differs by at most 6 %.
     assert half_width(found.interval) == pytest.approx(1.96 * STATSMODELS["error"], rel=0.06)
     assert found.p_value == pytest.approx(STATSMODELS["p"], abs=0.04)
     for system, error in zip(measure.systems, ERRORS, strict=True):
@@ -328,7 +328,7 @@ def test_intervals_and_p_values_agree_with_clustered_standard_errors(tmp_path: P
 
 
 def test_the_randomization_test_swaps_whole_clusters(tmp_path: Path) -> None:
-    """Against all 2^10 ways to swap ten clusters, by scipy."""
+    """Oracle: scipy's exact test, which enumerates all 2^10 ways to swap ten clusters."""
     rows = pair()
     rows = rows[rows[:, 0] < 10]
     sums = np.bincount(rows[:, 0].astype(int), weights=rows[:, 2] - rows[:, 1])
@@ -354,7 +354,7 @@ def test_clusters_of_one_item_change_only_the_test_of_outcomes(tmp_path: Path) -
 
 
 def test_wilson_intervals_count_clusters_if_all_items_succeed(tmp_path: Path) -> None:
-    """Resampling sees no spread; 20 clusters of three are 20 cases, by Wilson's interval."""
+    """Resampled means are constant, so Wilson's interval for 20 clusters is reported."""
     rows = np.array([(n // 3, 1, n % 10 > 0) for n in range(60)], dtype=np.float64)
     own = present(compared(tmp_path, rows).systems[0].interval)
     wilson = stats.binomtest(20, 20).proportion_ci(method="wilson")
@@ -378,7 +378,7 @@ FEW = ("--samples", "200")
 
 
 def records_of(run: Run, *words: str) -> tuple[list[dict[str, Any]], str]:
-    """Return the records of `compare --items`, and its warnings."""
+    """Return the records and the warnings of `compare --items`."""
     _, out, err = run("compare", "--items", *words, *FEW, "-f", "json")
     return json.loads(out)["comparisons"], err
 
@@ -390,9 +390,9 @@ FOUR = {
     "d": "11111101111111100011111111111111011111111001111111010111111111111110111111101110",
 }
 EXACT = {"b": 0.016124801710247997, "c": 0.00019512558355927467, "d": 5.65314621780999e-08}
-"""scipy's `binomtest(wins, wins + losses).pvalue` against a."""
+"""p values of the comparisons with a: scipy's `binomtest(wins, wins + losses).pvalue`."""
 HOLM = {"b": 0.016124801710247997, "c": 0.00039025116711854935, "d": 1.695943865342997e-07}
-"""`multipletests(…, method="holm")` of statsmodels 0.15.0; of all pairs it leaves b, c (0.17)."""
+"""`multipletests(…, method="holm")` of statsmodels 0.15.0; only b and c do not differ (0.17)."""
 
 
 def test_several_systems_get_corrected_p_values_and_ranks(run: Run, tmp_path: Path) -> None:
@@ -459,7 +459,7 @@ def test_scores_are_compared_on_items_that_both_systems_have(run: Run, tmp_path:
 
 
 def test_a_score_uses_the_same_unit_in_all_files(run: Run, tmp_path: Path) -> None:
-    """What is 0 or 1 in one file only is no rate in percent."""
+    """A score that is 0 or 1 in only one of the files is not converted to percent."""
     files = [table(tmp_path / f"{b}.csv", [("a", a), ("b", b)]) for a, b in ((1, 0), (0.5, 1))]
     rows, _ = records_of(run, *files)
     assert [row["value"] for row in rows] == [0.5, 0.75]

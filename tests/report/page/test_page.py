@@ -1,4 +1,4 @@
-"""The page as text: what is in it, what can never be, and `mwzeval report`."""
+"""The page as text: its content, what it must not contain, and `mwzeval report`."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def luminance(colour: str) -> float:
 def test_text_colours_have_sufficient_contrast() -> None:
     css = (FOLDER / "page.css").read_text(encoding="utf-8").partition("@media print")[0]
     defined = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", css)
-    # Colours of texts and of what is behind them; 4.5 is the AA level of WCAG 2.2.
+    # Pairs of text colour and background colour; level AA of WCAG 2.2 requires a contrast of 4.5.
     grounds = ("paper", "surface", "sunk", "differs", "lost-tint")
     pairs = [(text, ground) for text in ("ink", "muted", "lost") for ground in grounds]
     pairs += [(text, ground) for text in ("kept", "focus") for ground in grounds[:3]]
@@ -240,7 +240,7 @@ def test_a_page_has_the_scores_with_intervals_and_all_dialogues(reported: Report
     data = data_of(page)
     assert "missing-constraint:area" in [kind["code"] for kind in data["kinds"]]
     assert [item["name"] for item in data["items"]] == list(sample_predictions("good"))
-    assert reported(GOOD, WEAK) == page, "it is the same whenever it is made"
+    assert reported(GOOD, WEAK) == page, "the page is reproducible"
 
 
 def test_each_file_is_scored_with_the_metrics_its_content_allows(reported: Reported) -> None:
@@ -288,7 +288,7 @@ def test_incomparable_systems_are_grouped_separately_in_the_report(run: Run) -> 
 
 
 def texts_of(html: str, tag: str) -> list[str]:
-    """Return the text of each element with this tag, which has no other one of the kind in it."""
+    """Return the text of each element with this tag; such elements are not nested."""
     found = re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", html, re.DOTALL)
     return [" ".join(unescape(re.sub("<[^>]*>", " ", inner)).split()) for inner in found]
 
@@ -314,7 +314,7 @@ def test_the_page_starts_with_the_verdict_and_folds_secondary_scores(
     assert headings == ["Inform", "Success", "BLEU", "Combined"]
     assert "Distinct trigrams" in more
     assert page.index('<details class="more-scores">') < page.index(more)
-    assert "Holm" not in page, "one comparison is not corrected"
+    assert "Holm" not in page, "a single comparison has no correction"
     assert "Holm" in reported(GOOD, NO_PHONE, WEAK)
 
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: it loads, filters, compares, links and lets nothing run."""
+"""The page in a real browser: it loads, filters, compares and links, and runs no foreign code."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def opened(browser: Browser, files: dict[str, str]) -> Iterator[Opener]:
-    """Opens a page; afterwards nothing must have been complained about, fetched or run."""
+    """Open pages; at the end, check that there were no errors, requests or foreign scripts."""
     complaints: list[str] = []
     requests: list[str] = []
     contexts = []
@@ -158,9 +158,9 @@ def test_filters_reasons_and_searches_select_the_matching_items(opened: Opener) 
             (page.fill if name == "search" else page.select_option)(f"#page-{name}", value)
         expected = sum(map(passes, first, second))
         assert count(page) == expected > 0
-        assert page.locator(".row").count() < 60, "only rows in sight are drawn"
+        assert page.locator(".row").count() < 60, "only visible rows are drawn"
         reload(page)
-        assert count(page) == expected, "a filter is part of the address"
+        assert count(page) == expected, "the filter is part of the URL"
         page.click("#page-clear")
         assert count(page) == 1000
     page.click(".reason >> text=nothing-offered")
@@ -194,7 +194,7 @@ def test_links_open_units_and_browser_history_works(opened: Opener) -> None:
     for name in ("nobody", "@length", "@constructor", "@1e1", "@999999"):
         page.evaluate(f"location.hash = '#{name}'")
         page.wait_for_selector(f"text=There is no dialogue called {name}")
-    assert page.evaluate("window.stayed"), "the document is not loaded again"
+    assert page.evaluate("window.stayed"), "the document is not reloaded"
 
 
 def test_two_systems_are_shown_in_columns_and_losses_marked_at_their_turn(
@@ -204,7 +204,7 @@ def test_two_systems_are_shown_in_columns_and_losses_marked_at_their_turn(
     page = opened("large", "#talk0005")
     turn = page.locator("#page-turn-0")
     user = systems[0].explanations[5].turns[0].utterances[0].text
-    assert turn.locator(".user .cell").all_inner_texts() == [user], "what is shared is there once"
+    assert turn.locator(".user .cell").all_inner_texts() == [user], "equal text is shown once"
     for system, letter, cell in zip(
         systems, "AB", turn.locator(".system .cell").all(), strict=True
     ):
@@ -255,14 +255,14 @@ def test_the_page_is_usable_with_the_keyboard_only(opened: Opener) -> None:
         press("Tab")
         stops.append(focused())
     assert stops[0] == "page-skip"
-    assert [stop for stop in stops if stop.isdigit()] == ["0"], "of 1,000 rows one is a tab stop"
+    assert [stop for stop in stops if stop.isdigit()] == ["0"], "one of 1,000 rows is a tab stop"
     press("j", "k", "ArrowDown")
     assert focused() == "1"
     for key, item in (("End", "999"), ("ArrowUp", "998"), ("Home", "0"), ("ArrowDown", "1")):
         press(key)
         assert focused() == item
     press("Tab", "Shift+Tab")
-    assert focused() == "1", "the list is entered where it was left"
+    assert focused() == "1", "the focus returns to the last row"
     press("Enter")
     assert heading(page) == "talk0001"
     press("j", "x", "Escape")
@@ -320,7 +320,7 @@ def test_units_missing_in_a_system_are_shown_as_missing(opened: Opener) -> None:
     said = large_systems(30, ("a", "b", "c"))[0].explanations[0].turns[0].utterances[1].text
     assert page.locator("#page-turn-0 .system .cell").all_inner_texts() == [said]
     page.keyboard.press("d")
-    assert "talk0000" in page.inner_text(".row >> nth=0"), "to be missing is to differ"
+    assert "talk0000" in page.inner_text(".row >> nth=0"), "a missing value counts as different"
 
 
 def test_hostile_texts_are_displayed_as_plain_text(opened: Opener) -> None:
@@ -400,7 +400,7 @@ def test_claims_are_highlighted_in_utterances(opened: Opener, size: tuple[int, i
         "right: name",
     ]
     assert page.locator("#page-turn-0 .said.user .claim").count() == 0
-    # What both say, and is judged alike, is there once.
+    # A claim that both systems make with the same verdict is shown once.
     assert page.locator("#page-turn-1 .said.system .claim").all_inner_texts() == [SAID[29:31]]
     assert page.evaluate(WIDTH) == size[0]
 
@@ -450,7 +450,7 @@ def test_state_errors_are_marked_with_symbols_and_a_legend(opened: Opener) -> No
     )
     assert {tuple(pair) for pair in signs} == {("≠", "wrong"), ("−", "missing")}
     assert "spurious" not in page.inner_text("ul.claims")
-    # Of each system what stays wrong is one line, whose button leads to the first turn.
+    # A repeated error is one line per system; its button leads to the first turn.
     page.click("text=turn 0 and 2 more, to 2")
     assert page.evaluate("document.activeElement.id") == "page-turn-0"
     assert page.locator(".lost-code").first.get_attribute("title") in MEANINGS.values()
