@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="CONDITIONS",
         help=f"tool faults: {TOOL_FAULTS}, or rates such as errors=.1 (conditions: "
-        f"{', '.join(faults)}; the condition full is not available because sessions have no goal)",
+        f"{', '.join(faults)}; sessions have no goal, so full applies to any first booking)",
     )
     parser.add_argument(
         "--corpus",

@@ -490,7 +490,7 @@ def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
         "goals": described(header.get("goals", "own")),
         "user": described(header.get("user", "own")),
         **({"fail-book": "goal"} if header.get("fail_book") else {}),
-        **({"stress": label(stress)} if isinstance(stress, Mapping) else {}),
+        **({STRESS: _conditions(stress)} if isinstance(stress, Mapping) else {}),
         "level": run.modality.name,
         "limit": limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none",
         "n": count,
@@ -503,6 +503,12 @@ def _signature(run: LiveRun, tools: str | None, count: int) -> Signature:
     }
     plain = {key: str(choice).replace("|", "/") for key, choice in choices.items()}
     return Signature.of(LIVE, plain)
+
+
+def _conditions(about: Mapping[str, Any]) -> str:
+    """Return stress conditions with the checksum of their tables: `hard@1,tables=01234567`."""
+    tables = f",tables={about['tables']}" if "tables" in about else ""
+    return f"{label(about)}{tables}"
 
 
 def described(about: Any) -> str:

@@ -254,6 +254,8 @@ def test_episodes_report_reasons_for_failure_and_available_goals() -> None:
         Episodes(GOALS, corpus="sample", user_turns=0)
     with pytest.raises(UsageError, match="tool-rounds"):
         Episodes(GOALS, corpus="sample", tool_rounds=-1)
+    with pytest.raises(UsageError, match="expected text, such as"):
+        Episodes(GOALS, corpus="sample", stress={"typos": 0.1})
 
 
 OWN = """

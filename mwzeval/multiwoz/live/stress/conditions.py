@@ -87,9 +87,13 @@ class Conditions:
 def parse_conditions(text: str | None) -> Conditions:
     """Return the conditions in a text such as `realistic,typos=0`, a preset with changed rates.
 
-    Without text, there are no conditions. Raises `UsageError` for unknown names, and for rates that
-    are not possible.
+    Without text, there are no conditions. Raises `UsageError` for anything but text, for unknown
+    names, and for rates that are not possible.
     """
+    if not isinstance(text, str | None):
+        raise UsageError(
+            f"--stress: expected text, such as realistic,typos=0, not {shorten(repr(text))}"
+        )
     rates, known = dict(_OFF), {**PRESETS, **_OFF}
     given: set[str] = set()
     for part in filter(None, map(str.strip, (text or "").split(","))):

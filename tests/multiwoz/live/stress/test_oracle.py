@@ -86,7 +86,7 @@ def test_stress_runs_are_equal_for_any_number_of_processes() -> None:
     run = ("rule", RUN, *GOALS, "--stress", "hard")
     live(*run)
     whole = Path(RUN).read_bytes()
-    assert "|stress:hard@1|" in json.dumps(report(RUN)["meta"])
+    assert "|stress:hard@1,tables=" in json.dumps(report(RUN)["meta"])
     live("rule", "other.jsonl", *GOALS, "--stress", "hard", "-j", "2")
     assert Path("other.jsonl").read_bytes() == whole
     for end in range(1, len(whole), len(whole) // 7):

@@ -17,6 +17,7 @@ from mwzeval.cli import main
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz.live.report import ScoredRun
 from mwzeval.multiwoz.live.stress.drops import paired_scores
+from mwzeval.multiwoz.live.stress.scores import CHANGE_KINDS
 from mwzeval.scores.score import WHOLE, Score, by_place
 from mwzeval.statistics.intervals import wilson
 from mwzeval.statistics.tests import holm, mcnemar
@@ -150,6 +151,9 @@ def test_compare_warns_of_different_conditions(capsys: pytest.CaptureFixture[str
     out, err = capsys.readouterr()
     assert "stress:hard@1" in out
     assert "conditions" not in err
+    edited = run_of("edited", {**UNDER, "stress": {**UNDER["stress"], "tables": "89abcdef"}})
+    assert main(["compare", hard, edited]) == 0
+    assert "tables=01234567, edited.jsonl hard@1,tables=89abcdef" in capsys.readouterr().err
 
 
 def scores_of(*runs: Sequence[tuple[int, int]]) -> dict[tuple[str, str], Score]:
@@ -402,6 +406,14 @@ def test_explanations_list_events_and_causes_in_failed_domains() -> None:
         ("after-change", "attraction", 1),
     ]
     assert {reason.scope for reason in explained.reasons} == {"attraction"}
+
+
+@pytest.mark.parametrize("kind", CHANGE_KINDS)
+def test_changes_of_the_goal_are_explained_by_a_sentence(kind: str) -> None:
+    failed = line("smp0022", "phone", **events(changes=[change(kind, "attraction", turn=1)]))
+    cause, *_ = scored(MIXED, failed).explain("smp0022").reasons
+    assert cause.code == f"after-{kind}"
+    assert cause.text.startswith("Possible cause: in turn 1, the user")
 
 
 @pytest.mark.parametrize("is_repeated", [False, True])

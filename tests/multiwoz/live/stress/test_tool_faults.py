@@ -162,6 +162,13 @@ def test_another_matching_venue_can_be_booked_if_one_is_full(item: str) -> None:
         assert [result["status"] for result in results] == ["booked", *first, *first]
 
 
+def test_any_first_venue_is_full_in_a_session_without_a_goal() -> None:
+    tools = tools_of(town(), Planned("session", None), parse_conditions("full=1"), Record())
+    first, second = (book_hotel(name) for name in names("hotel")[:2])
+    results = [tools.call(*call) for call in (first, first, second)]
+    assert [result["status"] for result in results] == ["failed", "failed", "booked"]
+
+
 @pytest.mark.parametrize(("condition", "other"), [*combinations(FAULTS, 2)])
 def test_tool_faults_do_not_depend_on_other_conditions(condition: str, other: str) -> None:
     ride = {"departure": "a", "destination": "b"}
