@@ -274,7 +274,7 @@ class Statements:
         block = blocks[value.block]
         if not block.cells:
             return ()
-        head = self._shown.heads[value.block]
+        head = block.head
         of_head = [name for name in named if name.block == head]
         if head == value.block or len(of_head) < 2:
             return ()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
@@ -174,20 +175,14 @@ SKIPPED_SIGNS = frozenset(".-'’`´\"")
 """Signs that may occur between the words of a value."""
 _NO_NODE: dict[Any, Any] = {}
 
-_SLOT_OF_COLUMN = {"entrance fee": "entrancefee"} | {
-    column: column
-    for column in (
-        *("name", "area", "food", "pricerange", "type", "stars", "phone", "postcode"),
-        *("address", *FLAG_SLOTS),
-    )
-}
-_SLOT_OF_TRAIN_COLUMN = {
-    column: column.lower()
-    for column in (
-        *("departure", "destination", "day", "leaveAt", "arriveBy", "price", "duration"),
-        "trainID",
-    )
-}
+_COLUMNS = (
+    *("name", "area", "food", "pricerange", "type", "stars", "phone", "postcode"),
+    *("address", "entrance fee", *FLAG_SLOTS),
+)
+_TRAIN_COLUMNS = (
+    *("departure", "destination", "day", "leaveAt", "arriveBy", "price", "duration"),
+    "trainID",
+)
 
 
 WORD_THRESHOLD = 80
@@ -215,7 +210,9 @@ class Gazetteer:
 
     `names` has the words of each venue name, `places` has the words of each train station, and
     `town_parts` has the words that may follow an address. `begins` has the first words of all
-    values, and `words` has all words of the values. The caches of the object do not affect results.
+    values, and `words` has all words of the values. `closest` maps a word to the similar word of a
+    name, or to None if no word is similar or if the word is known. The caches of the object do not
+    affect results.
     """
 
     def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -237,13 +234,12 @@ class Gazetteer:
             meanings.add(part, "tail", " ".join(part))
         self._root = meanings.trie()
         self.begins = frozenset(self._root)
-        self.words = meanings.words()
-        self.places = meanings.forms("place")
+        self.words = frozenset(chain.from_iterable(meanings))
+        self.places = frozenset(meanings.forms("place"))
         self._streets = meanings.streets()
-        self._targets = sorted(
-            word for word in meanings.words("name") if len(word) >= SHORTEST and word.isalpha()
-        )
-        self._closest = Cache(self._find)
+        in_names = set(chain.from_iterable(meanings.forms("name")))
+        self._targets = sorted(filter(_is_compared, in_names))
+        self.closest = Cache(self._find)
 
     def venues(self, slot: str, value: str) -> Found:
         """Return the ids of the venues with a value, by domain, in table order."""
@@ -280,12 +276,8 @@ class Gazetteer:
                 found = Longest(position, node[None], False)
         return found
 
-    def closest(self, word: str) -> str | None:
-        """Return the word of a name that is similar to an unknown word, or None if none is."""
-        return self._closest[word]
-
     def _find(self, word: str) -> str | None:
-        if word in self.words or not word.isalpha() or not SHORTEST <= len(word) <= LONGEST:
+        if word in self.words or not _is_compared(word):
             return None
         best = process.extractOne(
             word, self._targets, scorer=fuzz.ratio, score_cutoff=WORD_THRESHOLD
@@ -296,7 +288,7 @@ class Gazetteer:
         """Return the first token and the intended value of a misspelled name around a word."""
         words = tokens.words
         written = words[index]
-        meant = self._closest[written]
+        meant = self.closest[written]
         if meant is None:
             return None
         words[index] = meant  # changed here and restored below, because a copy would be slower
@@ -325,6 +317,10 @@ class Gazetteer:
         return streets[best[0]] if best else ()
 
 
+def _is_compared(word: str) -> bool:
+    return word.isalpha() and SHORTEST <= len(word) <= LONGEST
+
+
 def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> bool:
     """Return whether a sign is a dash after a name: `Pembroke – college`, not `alpha - milton`."""
     return (
@@ -343,10 +339,11 @@ def _venues_by_value(
     venues: dict[Meaning, dict[str, list[str]]] = {}
     spellings: dict[Meaning, str] = {}
     for domain in (*VENUE_DOMAINS, "train"):
-        columns = _SLOT_OF_TRAIN_COLUMN if domain == "train" else _SLOT_OF_COLUMN
+        columns = _TRAIN_COLUMNS if domain == "train" else _COLUMNS
         for row in tables[domain]:
             identifier = str(row[id_column(domain)])
-            for column, slot in columns.items():
+            for column in columns:
+                slot = column.lower().replace(" ", "")
                 value = str(row.get(column, UNKNOWN))
                 if value in (UNKNOWN, "", "None"):
                     continue
@@ -369,30 +366,24 @@ class _Meanings(dict[Words, dict[Meaning, None]]):
     def add(self, form: Words, slot: str, value: str) -> None:
         if form:
             self.setdefault(form, {})[slot, value] = None
-
-    def add_street(self, form: Words, slot: str, value: str) -> None:
-        self.add(form, slot, value)
-        self.add(tuple(SAINT if word == "street" else word for word in form), slot, value)
+        if slot in ("place", "address") and "street" in form:
+            self.add(tuple(SAINT if word == "street" else word for word in form), slot, value)
 
     def add_names(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-        aliases: dict[str, list[str]] = {}
-        for names in NAME_ALIASES.values():
-            for alias, name in names.items():
-                aliases.setdefault(name, []).append(alias)
+        aliases = [pair for names in NAME_ALIASES.values() for pair in names.items()]
         for domain, row in rows:
             name = str(row["name"])
             for form in name_forms(name, domain):
                 self.add(form, "name" if _is_telling(form) else "short", name)
-            for alias in aliases.get(name, ()):
-                for form in name_forms(alias, domain):
+            for alias, meant in aliases:
+                for form in name_forms(alias, domain) if meant == name else ():
                     self.add(form, "name", name)
 
     def add_spellings(self, values: Iterable[Meaning]) -> None:
         for slot, spellings in SPELLINGS.items():
-            add = self.add_street if slot == "place" else self.add
             for value, forms in spellings.items() if slot != "word" else ():
                 for form in forms:
-                    add(fold(form) or tuple(form), slot, value)
+                    self.add(fold(form) or tuple(form), slot, value)
         for slot, value in values:
             if slot in ("food", "area"):
                 self.add(fold(value), slot, value)
@@ -400,18 +391,17 @@ class _Meanings(dict[Words, dict[Meaning, None]]):
                 for ending in ("", "s"):
                     self.add(fold(value + ending), slot, value)
             elif slot in ("departure", "destination"):
-                self.add_street(fold(value), "place", value)
-        colours, brands = WORDS["car colours"], WORDS["car brands"]
-        for brand in brands:
+                self.add(fold(value), "place", value)
+        for brand in WORDS["car brands"]:
             self.add((brand,), "car", brand)
-            for colour in colours:
+            for colour in WORDS["car colours"]:
                 self.add((colour, brand), "car", f"{colour} {brand}")
 
     def add_addresses(self, addresses: Mapping[str, Address], town_parts: set[Words]) -> None:
         for spelling, address in addresses.items():
             for street in address.streets:
                 if street not in town_parts or len(address.streets) == 1:
-                    self.add_street(street, "address", spelling)
+                    self.add(street, "address", spelling)
 
     def add_short_names(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         for domain, row in rows:
@@ -423,20 +413,20 @@ class _Meanings(dict[Words, dict[Meaning, None]]):
                     # The short form of one venue may be the full name of another.
                     self.add(form, "name", str(row["name"]))
 
-    def forms(self, slot: str) -> frozenset[Words]:
-        return frozenset(form for form in self if any(other == slot for other, _ in self[form]))
-
-    def words(self, slot: str | None = None) -> frozenset[str]:
-        return frozenset(word for form in (self.forms(slot) if slot else self) for word in form)
+    def forms(self, slot: str) -> dict[Words, tuple[Meaning, ...]]:
+        """Return the forms with a meaning in this slot, and all their meanings."""
+        return {
+            form: tuple(meanings)
+            for form, meanings in self.items()
+            if any(other == slot for other, _ in meanings)
+        }
 
     def streets(self) -> dict[str, dict[str, tuple[Meaning, ...]]]:
         streets: dict[str, dict[str, tuple[Meaning, ...]]] = {}
-        for form in self:
-            if form[-1] in WORDS["street words"] and any(
-                slot == "address" for slot, _ in self[form]
-            ):
+        for form, meanings in self.forms("address").items():
+            if form[-1] in WORDS["street words"]:
                 last = SAINT if form[-1] == "street" else form[-1]
-                streets.setdefault(last, {})[" ".join(form[:-1])] = tuple(self[form])
+                streets.setdefault(last, {})[" ".join(form[:-1])] = meanings
         return streets
 
     def trie(self) -> dict[Any, Any]:

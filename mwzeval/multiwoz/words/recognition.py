@@ -106,7 +106,7 @@ class Recognizer:
             and len(word) != REFERENCE_LENGTH
             and word not in BEGINNINGS
             and not word[0].isdigit()
-            and self._gazetteer.closest(word) is None
+            and self._gazetteer.closest[word] is None
         )
 
     def _unknown(self, tokens: Tokens, index: int, found: list[Candidate]) -> Candidate | None:

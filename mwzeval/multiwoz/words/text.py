@@ -12,7 +12,7 @@ import html
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -221,7 +221,7 @@ class Block:
 
     `depth` is smallest for headings, larger for text, and largest for list items. `parent` is the
     index of the line to which this line belongs, or None at the top level. `cells` are the start
-    and end positions of the cells of a table row.
+    and end positions of the cells of a table row, and `head` is the index of the table's first row.
     """
 
     start: int
@@ -229,22 +229,22 @@ class Block:
     depth: int
     parent: int | None
     cells: tuple[tuple[int, int], ...] = ()
+    head: int = 0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Shown:
     """The displayed text of a response, without markup.
 
     `text` is the response without markup. `places` has the position of each character in the
     original response, or is None if the text is unchanged. `emphasized` are the parts of the text
-    with emphasis, links or code.
+    with emphasis, links or code. `blocks` are the lines of the text.
     """
 
     text: str
+    blocks: tuple[Block, ...]
     places: Sequence[int] | None = None
     emphasized: tuple[tuple[int, int], ...] = ()
-    lines: tuple[tuple[int, int, bool], ...] = ()
-    """For each line: its start, its depth, and whether it is a table row."""
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Return the position in the response of a part of the text."""
@@ -258,56 +258,18 @@ class Shown:
             return start, end
         return bisect_left(self.places, start), bisect_left(self.places, end)
 
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """The blocks that correspond to the lines of the text."""
-        blocks: list[Block] = []
-        above: list[int] = []
-        begins = self.lines or ((0, 0, False),)
-        ends = (*(start for start, _, _ in begins[1:]), len(self.text))
-        for (start, depth, is_row), end in zip(begins, ends, strict=True):
-            while above and blocks[above[-1]].depth >= depth:
-                above.pop()
-            parent = above[-1] if above else None
-            above.append(len(blocks))
-            cells = self._cells(start, end) if is_row else ()
-            blocks.append(Block(start, end, depth, parent, cells))
-        return tuple(blocks)
-
     def block_at(self, position: int) -> int:
         """Return the index of the line that contains a position."""
         return max(0, bisect_right(self.blocks, position, key=lambda block: block.start) - 1)
 
     def heading(self, position: int) -> str:
         """Return the header of the table column at a position, or "" if there is no header."""
-        if not self.heads:
+        block = self.blocks[self.block_at(position)]
+        head = self.blocks[block.head]
+        column = cell_at(block.cells, position)
+        if head is block or column >= len(head.cells):
             return ""
-        number = self.block_at(position)
-        head = self.heads.get(number, number)
-        if head == number:
-            return ""
-        column = cell_at(self.blocks[number].cells, position)
-        cells = self.blocks[head].cells
-        return self.text[slice(*cells[column])] if column < len(cells) else ""
-
-    @cached_property
-    def heads(self) -> dict[int, int]:
-        """Maps the index of each table row to the index of the table's first row."""
-        heads: dict[int, int] = {}
-        if any(is_row for _, _, is_row in self.lines):
-            for number, block in enumerate(self.blocks):
-                if block.cells:
-                    heads[number] = heads.get(number - 1, number)
-        return heads
-
-    def _cells(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        edges = [at for at in range(start, end) if self.text[at] == "|"]
-        row = self.text[start:end].rstrip(f"{BREAK} ")
-        if not row.lstrip().startswith("|"):
-            edges.insert(0, start - 1)
-        if edges[-1] != start + len(row) - 1:
-            edges.append(start + len(row))
-        return tuple((first + 1, last) for first, last in pairwise(edges))
+        return self.text[slice(*head.cells[column])]
 
 
 def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
@@ -319,11 +281,15 @@ def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
 def shown(response: str) -> Shown:
     """Return the displayed text of a response, in linear time. Displayed texts are cached."""
     if response.isascii() and not PATTERNS["needs to be stripped"].search(response):
-        return Shown(response)
+        return _unmarked(response)
     plain = response.translate(_REPLACED)
     if PATTERNS["needs to be stripped"].search(plain) or PATTERNS["invisible"].search(plain):
         return _stripped(plain)
-    return Shown(plain)
+    return _unmarked(plain)
+
+
+def _unmarked(text: str) -> Shown:
+    return Shown(text, (Block(0, len(text), 0, None),))
 
 
 def _stripped(text: str) -> Shown:
@@ -390,10 +356,37 @@ def _stripped(text: str) -> Shown:
         return bisect_left(places, place)
 
     emphasized = {(at(start), at(end)) for start, end in spans if at(start) < at(end)}
-    begun: dict[int, tuple[int, int, bool]] = {}
+    begun: dict[int, tuple[int, bool]] = {}
     for start, depth, is_row in lines:
         begin = at(start)
         if begin < len(plain) and plain[begin] != BREAK:
-            # The first line begins at the start of the text.
-            begun.setdefault(begin, (begin if begun else 0, depth, is_row))
-    return Shown(plain, [*places, len(text)], tuple(sorted(emphasized)), tuple(begun.values()))
+            begun.setdefault(begin, (depth, is_row))
+    blocks = _blocks(plain, begun or {0: (0, False)})
+    return Shown(plain, blocks, [*places, len(text)], tuple(sorted(emphasized)))
+
+
+def _blocks(text: str, lines: Mapping[int, tuple[int, bool]]) -> tuple[Block, ...]:
+    """Return the blocks of a text. `lines` maps the start of each line to its depth and to whether
+    it is a table row.
+    """
+    blocks: list[Block] = []
+    edges = [0, *list(lines)[1:], len(text)]  # The first line begins at the start of the text.
+    for (start, end), (depth, is_row) in zip(pairwise(edges), lines.values(), strict=True):
+        parent = len(blocks) - 1 if blocks else None
+        while parent is not None and blocks[parent].depth >= depth:
+            parent = blocks[parent].parent
+        cells = _cells(text, start, end) if is_row else ()
+        is_continued = cells and blocks and blocks[-1].cells
+        head = blocks[-1].head if is_continued else len(blocks)
+        blocks.append(Block(start, end, depth, parent, cells, head))
+    return tuple(blocks)
+
+
+def _cells(text: str, start: int, end: int) -> tuple[tuple[int, int], ...]:
+    edges = [at for at in range(start, end) if text[at] == "|"]
+    row = text[start:end].rstrip(f"{BREAK} ")
+    if not row.lstrip().startswith("|"):
+        edges.insert(0, start - 1)
+    if edges[-1] != start + len(row) - 1:
+        edges.append(start + len(row))
+    return tuple((first + 1, last) for first, last in pairwise(edges))
