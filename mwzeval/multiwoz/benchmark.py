@@ -18,7 +18,7 @@ from mwzeval.multiwoz.choices import (
     RESPONSES,
     RULES,
 )
-from mwzeval.multiwoz.tracking.states import FUZZY95, KNOWN_CHOICES, PRESETS
+from mwzeval.multiwoz.tracking import FUZZY95, KNOWN_CHOICES, PRESETS
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer

@@ -64,7 +64,7 @@ from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, Reward, RewardWeights
 from mwzeval.multiwoz.scoring.scored_predictions import Rows, ScoredPredictions
 from mwzeval.multiwoz.scoring.scorer import Metrics, NormalizedDialogue, Scorer, Sources
-from mwzeval.multiwoz.tracking.states import parse_rules
+from mwzeval.multiwoz.tracking import parse_rules
 from mwzeval.output import followed
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report

@@ -8,8 +8,9 @@ for warnings: other slots are scored without changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
@@ -150,25 +151,39 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     The names of domains are not normalized. If the state does not change in a turn, the turn gets
     the same object as the previous turn.
     """
-    normal: list[State] = []
-    before: State = {}
-    normal_before: State = {}
+    return [*converted(states, lambda _, slots: normalize_slots(slots, rules))]
+
+
+Slots = TypeVar("Slots", bound=Mapping[str, Any])
+Converted = TypeVar("Converted")
+
+
+def converted(
+    states: Iterable[Mapping[str, Slots]], convert: Callable[[str, Slots], Converted]
+) -> list[Mapping[str, Converted]]:
+    """Return the states of consecutive turns after a conversion of the slots of each domain.
+
+    If a domain or a whole state does not change in a turn, the turn gets the same object as the
+    previous turn.
+    """
+    turns: list[Mapping[str, Converted]] = []
+    before: Mapping[str, Slots] = {}
+    latest: Mapping[str, Converted] = {}
     for state in states:
         if state is not before:
             changed = len(state) != len(before)
             after = {}
             for domain, slots in state.items():
-                known = normal_before.get(domain, {})
-                # If two slots get the same name, the later slot counts. Therefore, the order of
-                # slots matters even between equal states.
-                if slots == before.get(domain) and len(known) == len(slots):
-                    after[domain] = known
+                old = before.get(domain)
+                # The order of slots matters if two slots get the same name.
+                if old is not None and slots == old and list(slots) == list(old):
+                    after[domain] = latest[domain]
                 else:
-                    after[domain] = normalize_slots(slots, rules)
+                    after[domain] = convert(domain, slots)
                     changed = True
-            before, normal_before = state, after if changed else normal_before
-        normal.append(normal_before)
-    return normal
+            before, latest = state, after if changed else latest
+        turns.append(latest)
+    return turns
 
 
 def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:

@@ -47,14 +47,14 @@ from mwzeval.multiwoz.scoring.richness import (
     tokenize,
 )
 from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
-from mwzeval.multiwoz.tracking.joint_goals import (
+from mwzeval.multiwoz.tracking import (
     DST_COLUMNS,
+    DST_THRESHOLD,
     Confusion,
     JointGoals,
     dst_measures,
     with_state_errors,
 )
-from mwzeval.multiwoz.tracking.states import DST_THRESHOLD
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature

@@ -48,8 +48,7 @@ from mwzeval.multiwoz.scoring.reward import (
     RewardWeights,
     reward,
 )
-from mwzeval.multiwoz.tracking.joint_goals import Agree, JointGoals, States, dst_row
-from mwzeval.multiwoz.tracking.states import Convention, any_similar
+from mwzeval.multiwoz.tracking import Agree, Convention, JointGoals, States, any_similar, dst_row
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.names import with_unknown_names
 from mwzeval.multiwoz.words.text import Delexicalized, Mention

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.tracking.states import any_similar
+from mwzeval.multiwoz.tracking import any_similar
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, without

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.measure import Resampling, ScoredTable, observed
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals
-from mwzeval.multiwoz.tracking.states import CHOICES, Convention
+from mwzeval.multiwoz.tracking import CHOICES, Convention, JointGoals
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from tests.examples import examples

@@ -16,11 +16,11 @@ from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.schema import FIVE_DOMAINS
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals
-from mwzeval.multiwoz.tracking.states import (
+from mwzeval.multiwoz.tracking import (
     CHOICES,
     PRESETS,
     Convention,
+    JointGoals,
     parse_rules,
     slots_of,
     trade_labels,

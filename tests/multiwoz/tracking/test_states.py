@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.tracking.joint_goals import JointGoals
-from mwzeval.multiwoz.tracking.states import (
+from mwzeval.multiwoz.tracking import (
     CHOICES,
     FUZZY95,
     KNOWN_CHOICES,
@@ -19,6 +18,7 @@ from mwzeval.multiwoz.tracking.states import (
     PRESETS,
     RULES,
     Convention,
+    JointGoals,
     parse_rules,
 )
 from tests.places import ROOT, read_json, shared

@@ -1,1 +1,0 @@
-"""Joint goal accuracy under the conventions of published papers."""
