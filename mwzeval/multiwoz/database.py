@@ -185,6 +185,11 @@ class Database:
         self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     @cached_property
+    def facts(self) -> VenueFacts:
+        """The values of all venues of this database."""
+        return VenueFacts(self._tables, self.rules)
+
+    @cached_property
     def names(self) -> Mapping[tuple[str, str], str]:
         """The name of each venue, by domain and id; the name of a train is its id."""
         return {

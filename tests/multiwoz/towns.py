@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mwzeval.multiwoz.database import Database, VenueFacts
-from mwzeval.multiwoz.grounding.claims import Grounding
 from mwzeval.multiwoz.words.text import Mention
 
 Rows = list[dict[str, Any]]
@@ -55,10 +53,6 @@ TOWN: dict[str, Rows] = {
 }
 
 COLUMNS = {"entrancefee": "entrance fee", "leaveat": "leaveAt", "arriveby": "arriveBy"}
-
-
-def grounding_of(tables: Mapping[str, Rows]) -> Grounding:
-    return Grounding(Database(tables, "2021"), VenueFacts(tables, "2021"))
 
 
 def mention(

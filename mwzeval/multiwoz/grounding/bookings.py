@@ -14,7 +14,7 @@ from rapidfuzz.fuzz import ratio
 
 from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database import Database, VenueFacts
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.predictions.reading import Booking, Turn
 from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, NO_CONSTRAINT
@@ -68,25 +68,26 @@ def has_bookings(turns: Iterable[Turn]) -> bool:
     return any(turn.bookings is not None for turn in turns)
 
 
-def booked_by_calls(
-    bookings: Iterable[Booking], database: Database, facts: VenueFacts
-) -> dict[str, Booked]:
-    """Return the last successful booking of each domain, in the order of the bookings."""
-    last = {booking.domain: booking.slots for booking in bookings if booking.domain in BOOKED_BY}
-    booked = {}
-    for domain, raw_slots in last.items():
-        slots = {SPELLINGS.get(name := _slot(raw), name): raw_slots[raw] for raw in raw_slots}
-        venue = slots.get(BOOKED_BY[domain])
-        venues: tuple[str, ...] = ()
-        if venue is not None and domain == "train":
-            venues = (venue.strip().upper(),)
-        elif venue is not None:
-            venues = venues_called(domain, venue, database, facts)
-        booked[domain] = Booked(venue, venues, _booking_slots(domain, raw_slots, database.rules))
-    return booked
+def booked_by_call(booking: Booking, database: Database) -> Booked:
+    """Return a booking with the venues that it may refer to. A taxi has no venue."""
+    domain = booking.domain
+    slots = {SPELLINGS.get(name := _slot(raw), name): v for raw, v in booking.slots.items()}
+    venue = slots.get(BOOKED_BY[domain]) if domain in BOOKED_BY else None
+    venues: tuple[str, ...] = ()
+    if venue is not None and domain == "train":
+        venues = (venue.strip().upper(),)
+    elif venue is not None:
+        venues = venues_called(domain, venue, database)
+    return Booked(venue, venues, _booking_slots(domain, booking.slots, database.rules))
 
 
-def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
+def booked_by_calls(bookings: Iterable[Booking], database: Database) -> dict[str, Booked]:
+    """Return the last successful booking of each domain."""
+    last = {booking.domain: booking for booking in bookings if booking.domain in BOOKED_BY}
+    return {domain: booked_by_call(booking, database) for domain, booking in last.items()}
+
+
+def booked_in_state(state: State, database: Database) -> dict[str, Booked]:
     """Return the bookings of a dialogue from its final (normalized) state.
 
     A domain counts as booked if the final state has any booking slot of the domain. The booked
@@ -102,7 +103,7 @@ def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict
             if domain == "train" or not name or name in NO_CONSTRAINT:
                 booked[domain] = Booked(None, database.find(domain, slots), booking)
             else:
-                booked[domain] = Booked(name, venues_called(domain, name, database, facts), booking)
+                booked[domain] = Booked(name, venues_called(domain, name, database), booking)
     return booked
 
 
@@ -128,13 +129,14 @@ def judge_booking(
     return BookingOutcome(True, tuple(misses))
 
 
-def venues_called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
+def venues_called(domain: str, name: str, database: Database) -> tuple[str, ...]:
     """Return the venues with a name, or else the queried venues with the most similar names.
 
     Names that share all their words with the given name are preferred ("meze bar restaurant" is the
     Meze Bar). Among the preferred names (or all names if none is preferred), the names with the
     highest similarity ratio are selected.
     """
+    facts = database.facts
     exactly = facts.called(domain, name)
     if exactly:
         return exactly
@@ -158,7 +160,7 @@ def _booking_slots(domain: str, slots: Mapping[str, str], rules: Rules) -> dict[
         for raw, value in sorted(
             slots.items(), key=lambda slot: normalize_slot(slot[0]).startswith("book")
         )
-        if _slot(raw) in BOOKING_SLOTS[domain]
+        if _slot(raw) in BOOKING_SLOTS.get(domain, ())
     }
     return {slot: _value(slot, value, rules) for slot, value in found.items()}
 

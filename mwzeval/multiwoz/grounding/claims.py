@@ -17,13 +17,7 @@ from itertools import compress
 from typing import NamedTuple
 
 from mwzeval.multiwoz.annotations import Goal
-from mwzeval.multiwoz.database import (
-    NUMERIC,
-    Database,
-    Value,
-    VenueFacts,
-    comparable,
-)
+from mwzeval.multiwoz.database import NUMERIC, Database, Value, VenueFacts, comparable
 from mwzeval.multiwoz.grounding.statements import CHOICE, Statements, compare_counts
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.predictions.reading import FunctionCall
@@ -211,77 +205,64 @@ class Grounded:
     outcome: DialogueOutcome
 
 
-class Grounding:
-    """Judges the mentions of dialogues. The caches of the object do not affect results."""
-
-    def __init__(self, database: Database, facts: VenueFacts) -> None:
-        self.database = database
-        self.facts = facts
-
-    def judge(self, goal: Mapping[str, DomainGoal], turns: Sequence[SystemTurn]) -> Grounded:
-        """Return the judged mentions of a dialogue. The `goal` determines Inform and Success."""
-        checked: list[CheckedMention] = []
-        named: dict[str, Named] = {}
-        read: list[Sequence[Mention]] = []
-        for number, turn in enumerate(turns):
-            mentions = turn.mentions
-            if "taxi" in turn.state:
-                mentions = tuple(with_numbers_of_taxis(mentions, turn.words))
-            read.append(mentions)
-            if mentions:
-                comparison = _Turn(self, number, turn.words, mentions, turn.state, named)
-                checked += comparison.checked()
-                named = comparison.named
-        progress = Progress(
-            {
-                # A user who names a venue needs no offer, but a wrong offer is a failure.
-                domain: replace(part, needs_offer=NeedsOffer.IF_MADE)
-                if domain in NAMED_BY and part.needs_offer is NeedsOffer.NEVER
-                else part
-                for domain, part in goal.items()
-            }
+def compare_with_database(
+    goal: Mapping[str, DomainGoal], turns: Sequence[SystemTurn], database: Database
+) -> Grounded:
+    """Return the judged mentions of a dialogue. The `goal` determines Inform and Success."""
+    checked: list[CheckedMention] = []
+    named: dict[str, Named] = {}
+    read: list[Sequence[Mention]] = []
+    for number, turn in enumerate(turns):
+        if "taxi" in turn.state:
+            turn = replace(turn, mentions=tuple(with_numbers_of_taxis(turn.mentions, turn.words)))
+        read.append(turn.mentions)
+        if turn.mentions:
+            comparison = _Turn(database, number, turn, named)
+            checked += comparison.checked()
+            named = comparison.named
+    progress, goals = Progress(goal), dict(goal)
+    for domain, part in goal.items():
+        if domain in NAMED_BY and part.needs_offer is NeedsOffer.NEVER:
+            # A user who names a venue needs no offer, but a wrong offer is a failure.
+            part = replace(part, needs_offer=NeedsOffer.IF_MADE)
+        if domain in named:
+            progress.offered[domain] = _chosen(domain, named[domain], turns, database)
+        venues = progress.offered[domain] or tuple(sorted(part.satisfying))
+        requested = frozenset(
+            slot for slot in part.requested if _can_be_provided(slot, domain, venues, database)
         )
-        for domain, last in named.items():
-            if domain in goal:
-                progress.offered[domain] = self._chosen(domain, last, turns)
-        goal = dict(progress.goal)
-        for domain, part in goal.items():
-            venues = progress.offered[domain] or tuple(sorted(part.satisfying))
-            requested = part.requested - self._unanswerable(domain, part, venues)
-            goal[domain] = replace(part, requested=requested)
-            after_booking = [*compress(read, (domain in turn.booked for turn in turns))]
-            progress.provided[domain] = {
-                slot
-                for slot in requested
-                if any(
-                    _is_right(mention, domain, venues, slot)
-                    for of_turn in (after_booking if slot == REFERENCE else read)
-                    for mention in of_turn
-                    if mention.slot == PROVIDABLE[slot]
-                )
-            }
-        progress.goal = goal
-        return Grounded(turns, tuple(checked), named, goal, progress.outcome())
-
-    def _chosen(self, domain: str, last: Named, turns: Sequence[SystemTurn]) -> tuple[str, ...]:
-        """Return the last named venues or, if some satisfy later states, only these venues."""
-        later = turns[-1].state.get(domain) if len(turns) > last.turn + 1 else None
-        if later is None or len(last.venues) == 1:
-            return last.venues
-        return _among(last.venues, self.database.find(domain, later)) or last.venues
-
-    def _unanswerable(
-        self, domain: str, part: DomainGoal, venues: tuple[str, ...]
-    ) -> frozenset[str]:
-        """Return the requested slots for which the database has no value."""
-        real = _real(venues)
-        if domain not in NAMED_BY or not real:
-            return frozenset()
-        return frozenset(
+        goals[domain] = replace(part, requested=requested)
+        after_booking = [*compress(read, (domain in turn.booked for turn in turns))]
+        progress.provided[domain] = {
             slot
-            for slot in part.requested - {REFERENCE}
-            if not any(self.facts.knows(domain, venue, PROVIDABLE[slot]) for venue in real)
-        )
+            for slot in requested
+            if any(
+                _is_right(mention, domain, venues, slot)
+                for of_turn in (after_booking if slot == REFERENCE else read)
+                for mention in of_turn
+                if mention.slot == PROVIDABLE[slot]
+            )
+        }
+    progress.goal = goals
+    return Grounded(turns, tuple(checked), named, goals, progress.outcome())
+
+
+def _chosen(
+    domain: str, last: Named, turns: Sequence[SystemTurn], database: Database
+) -> tuple[str, ...]:
+    """Return the last named venues or, if some satisfy later states, only these venues."""
+    later = turns[-1].state.get(domain) if len(turns) > last.turn + 1 else None
+    if later is None or len(last.venues) == 1:
+        return last.venues
+    return _among(last.venues, database.find(domain, later)) or last.venues
+
+
+def _can_be_provided(slot: str, domain: str, venues: tuple[str, ...], database: Database) -> bool:
+    """Return whether the database, or a booking, has a value for a requested slot."""
+    real = _real(venues)
+    if slot == REFERENCE or domain not in NAMED_BY or not real:
+        return True
+    return any(database.facts.knows(domain, venue, PROVIDABLE[slot]) for venue in real)
 
 
 def _is_right(mention: Mention, domain: str, venues: tuple[str, ...], slot: str) -> bool:
@@ -300,50 +281,40 @@ class _Turn:
     """
 
     def __init__(
-        self,
-        grounding: Grounding,
-        number: int,
-        response: str,
-        mentions: Sequence[Mention],
-        state: State,
-        before: Mapping[str, Named],
+        self, database: Database, number: int, turn: SystemTurn, before: Mapping[str, Named]
     ) -> None:
-        self._facts, self._database = grounding.facts, grounding.database
+        self._database, self._facts = database, database.facts
         self._number = number
-        self._response = response
-        self._mentions = mentions
-        self._state = state
+        self._turn = turn
+        self._state = turn.state
         self._before = before
         self._now: dict[str, tuple[str, ...]] = {}
-        for mention in mentions:
+        for mention in turn.mentions:
             if mention.domain is not None and NAMED_BY.get(mention.domain) == mention.slot:
-                known = self._now.get(mention.domain, ())
-                venues = mention.venues or (INVENTED,)
-                self._now[mention.domain] = (
-                    *known,
-                    *(venue for venue in venues if venue not in known),
-                )
+                venues = *self._now.get(mention.domain, ()), *(mention.venues or (INVENTED,))
+                self._now[mention.domain] = tuple(dict.fromkeys(venues))
         self.named = {
             **before,
             **{domain: Named(number, venues) for domain, venues in self._now.items()},
         }
         self._names = {
-            domain: [m for m in mentions if m.slot == slot and m.domain in (domain, None)]
+            domain: [m for m in turn.mentions if m.slot == slot and m.domain in (domain, None)]
             for domain, slot in NAMED_BY.items()
         }
         self._offers: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
     @cached_property
     def _statements(self) -> Statements:
-        return Statements(self._response)
+        return Statements(self._turn.words)
 
     def checked(self) -> Iterator[CheckedMention]:
         """Yield the mentions that are claims, and the counts of the response."""
-        for mention in self._mentions:
+        for mention in self._turn.mentions:
             if (checked := self._check(mention)) is not None:
                 yield checked
+        turn = self._turn
         for count, agrees, counted in compare_counts(
-            self._response, self._mentions, self._state, self._database
+            turn.words, turn.mentions, turn.state, self._database
         ):
             yield CheckedMention(self._number, count, True, agrees, (), tuple(map(str, counted)))
 

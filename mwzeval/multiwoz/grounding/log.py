@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
 from mwzeval.files.reading import parse_json
-from mwzeval.multiwoz.database import Database, VenueFacts, comparable
+from mwzeval.multiwoz.database import Database, comparable
 from mwzeval.multiwoz.formats.functions import BY_NAME
-from mwzeval.multiwoz.grounding.bookings import booked_by_calls
+from mwzeval.multiwoz.grounding.bookings import Booked, booked_by_call
 from mwzeval.multiwoz.grounding.claims import FEW, CheckedMention, Grounded, SystemTurn
 from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, domains_of
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_slots
@@ -230,9 +230,7 @@ OF_LOG = (REFERENCE, BOOKING, CHOICE)
 BOOKABLE = (*BOOKED_BY, "taxi")
 
 
-def compare_with_log(
-    grounded: Grounded, database: Database, facts: VenueFacts
-) -> tuple[CheckedMention, ...]:
+def compare_with_log(grounded: Grounded, database: Database) -> tuple[CheckedMention, ...]:
     """Return the mentions of a dialogue for which the log contains evidence, turn by turn.
 
     `known` is set only for values of offered venues; for all other mentions, `known` is None.
@@ -243,7 +241,7 @@ def compare_with_log(
     by_database: list[list[CheckedMention]] = [[] for _ in returned]
     for checked in grounded.checked:
         by_database[checked.turn].append(checked)
-    log = _Log(database, facts)
+    log = _Log(database)
     found: list[CheckedMention] = []
     for number, turn in enumerate(grounded.turns):
         log.go_on(number, turn, returned[number])
@@ -253,20 +251,18 @@ def compare_with_log(
 
 
 class CalledBooking(NamedTuple):
-    """A booking made by a call: the venue name in the call, and the venues with this name."""
+    """A booking made by a call, and the result of the call, if any."""
 
     domain: str
-    name: str
-    venues: tuple[str, ...]
+    booked: Booked
     returned: Returned | None
 
 
 class _Log:
     """The results of all calls up to the current turn, compared with this turn."""
 
-    def __init__(self, database: Database, facts: VenueFacts) -> None:
-        self._database = database
-        self._facts = facts
+    def __init__(self, database: Database) -> None:
+        self._database, self._facts = database, database.facts
         self._returned: list[Returned] = []
         self._bookings: list[CalledBooking] = []
         self._found: dict[str, list[Returned]] = {}
@@ -282,10 +278,8 @@ class _Log:
         for call, result in zip(turn.calls, returned, strict=True):
             kind, _, domain = call.function.partition("_")
             if kind == "book" and not (result and result.has_failed):
-                booking = Booking(domain, call.arguments)
-                booked = booked_by_calls([booking], self._database, self._facts).get(domain)
-                name, venues = (booked.venue or "", booked.venues) if booked else ("", ())
-                self._bookings.append(CalledBooking(domain, name, venues, result))
+                booked = booked_by_call(Booking(domain, call.arguments), self._database)
+                self._bookings.append(CalledBooking(domain, booked, result))
             if result is None:
                 continue
             self._returned.append(result)
@@ -399,12 +393,8 @@ class _Log:
         for mention, about in zip(mentions, self._bound(mentions), strict=True):
             results = [r for r in self._returned if r.has_code(mention.text)]
             domains = {result.domain for result in results if result.is_booking}
-            made = [booking for booking in self._bookings if booking.returned]
-            others = [
-                booking
-                for booking in made
-                if booking.domain == about and booking.returned and booking.returned.records
-            ]
+            made = [booking.returned for booking in self._bookings if booking.returned]
+            others = [result for result in made if result.domain == about and result.records]
             if results:
                 agrees = not (domains and about and about not in domains and others)
                 yield self._checked(mention, agrees, _codes(others))
@@ -474,10 +464,11 @@ class _Log:
                 agrees = any(
                     not domains or booking.domain in domains
                     for booking in self._bookings
-                    if not name or (booking.domain == name.domain and _is_of(booking, name))
+                    if not name or (booking.domain == name.domain and _is_of(booking.booked, name))
                 )
                 called = tuple(
-                    f"{booking.domain} {booking.name}".strip() for booking in self._bookings
+                    f"{booking.domain} {booking.booked.venue or ''}".strip()
+                    for booking in self._bookings
                 )
                 mention = self._mention(match.start(), until, BOOKING, domains)
                 yield self._checked(mention, agrees, called)
@@ -536,20 +527,15 @@ class _Log:
         return Mention(first, last, self._turn.words[first:last], slot, domain)
 
 
-def _codes(bookings: Iterable[CalledBooking]) -> tuple[str, ...]:
+def _codes(bookings: Iterable[Returned]) -> tuple[str, ...]:
     """Return the references of bookings, if tools return references under a known name."""
-    return tuple(
-        record[REFERENCE]
-        for booking in bookings
-        if booking.returned
-        for record in booking.returned.records
-        if REFERENCE in record
-    )
+    records = (record for returned in bookings for record in returned.records)
+    return tuple(record[REFERENCE] for record in records if REFERENCE in record)
 
 
-def _is_of(booking: CalledBooking, name: Mention) -> bool:
+def _is_of(booking: Booked, name: Mention) -> bool:
     """Return whether a booking may be for the named venue, also True if this is unclear."""
-    if not booking.name or not (booking.venues and name.venues):
-        named, booked = {*folded(name.text)}, {*folded(booking.name)}
-        return not booked or named <= booked or booked <= named
-    return not set(booking.venues).isdisjoint(name.venues)
+    if booking.venue and booking.venues and name.venues:
+        return not set(booking.venues).isdisjoint(name.venues)
+    named, booked = {*folded(name.text)}, {*folded(booking.venue or "")}
+    return not booked or named <= booked or booked <= named

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.metrics.measure import Measure, Rate, Sign
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.grounding.claims import (
     INVENTED,
     SLOTS,
     CheckedMention,
     Claim,
     Grounded,
-    Grounding,
 )
 from mwzeval.multiwoz.grounding.log import OF_LOG
 from mwzeval.multiwoz.reasons import SHOWN, listed, reason, unmet
@@ -217,7 +217,7 @@ class Words:
     """
 
     grounded: Grounded
-    grounding: Grounding
+    database: Database
     constraints: Mapping[str, Mapping[str, str]]
     claims: Sequence[Claim]
 
@@ -262,7 +262,7 @@ class Words:
         wrong = [venue for venue in offered if venue not in satisfying]
         constraints = self.constraints.get(domain, {})
         without = unmet(
-            domain, constraints, self.grounding.database, lambda found: not set(wrong) <= {*found}
+            domain, constraints, self.database, lambda found: not set(wrong) <= {*found}
         )
         words = {"said": self._called(domain, wrong), "unmet": without}
         return reason("named-wrong", INFORM, domain, named.turn, words)
@@ -284,7 +284,7 @@ class Words:
         misled = [c for c in self.grounded.checked if _misleads(c, domain, name, venues)]
         if not misled:
             return reason("never-said", SUCCESS, domain, None, {}, name)
-        facts = self.grounding.facts
+        facts = self.database.facts
         right = [value for venue in venues for value in facts.values(domain, venue, name)]
         words = {
             "said": misled[-1].mention.text,
@@ -294,7 +294,7 @@ class Words:
         return reason("said-wrong", SUCCESS, domain, misled[-1].turn, words, name)
 
     def _called(self, domain: str, venues: Sequence[str]) -> str:
-        return listed([self.grounding.facts.name(domain, venue) for venue in venues], "no venue")
+        return listed([self.database.facts.name(domain, venue) for venue in venues], "no venue")
 
 
 def _misleads(checked: CheckedMention, domain: str, slot: str, venues: Sequence[str]) -> bool:

@@ -31,11 +31,12 @@ from mwzeval.conversation.messages import ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.database import Database, Row, VenueFacts, comparable
+from mwzeval.multiwoz.database import Database, Row, comparable
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     BookingOutcome,
+    booked_by_call,
     booked_by_calls,
     judge_booking,
 )
@@ -45,8 +46,8 @@ from mwzeval.multiwoz.grounding.claims import (
     CheckedMention,
     Claim,
     Grounded,
-    Grounding,
     claims_of,
+    compare_with_database,
     with_named_venues,
 )
 from mwzeval.multiwoz.grounding.log import compare_with_log
@@ -183,9 +184,7 @@ class Judge:
         venues = {domain: tables[domain] for domain in DATABASE_DOMAINS}
         self.rules = rules
         self.database = Database(venues, rules)
-        self.facts = VenueFacts(venues, rules)
         self._tables = tables
-        self._grounding = Grounding(self.database, self.facts)
         self._delexicalizer = Delexicalizer(venues)
         self._tools = tools
 
@@ -219,8 +218,8 @@ class Judge:
         The arguments are those of `judge`.
         """
         dialogue = self._read(goal, messages, bookings)
-        log = compare_with_log(dialogue.grounded, self.database, self.facts)
-        return claims_of(dialogue.grounded, log, self.facts)
+        log = compare_with_log(dialogue.grounded, self.database)
+        return claims_of(dialogue.grounded, log, self.database.facts)
 
     @cached_property
     def services(self) -> DatabaseTools:
@@ -235,10 +234,11 @@ class Judge:
         transcript = read_transcript(
             messages, self._delexicalizer, self.rules, bookings, tuple(goals), self._tools
         )
-        domain_goals = with_named_venues(prepare_goal(goals, self.database), goals, self.facts)
+        prepared = prepare_goal(goals, self.database)
+        domain_goals = with_named_venues(prepared, goals, self.database.facts)
         made = (made.booking for made in transcript.bookings)
-        booked = booked_by_calls(made, self.database, self.facts)
-        grounded = self._grounding.judge(domain_goals, transcript.exchanges)
+        booked = booked_by_calls(made, self.database)
+        grounded = compare_with_database(domain_goals, transcript.exchanges, self.database)
         return _Dialogue(goal, goals, transcript, domain_goals, booked, grounded)
 
 
@@ -261,7 +261,8 @@ class DomainJudge:
     """Judges one domain of a live dialogue."""
 
     def __init__(self, judge: Judge, dialogue: _Dialogue, domain: str) -> None:
-        self._database, self._facts, self._rules = judge.database, judge.facts, judge.rules
+        self._database, self._rules = judge.database, judge.rules
+        self._facts = judge.database.facts
         self._judge = judge
         self._dialogue = dialogue
         self._exchanges = dialogue.transcript.exchanges
@@ -290,7 +291,9 @@ class DomainJudge:
 
         booking = reference = None
         if domain in BOOKED_BY and self._goal.booking:
-            outcome = judge_booking(domain, self._goal, self._satisfying, self._booked, self._rules)
+            outcome = judge_booking(
+                domain, self._goal, self._satisfying, self._booked, self._judge.rules
+            )
             reasons += self._booking_reasons(outcome)
             booking, reference = outcome.right, outcome.made
             if outcome.made:
@@ -315,11 +318,11 @@ class DomainJudge:
         booked: dict[int, Option] = {}
         if self._domain in BOOKED_BY and exchanges:
             for made in self._bookings:
-                found = booked_by_calls([made.booking], self._database, self._facts)[self._domain]
+                found = booked_by_call(made.booking, self._database)
                 if found.venue:
                     turn = len(exchanges) - 1 if made.turn is None else made.turn
                     booked[turn] = Option(found.venue, found.venues)
-        return VenueChoice(self._domain, self._facts, self._database).final(exchanges, booked)
+        return VenueChoice(self._domain, self._database).final(exchanges, booked)
 
     def _venue_booked(self) -> Booked | None:
         booked = self._booked
@@ -532,10 +535,9 @@ class VenueChoice:
     named the venue, and `is_confirmed` is true if the agent has mentioned the venue.
     """
 
-    def __init__(self, domain: str, facts: VenueFacts, database: Database) -> None:
+    def __init__(self, domain: str, database: Database) -> None:
         self._domain = domain
-        self._facts = facts
-        self._database = database
+        self._database, self._facts = database, database.facts
         self._set(0, ())
 
     def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:

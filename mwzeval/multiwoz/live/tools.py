@@ -21,7 +21,6 @@ from mwzeval.multiwoz.database import (
     Database,
     FuzzyIndex,
     Row,
-    VenueFacts,
     car,
     digest,
     phone_number,
@@ -76,8 +75,6 @@ class DatabaseTools:
             for domain in DATABASE_DOMAINS
         }
         self._database = Database(numbered, rules)
-        named = {domain: rows for domain, rows in numbered.items() if domain != "train"}
-        self._facts = VenueFacts(named, rules)
         self._rows = {
             domain: [_public(domain, row) for row in rows] for domain, rows in tables.items()
         }
@@ -116,7 +113,7 @@ class DatabaseTools:
         if domain in DATABASE_DOMAINS:
             others = {slot: value for slot, value in constraints.items() if slot != "name"}
             name = constraints.get("name")
-            called = self._facts.called(domain, name) if name else ()
+            called = self._database.facts.called(domain, name) if name else ()
             if not called:
                 return self._database.find(domain, constraints)
             left = set(self._database.find(domain, others))
@@ -141,7 +138,7 @@ class DatabaseTools:
         if domain == "train":
             numbers: Sequence[str] = self._trains.get(called.upper(), ())
         else:
-            numbers = venues_called(domain, called, self._database, self._facts)
+            numbers = venues_called(domain, called, self._database)
         rows = [self._rows[domain][int(number)] for number in numbers]
         if not rows:
             what = "id" if domain == "train" else "name"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus import GoldFold, References
-from mwzeval.multiwoz.database import Database, VenueFacts
+from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     bookable,
@@ -20,9 +20,9 @@ from mwzeval.multiwoz.grounding.bookings import (
 )
 from mwzeval.multiwoz.grounding.claims import (
     Grounded,
-    Grounding,
     SystemTurn,
     claims_of,
+    compare_with_database,
     with_named_venues,
 )
 from mwzeval.multiwoz.grounding.log import compare_with_log
@@ -157,11 +157,6 @@ class Scorer:
         }
         self._goals: dict[str, dict[str, DomainGoal]] = {}
         self._gold_states: dict[str, tuple[State, ...]] = {}
-
-    @cached_property
-    def grounding(self) -> Grounding:
-        """The comparison of responses with this fold's database."""
-        return Grounding(self.database, VenueFacts(self.gold.tables, self.rules))
 
     @cached_property
     def delexicalizer(self) -> Delexicalizer:
@@ -313,24 +308,24 @@ class Scorer:
                 strict=False,
             )
         ]
-        return self.grounding.judge(self._grounded_goal(dialogue.name), turns)
+        return compare_with_database(self._grounded_goal(dialogue.name), turns, self.database)
 
     def words(self, dialogue: NormalizedDialogue) -> Words:
         """Return the lexicalized responses of a dialogue, with their judged mentions."""
-        grounded, facts = self.grounded(dialogue), self.grounding.facts
-        log = compare_with_log(grounded, self.database, facts)
+        grounded = self.grounded(dialogue)
+        log = compare_with_log(grounded, self.database)
         goal = self.gold.dialogues[dialogue.name].goal
         return Words(
             grounded=grounded,
-            grounding=self.grounding,
+            database=self.database,
             constraints={domain: part.informable for domain, part in goal.items()},
-            claims=claims_of(grounded, log, facts),
+            claims=claims_of(grounded, log, self.database.facts),
         )
 
     def _grounded_goal(self, name: str) -> dict[str, DomainGoal]:
         """Return the goal of a dialogue; a named venue must have exactly the name in the goal."""
         goals = self.gold.dialogues[name].goal
-        return with_named_venues(self.goal(name), goals, self.grounding.facts)
+        return with_named_venues(self.goal(name), goals, self.database.facts)
 
     def grounded_row(
         self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
@@ -342,19 +337,17 @@ class Scorer:
         row: dict[str, float] = {}
         if sources.lexicalized:
             grounded = self.grounded(dialogue)
-            log = compare_with_log(grounded, self.database, self.grounding.facts)
-            row = grounded_row(grounded, log)
+            row = grounded_row(grounded, compare_with_log(grounded, self.database))
         goal = self.gold.dialogues[dialogue.name].goal
         right: dict[str, bool] = {}
         by_calls = has_bookings(turns)
         if domains := bookable(goal):
             booked: Mapping[str, Booked] = {}
-            facts, state = self.grounding.facts, dialogue.turns[-1].state
             if by_calls:
                 made = (booking for turn in turns for booking in turn.bookings or ())
-                booked = booked_by_calls(made, self.database, facts)
+                booked = booked_by_calls(made, self.database)
             elif sources.predicted_states:
-                booked = booked_in_state(state, self.database, facts)
+                booked = booked_in_state(dialogue.turns[-1].state, self.database)
             domain_goals = self._grounded_goal(dialogue.name)
             for name in domains:
                 arguments = goal[name], domain_goals[name].satisfying, booked.get(name), self.rules

@@ -63,7 +63,7 @@ def compared_with_log(made: Evaluator, dialogues: Any) -> list[CheckedMention]:
     found: list[CheckedMention] = []
     for name, turns in checked.dialogues.items():
         grounded = scorer.grounded(scorer.normalize(name, turns, checked.sources))
-        found += compare_with_log(grounded, scorer.database, scorer.grounding.facts)
+        found += compare_with_log(grounded, scorer.database)
     return found
 
 

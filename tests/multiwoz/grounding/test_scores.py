@@ -17,6 +17,7 @@ from mwzeval.comparison.gates import worse_than
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.grounding.claims import compare_with_database
 from mwzeval.multiwoz.grounding.scores import INFORM, SUCCESS, Words
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.reasons import kinds
@@ -288,7 +289,7 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
             for mention in mentions[reason.turn]
         ]
     said = [replace(turn, mentions=m) for turn, m in zip(grounded.turns, mentions, strict=True)]
-    return scorer.grounding.judge(grounded.goal, said).outcome
+    return compare_with_database(grounded.goal, said, scorer.database).outcome
 
 
 def assert_unmet(words: Words, reason: Reason) -> None:
@@ -298,7 +299,7 @@ def assert_unmet(words: Words, reason: Reason) -> None:
     venues = set(offered) - words.grounded.goal[domain].satisfying
     unmet = {slot for slot, value in wanted.items() if f"{slot}={value}" in reason.text}
     met = {slot: value for slot, value in wanted.items() if slot not in unmet}
-    find = words.grounding.database.find
+    find = words.database.find
     assert unmet
     assert venues <= set(find(domain, met))
     for slot in unmet:
