@@ -42,22 +42,6 @@ class Miss(NamedTuple):
     accepted: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BookingOutcome:
-    """The outcome of a domain's booking, with its errors; a correct booking has no errors.
-
-    `made` is False if no booking was made in the domain.
-    """
-
-    made: bool
-    misses: tuple[Miss, ...]
-
-    @property
-    def right(self) -> bool:
-        """Whether the venue and all slots of the booking agree with the goal."""
-        return self.made and not self.misses
-
-
 def bookable(goal: Mapping[str, Goal]) -> tuple[str, ...]:
     """Return the domains in which a goal books a venue."""
     return tuple(domain for domain in goal if domain in BOOKED_BY and goal[domain].booking)
@@ -107,12 +91,13 @@ def booked_in_state(state: State, database: Database) -> dict[str, Booked]:
     return booked
 
 
-def judge_booking(
-    domain: str, goal: Goal, satisfying: frozenset[str], booked: Booked | None, rules: Rules
-) -> BookingOutcome:
-    """Return the outcome of a domain's booking. `satisfying` are the venues that fit the goal."""
-    if booked is None:
-        return BookingOutcome(False, ())
+def booking_errors(
+    domain: str, goal: Goal, satisfying: frozenset[str], booked: Booked, rules: Rules
+) -> list[Miss]:
+    """Return the slots of a domain's booking that differ from the goal.
+
+    `satisfying` are the venues that fit the goal.
+    """
     misses = []
     if not (booked.venues and satisfying.issuperset(booked.venues)):
         misses.append(Miss(BOOKED_BY[domain], booked.venue, ()))
@@ -126,7 +111,7 @@ def judge_booking(
         for slot, values in accepted.items()
         if booked.slots.get(slot) not in values
     ]
-    return BookingOutcome(True, tuple(misses))
+    return misses
 
 
 def venues_called(domain: str, name: str, database: Database) -> tuple[str, ...]:

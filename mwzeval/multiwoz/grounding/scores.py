@@ -90,27 +90,13 @@ def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
     return (*of_words, *BOOKINGS.columns, BY_CALLS)
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """Specifies which grounded scores can be computed for an input.
-
-    `words` is true if the responses are lexicalized. `bookings` is the source of bookings in all
-    dialogues: `calls`, `states`, `mixed` if dialogues have different sources, or None if no
-    dialogue has a source.
+def booking_source(sums: Mapping[str, float], *, predicted_states: bool) -> str | None:
+    """Return the source of the bookings: `calls`, `states`, or `mixed` if dialogues have different
+    sources. The result is None if no dialogue has a source.
     """
-
-    words: bool
-    bookings: str | None
-
-    @classmethod
-    def of(
-        cls, sums: Mapping[str, float], *, lexicalized: bool, predicted_states: bool
-    ) -> Computed:
-        """Return which grounded scores are defined for these sums of counts."""
-        cases, by_calls = sums[f"booking_goals.{WHOLE}"], sums[BY_CALLS]
-        if by_calls:
-            return cls(lexicalized, "calls" if by_calls == cases else "mixed")
-        return cls(lexicalized, "states" if predicted_states else None)
+    if by_calls := sums[BY_CALLS]:
+        return "calls" if by_calls == sums[f"booking_goals.{WHOLE}"] else "mixed"
+    return "states" if predicted_states else None
 
 
 def grounded_row(grounded: Grounded, log: Iterable[CheckedMention] = ()) -> dict[str, float]:
@@ -166,20 +152,24 @@ def booking_row(right: Mapping[str, bool], *, by_calls: bool) -> dict[str, float
 
 
 def grounded_measures(
-    computed: Computed, sums: Mapping[str, float], sign: Sign
+    sums: Mapping[str, float], sign: Sign, *, bookings: str | None
 ) -> Iterator[Measure]:
-    """Yield the scores as measures in the order of a report, without scores that have no cases."""
-    if computed.words:
+    """Yield the scores as measures in the order of a report, without scores that have no cases.
+
+    `bookings` is the source of the bookings, or None.
+    """
+    lexicalized = MENTIONS.columns[0] in sums
+    if lexicalized:
         yield from GOALS.measures(sums, sign)
-    if computed.bookings:
+    if bookings:
         yield from BOOKINGS.measures(sums, sign)
-    if computed.words:
+    if lexicalized:
         yield from MENTIONS.measures(sums, sign)
         yield from LOG.measures(sums, sign)
 
 
 def grounded_view(
-    computed: Computed, sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
+    sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]], *, bookings: str | None
 ) -> dict[str, Any]:
     """Return the scores for a report from `values` by name and scope.
 
@@ -188,11 +178,11 @@ def grounded_view(
     with the log, contradicted by the log, and supported by tools but not by the database.
     """
     plain: dict[str, Any] = dict.fromkeys(("mentions", *OF_WORDS, "booking"))
-    if computed.words:
+    if MENTIONS.columns[0] in sums:
         counts = {scope: int(sums[f"mentions.{scope}"]) for scope in MENTIONS.scopes}
         plain["mentions"] = {scope: n for scope, n in counts.items() if n or scope == WHOLE}
         plain |= {name: values.get(name, {}) for name in OF_WORDS}
-    if computed.words and (logged := int(sums[f"logged.{WHOLE}"])):
+    if logged := int(sums.get(f"logged.{WHOLE}", 0)):
         right = int(sums[f"logged_right.{WHOLE}"])
         plain |= {name: values.get(name, {}) for name in BY_LOG}
         plain["log"] = {
@@ -200,7 +190,7 @@ def grounded_view(
             "contradicts_tools": logged - right,
             "only_tools": int(sums[f"logged_only.{WHOLE}"]),
         }
-    if computed.bookings:
+    if bookings:
         plain["booking"] = values.get("booking", {})
     return plain
 

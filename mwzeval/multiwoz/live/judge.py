@@ -35,10 +35,8 @@ from mwzeval.multiwoz.database import Database, Row, comparable
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
-    BookingOutcome,
     booked_by_call,
-    booked_by_calls,
-    judge_booking,
+    booking_errors,
 )
 from mwzeval.multiwoz.grounding.claims import (
     CHECKED,
@@ -236,24 +234,21 @@ class Judge:
         )
         prepared = prepare_goal(goals, self.database)
         domain_goals = with_named_venues(prepared, goals, self.database.facts)
-        made = (made.booking for made in transcript.bookings)
-        booked = booked_by_calls(made, self.database)
         grounded = compare_with_database(domain_goals, transcript.exchanges, self.database)
-        return _Dialogue(goal, goals, transcript, domain_goals, booked, grounded)
+        return _Dialogue(goal, goals, transcript, domain_goals, grounded)
 
 
 class _Dialogue(NamedTuple):
     """A dialogue and its goal, compared with the database.
 
-    `goal` is the original goal; `domain_goals` also have the venues that satisfy it. `booked` maps
-    a domain to its last booking. `grounded` compares the agent's messages with the database.
+    `goal` is the original goal; `domain_goals` also have the venues that satisfy it. `grounded`
+    compares the agent's messages with the database.
     """
 
     goal: Mapping[str, Any]
     goals: Mapping[str, Goal]
     transcript: Transcript
     domain_goals: Mapping[str, DomainGoal]
-    booked: Mapping[str, Booked]
     grounded: Grounded
 
 
@@ -266,12 +261,13 @@ class DomainJudge:
         self._judge = judge
         self._dialogue = dialogue
         self._exchanges = dialogue.transcript.exchanges
+        self._domain = domain
         bookings = dialogue.transcript.bookings
         self._bookings = [made for made in bookings if made.booking.domain == domain]
-        self._domain = domain
+        last = self._bookings[-1] if self._bookings else None
+        self._booked = booked_by_call(last.booking, judge.database) if last else None
         self._goal = dialogue.goals[domain]
         self._satisfying = dialogue.domain_goals[domain].satisfying
-        self._booked = dialogue.booked.get(domain)
 
     def judgement(self) -> DomainJudgement:
         """Return the judgment of the domain: venue, answers, booking, and reference."""
@@ -291,12 +287,10 @@ class DomainJudge:
 
         booking = reference = None
         if domain in BOOKED_BY and self._goal.booking:
-            outcome = judge_booking(
-                domain, self._goal, self._satisfying, self._booked, self._judge.rules
-            )
-            reasons += self._booking_reasons(outcome)
-            booking, reference = outcome.right, outcome.made
-            if outcome.made:
+            booking_reasons = [*self._booking_reasons()]
+            reasons += booking_reasons
+            booking, reference = not booking_reasons, self._booked is not None
+            if reference:
                 code = _returned(self._bookings[-1], *_REFERENCE_KEYS)
                 right, domains = (code,) if code else (), {domain, None}
                 answer = spoken_answer(REFERENCE, right, self._exchanges, domains)
@@ -314,15 +308,13 @@ class DomainJudge:
 
     def _chosen(self) -> Choice | None:
         """Return the chosen venue. Bookings without a known turn are applied last."""
-        exchanges = self._exchanges
-        booked: dict[int, Option] = {}
-        if self._domain in BOOKED_BY and exchanges:
-            for made in self._bookings:
-                found = booked_by_call(made.booking, self._database)
-                if found.venue:
-                    turn = len(exchanges) - 1 if made.turn is None else made.turn
-                    booked[turn] = Option(found.venue, found.venues)
-        return VenueChoice(self._domain, self._database).final(exchanges, booked)
+        last = len(self._exchanges) - 1
+        booked = {
+            last if made.turn is None else made.turn: Option(found.venue, found.venues)
+            for made in self._bookings
+            if (found := booked_by_call(made.booking, self._database)).venue
+        }
+        return VenueChoice(self._domain, self._database).final(self._exchanges, booked)
 
     def _venue_booked(self) -> Booked | None:
         booked = self._booked
@@ -401,7 +393,7 @@ class DomainJudge:
                 yield self._venue_answer(slot, venues, known)
         elif domain == TAXI:
             # Only a booking has the true values. Without calls, any value for a taxi is accepted.
-            is_open = bool(self._bookings) or not self._dialogue.transcript.has_calls
+            is_open = bool(self._bookings) or not any(e.calls for e in self._exchanges)
             for slot in requested:
                 values = [value for made in self._bookings if (value := _returned(made, slot))]
                 right = tuple(values[-1:])
@@ -485,15 +477,17 @@ class DomainJudge:
             words = {"said": text, "venue": venue, "right": listed(right)}
             yield self._reason("said-wrong", outcome, turn, slot, **words)
 
-    def _booking_reasons(self, booking: BookingOutcome) -> Iterator[Reason]:
-        turns = [made.turn for made in self._bookings if made.turn is not None]
-        turn = max(turns, default=None)
-        if self._booked is None:
+    def _booking_reasons(self) -> Iterator[Reason]:
+        domain, booked = self._domain, self._booked
+        if booked is None:
             yield self._reason("not-booked", BOOKING, None)
             return
-        for slot, value, accepted in booking.misses:
-            if slot == BOOKED_BY[self._domain]:
-                venues = self._booked.venue, self._booked.venues
+        turns = [made.turn for made in self._bookings if made.turn is not None]
+        turn = max(turns, default=None)
+        errors = booking_errors(domain, self._goal, self._satisfying, booked, self._rules)
+        for slot, value, accepted in errors:
+            if slot == BOOKED_BY[domain]:
+                venues = booked.venue, booked.venues
                 yield self._wrong_venue("booked-wrong", BOOKING, turn, *venues)
             else:
                 words = {"said": str(value), "wanted": " or ".join(accepted)}
@@ -778,14 +772,11 @@ def inform_counts(
     about a ride or a service, has this slot. Slots of the goal's constraints and requested slots
     without a known true value are not counted.
     """
-    found, missing, uncounted = (set[tuple[str | None, str]]() for _ in range(3))
-    for domain, given in answers.items():
-        right = {answer.slot: answer.given for answer in given}
-        for slot in requested_slots(goal[domain]):
-            slots = {True: found, False: missing, None: uncounted}[right.get(slot, False)]
-            slots.add((domain, slot))
-        wishes = {(domain, mention_slot(slot)) for slot in goal[domain].get("info") or ()}
-        uncounted |= wishes - found - missing
+    given: dict[tuple[str | None, str], bool | None] = {}
+    for domain, of_domain in answers.items():
+        given |= {(domain, mention_slot(slot)): None for slot in goal[domain].get("info") or ()}
+        right = {answer.slot: answer.given for answer in of_domain}
+        given |= {(domain, slot): right.get(slot, False) for slot in requested_slots(goal[domain])}
     informed = {(claim.mention.domain, claim.mention.slot) for claim in checked}
     informed |= {
         (mention.domain, mention.slot)
@@ -793,7 +784,9 @@ def inform_counts(
         for mention in exchange.mentions
         if mention.domain not in NAMED_BY
     }
-    counted = {
-        (domain, slot) for domain, slot in informed if slot in REQUESTABLE.get(domain or "", ())
-    }
-    return len(found), len(counted - found - uncounted), len(missing)
+    superfluous = sum(
+        slot in REQUESTABLE.get(domain or "", ()) and given.get((domain, slot), False) is False
+        for domain, slot in informed
+    )
+    asked = [*given.values()]
+    return asked.count(True), superfluous, asked.count(False)

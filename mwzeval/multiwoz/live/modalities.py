@@ -31,12 +31,7 @@ from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.formats.messages import decoded_arguments
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal
 from mwzeval.multiwoz.grounding.claims import Claim
-from mwzeval.multiwoz.grounding.scores import (
-    Computed,
-    grounded_columns,
-    grounded_measures,
-    grounded_view,
-)
+from mwzeval.multiwoz.grounding.scores import grounded_columns, grounded_measures, grounded_view
 from mwzeval.multiwoz.live.judge import (
     BOOKING,
     INFORM,
@@ -80,7 +75,6 @@ TASK = Rates(
     (*ALL_DOMAINS, *SIZES),
     of_dialogues=True,
 )
-GROUNDED = Computed(words=True, bookings="calls")
 ALL = f"dialogues.{WHOLE}"
 """The column that is 1 for every dialogue."""
 SCORED_ENDS = {
@@ -268,7 +262,7 @@ def _text_measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     if not sums[ALL]:
         return
     yield from TASK.measures(sums, sign)
-    yield from grounded_measures(GROUNDED, sums, sign)
+    yield from grounded_measures(sums, sign, bookings="calls")
     for rate in RATES:
         yield from rate.measures(sums, sign(rate.name))
 
@@ -280,7 +274,7 @@ def _text_plain(
     own = [rate.name for rate in RATES if not rate.name.startswith("end.")]
     return {
         "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
-        "grounded": grounded_view(GROUNDED, sums, values),
+        "grounded": grounded_view(sums, values, bookings="calls"),
         "live": {name: alone.get(name) for name in own}
         | {name: value for name, value in alone.items() if "^" in name},
     }

@@ -67,14 +67,10 @@ class TurnBooking(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """The turns of a dialogue and its bookings, in order.
-
-    `has_calls` is true if the agent has called at least one function.
-    """
+    """The turns of a dialogue and its bookings, in order."""
 
     exchanges: tuple[Exchange, ...]
     bookings: tuple[TurnBooking, ...]
-    has_calls: bool
 
 
 def read_transcript(
@@ -109,8 +105,7 @@ def read_transcript(
         topics.append(about)
     of_users: list[Sequence[Mention]]
     made += [TurnBooking(None, booking, None) for booking in reported_bookings(bookings)]
-    has_calls = any(calls)
-    if has_calls:
+    if any(calls):
         states = normalize_states([turn["state"] for turn in turns], rules)
         found = _completed(
             agents, topics, delexicalizer.mentions(agents, states, topics), delexicalizer
@@ -129,7 +124,7 @@ def read_transcript(
         for number in range(len(agents))
     )
     columns = agents, states, found, booked, calls, users, of_users, topics
-    return Transcript(tuple(map(Exchange, *columns)), tuple(made), has_calls)
+    return Transcript(tuple(map(Exchange, *columns)), tuple(made))
 
 
 def calls_by_turn(

@@ -26,7 +26,7 @@ from mwzeval.multiwoz.database import FUZZY_THRESHOLD
 from mwzeval.multiwoz.grounding.claims import Claim
 from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import (
-    Computed,
+    booking_source,
     grounded_columns,
     grounded_measures,
     grounded_view,
@@ -235,7 +235,7 @@ class ScoredPredictions:
         for rule in scorer.joint_goals if rows.sources.predicted_states else ():
             yield from rule.measures(partial(sign, "dst", None, rule), sums)
         if metrics.grounded:
-            yield from grounded_measures(self._computed(sums), sums, sign)
+            yield from grounded_measures(sums, sign, bookings=self._booking_source(sums))
         if metrics.richness:
             yield from rows.richness.measures(sign("richness"))
 
@@ -313,13 +313,8 @@ class ScoredPredictions:
             turn.response is not None for turns in self.dialogues.values() for turn in turns
         )
 
-    def _computed(self, sums: Mapping[str, float]) -> Computed:
-        sources = self.rows.sources
-        return Computed.of(
-            sums,
-            lexicalized=sources.lexicalized,
-            predicted_states=sources.predicted_states,
-        )
+    def _booking_source(self, sums: Mapping[str, float]) -> str | None:
+        return booking_source(sums, predicted_states=self.rows.sources.predicted_states)
 
     def _plain(self, scores: Iterable[Score]) -> dict[str, Any]:
         """Return the unrounded scores in the form of the JSON report; missing scores are None."""
@@ -352,7 +347,8 @@ class ScoredPredictions:
                     for rule in scorer.joint_goals
                 }
         if metrics.grounded:
-            plain["grounded"] = grounded_view(self._computed(sums), sums, values)
+            bookings = self._booking_source(sums)
+            plain["grounded"] = grounded_view(sums, values, bookings=bookings)
         return plain
 
     def _signature(
@@ -382,7 +378,7 @@ class ScoredPredictions:
         if metric in ("inform", "success", "combined", *GROUNDED_CHOICES):
             choices["state"] = "predicted" if sources.predicted_states else "gold"
             if metric == "booking":
-                choices["bookings"] = self._computed(rows.table.sums()).bookings
+                choices["bookings"] = self._booking_source(rows.table.sums())
             else:
                 choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
             choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}

@@ -15,8 +15,8 @@ from mwzeval.multiwoz.grounding.bookings import (
     bookable,
     booked_by_calls,
     booked_in_state,
+    booking_errors,
     has_bookings,
-    judge_booking,
 )
 from mwzeval.multiwoz.grounding.claims import (
     Grounded,
@@ -344,12 +344,14 @@ class Scorer:
         if domains := bookable(goal):
             booked: Mapping[str, Booked] = {}
             if by_calls:
-                made = (booking for turn in turns for booking in turn.bookings or ())
-                booked = booked_by_calls(made, self.database)
+                bookings = (booking for turn in turns for booking in turn.bookings or ())
+                booked = booked_by_calls(bookings, self.database)
             elif sources.predicted_states:
                 booked = booked_in_state(dialogue.turns[-1].state, self.database)
             domain_goals = self._grounded_goal(dialogue.name)
             for name in domains:
-                arguments = goal[name], domain_goals[name].satisfying, booked.get(name), self.rules
-                right[name] = judge_booking(name, *arguments).right
+                made, satisfying = booked.get(name), domain_goals[name].satisfying
+                right[name] = made is not None and not booking_errors(
+                    name, goal[name], satisfying, made, self.rules
+                )
         return {**row, **booking_row(right, by_calls=by_calls)}
