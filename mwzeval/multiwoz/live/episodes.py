@@ -70,11 +70,10 @@ from mwzeval.multiwoz.live.stress.goal_changes import user_of
 from mwzeval.multiwoz.live.stress.noise import Noise, noisy_users
 from mwzeval.multiwoz.live.stress.oracle import OraclePolicy
 from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
+from mwzeval.multiwoz.live.text_user import UserInWords, faults_of
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
-from mwzeval.multiwoz.live.user_faults import faults_of
-from mwzeval.multiwoz.live.user_in_words import UserInWords
 from mwzeval.statistics.trials import trial_name
 from mwzeval.version import __version__
 

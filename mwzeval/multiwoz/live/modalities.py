@@ -43,7 +43,7 @@ from mwzeval.multiwoz.live.judge import (
     mention_slot,
 )
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.user_faults import faults_of
+from mwzeval.multiwoz.live.text_user import faults_of
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED_VALUES
 from mwzeval.multiwoz.scoring.explanation import spelled

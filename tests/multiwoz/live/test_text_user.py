@@ -18,17 +18,17 @@ from mwzeval.conversation.protocols import Partner
 from mwzeval.multiwoz.acts import Act, Draws
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.user import LiveUser
-from mwzeval.multiwoz.live.user_faults import (
+from mwzeval.multiwoz.live.text_user import (
     EARLY,
     INVENTED,
     MISUNDERSTOOD,
     REPEATED,
+    UserInWords,
     effects,
     faults_of,
     misunderstanding,
 )
-from mwzeval.multiwoz.live.user_in_words import UserInWords
+from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.multiwoz.live.wordings import system_text
 from tests.cases import tabled
 from tests.examples import examples

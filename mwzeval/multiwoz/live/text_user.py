@@ -1,4 +1,6 @@
-"""Detect mistakes of the user, which may cause a dialogue to fail although the agent is right.
+"""The text-level rule user, and the detection of mistakes of users.
+
+Mistakes of the user may cause a dialogue to fail although the agent is right:
 
 * `misunderstood`: the user misinterpreted a turn of the agent. Misunderstandings are detected only
   if the agent adds its acts to its messages (key `acts`). Only acts that affect the user's next
@@ -16,19 +18,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from random import Random
+from typing import Any, Protocol
 
-from mwzeval.conversation.messages import ASSISTANT_ROLE, ChatMessage
-from mwzeval.conversation.models import DONE
+from mwzeval.conversation.messages import (
+    ASSISTANT_ROLE,
+    USER_ROLE,
+    AgentTurn,
+    ChatMessage,
+    read_messages,
+)
+from mwzeval.conversation.models import DONE, GIVES_UP
+from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database import comparable
-from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, Goal, begun
+from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, Goal, begun, wish_for
 from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.live.judge import mention_slot, requested_slots
 from mwzeval.multiwoz.live.reading import MENTION_SLOTS, AgentReader, tool_results
 from mwzeval.multiwoz.live.user import TELLING, fits, heard_acts
+from mwzeval.multiwoz.live.wordings import is_same, user_text
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.reasons import listed
 from mwzeval.multiwoz.schema import (
@@ -66,6 +77,87 @@ _ASKED_WITH = {
     slot: words.split() for slot, (words,) in keyed_rows("live", "asked_with.tsv").items()
 }
 """Maps a slot to words that ask for it, in addition to its name."""
+
+
+class ActUser(User, Protocol):
+    """The interface of an act-level user that reports its `goal` with the answers."""
+
+    def report(self) -> dict[str, Any]:
+        """Return the user's final state, such as its goal and its mistakes."""
+
+
+class UserInWords:
+    """A text-level user for a single MultiWOZ dialogue.
+
+    `reader` can be shared by users; the generator `rng` belongs to this user and chooses between
+    wordings.
+    """
+
+    def __init__(self, user: ActUser, reader: AgentReader, rng: Random) -> None:
+        self._user = user
+        self._reader = reader
+        self._rng = rng
+        goal = user.report()["goal"]
+        self._goal = begun(goal)
+        self._context = reader.context(goal)
+        self._understood: list[list[Act]] = []
+        self._said: list[list[Act]] = []
+        self._messages: list[ChatMessage] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said goodbye."""
+        return self._user.is_done
+
+    def begin(self) -> str:
+        """Return the user's first utterance."""
+        return self._say(self._user.begin())
+
+    def answer(self, heard: AgentTurn, /) -> str:
+        """Return the user's reply to a turn of the agent."""
+        messages = read_messages(heard.messages)
+        understood = self._reader.acts_of(heard.text, self._context, tool_results(messages))
+        self._understood.append(understood)
+        self._messages += messages
+        return self._say(self._user.answer(understood))
+
+    def _say(self, acts: list[Act]) -> str:
+        text = user_text(acts, self._rng)
+        self._context.add_user_acts(acts)
+        self._said.append(acts)
+        self._messages.append(ChatMessage(USER_ROLE, text))
+        return text
+
+    @property
+    def meant(self) -> list[Act]:
+        """The acts of the user's last message, with values instead of references ("the same")."""
+        goal = self._user.report()["goal"]
+        return [
+            act._replace(value=wish)
+            if is_same(act.value)
+            and (slot := goal_slot(act.domain, act.slot) or act.slot.lower())
+            and (wish := wish_for(goal[act.domain.lower()], slot))
+            else act
+            for act in self._said[-1]
+        ]
+
+    def report(self) -> dict[str, Any]:
+        """Return the user's final state as JSON.
+
+        The keys are those of the act-level report with `complete` and `goal`, `token` (whether the
+        user succeeded or gave up), the acts that the user `said` and `understood` by turn, and the
+        user's `faults`.
+        """
+        own = self._user.report()
+        report = {
+            **own,
+            "token": DONE if own["complete"] else GIVES_UP,
+            "said": [[list(act) for act in acts] for acts in self._said],
+            "understood": [[list(act) for act in acts] for acts in self._understood],
+        }
+        faults = faults_of(self._goal, self._messages, report, self._reader)
+        return {**report, "faults": faults}
+
 
 AgentMessages = list[ChatMessage]
 Effect = tuple[str, ...]
