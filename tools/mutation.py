@@ -49,7 +49,7 @@ TARGETS = re.compile(
     r"|mwzeval/multiwoz/(scoring/|tracking|words/|grounding/|normalization|placeholders)"
     r"|mwzeval/multiwoz/live/(user|judge|grounded|goal)"
     r"|mwzeval/multiwoz/convlab/(user|system)"
-    r"|mwzeval/crosswoz/(scoring/|simulation|user|goals)|mwzeval/dstc7/(measures|explain|evaluation)"
+    r"|mwzeval/crosswoz/(scoring/|simulation|user|goals)|mwzeval/dstc7/(measures|evaluation)"
     r"|mwzeval/pydial/simulator/"
 )
 """Rules of scores, statistics, comparison, words, grounding, judgement, users and simulators."""

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from mwzeval.arguments import InputFile
 from mwzeval.benchmark import FileScorer
-from mwzeval.dstc7.evaluation import ScoredSubmission, evaluate, validate
-from mwzeval.dstc7.explain import MEANINGS
+from mwzeval.dstc7.evaluation import MEANINGS, ScoredSubmission, evaluate, validate
 from mwzeval.dstc7.leaderboard import published_document, read_results, tables_of
 from mwzeval.dstc7.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.tracks import (

@@ -1,4 +1,4 @@
-"""Finds, reads and checks a submission together with its gold data.
+"""Finds, reads and checks a submission together with its gold data, and checks that they agree.
 
 Gold data are files that the user names, files with the usual names in a folder, or the embedded
 sample.
@@ -6,22 +6,23 @@ sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
+from math import fsum, inf, isfinite
 from pathlib import Path
 
-from mwzeval.dstc7.checks import (
-    DialogueChecks,
-    check_examples,
-    check_file_name,
-    check_ranking,
-    check_targets,
-)
 from mwzeval.dstc7.dialogues import Example, Targets, read_pool, read_targets, stream_examples
-from mwzeval.dstc7.submission import Submission, read_submission
-from mwzeval.dstc7.tracks import NONE, Options, Track
-from mwzeval.errors import DataError, UsageError
+from mwzeval.dstc7.submission import (
+    MALFORMED,
+    UNREADABLE,
+    Ranking,
+    Submission,
+    read_submission,
+)
+from mwzeval.dstc7.tracks import CHOICES, NONE, RANKED, SPEAKERS, Options, Track, track_of_file
+from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.downloads import DATA_VARIABLE, SAMPLE_ADVICE, embedded
 from mwzeval.files.reading import COMPRESSED, STANDARD_INPUT, is_zip
 from mwzeval.scores.findings import Findings
@@ -29,6 +30,8 @@ from mwzeval.scores.findings import Findings
 FOLDER = "dstc7"
 SPLITS = ("test", "dev", "train")
 SAMPLE_NOTE = "The sample's dialogues are invented: these are not scores on the data of DSTC7."
+SUM_TOLERANCE = 0.01
+"""The largest accepted difference between 1 and the sum of rounded probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def load(
     notes = findings.of_file(str(submission))
     # A file in an archive always has an official name.
     if str(submission) != STANDARD_INPUT and not is_zip(submission):
-        check_file_name(str(submission), track, notes)
+        _check_file_name(str(submission), track, notes)
     repeats = options.compat is not None
     has_pool = track.has_pool and gold.pool is not None
     ranked = targets = pool = dialogues = None
@@ -112,19 +115,19 @@ def load(
                 message = "the file has no options-for-correct-answers: add a file of targets"
                 of_dialogues.error("no-targets", message)
     if targets:
-        check_targets(targets, track, pool, notes.of_file(str(gold.targets or gold.dialogues)))
+        _check_targets(targets, track, pool, notes.of_file(str(gold.targets or gold.dialogues)))
     if has_pool != (pool is not None) or (gold.dialogues is None) != (dialogues is None):
         return None
     if ranked is None or targets is None:
         return None
     loaded = dialogues or _Dialogues()
     if targets:
-        check_examples(ranked, targets, notes, is_sample=gold.is_sample)
+        _check_examples(ranked, targets, notes, is_sample=gold.is_sample)
     for name, ranking in ranked.items():
         example = loaded.examples.get(name)
         listed = {c.candidate_id for c in example.candidates} if example else set()
         candidates = listed or (None if pool is None else pool.keys())
-        check_ranking(name, ranking, candidates, track, options, notes)
+        _check_ranking(name, ranking, candidates, track, options, notes)
     split = loaded.split or "test"
     return Loaded(track, options, ranked, targets, loaded.examples, pool, split, gold.is_sample)
 
@@ -148,23 +151,199 @@ def _read_dialogues(
     repeats: bool,
 ) -> _Dialogues:
     """Read and check a dialogue file; `targets` from another file take precedence."""
-    dialogues, checks = _Dialogues(), DialogueChecks(track)
+    dialogues = _Dialogues()
+    others: dict[str, tuple[str, str]] = {}
+    answers = 0
+    lacking: list[tuple[str, str]] = []
     for example in stream_examples(file, findings):
         name = example.example_id
-        answers: tuple[str, ...] = ()
+        correct: tuple[str, ...] = ()
         if example.correct is not None:
-            answers = tuple(option.candidate_id for option in example.correct) or (NONE,)
-            dialogues.targets[name] = answers if repeats else tuple(dict.fromkeys(answers))
-        checks.add(example, (targets or {}).get(name, answers))
+            correct = tuple(option.candidate_id for option in example.correct) or (NONE,)
+            dialogues.targets[name] = correct if repeats else tuple(dict.fromkeys(correct))
+        for key, message in _signs_of_other_tracks(example, track):
+            others.setdefault(key, (message, name))
+        if example.candidates:
+            offered = {NONE, *(candidate.candidate_id for candidate in example.candidates)}
+            given = [(name, answer) for answer in (targets or {}).get(name, correct)]
+            answers += len(given)
+            lacking += [pair for pair in given if pair[1] not in offered]
         dialogues.split = dialogues.split or example.split
         if name in submission:
             dialogues.examples[name] = example
-    checks.report(findings)
+    for key, (message, name) in sorted(others.items(), reverse=True):
+        findings.doubt("wrong-track", message, example=name, key=key)
+    _check_lacking(lacking, answers, "list", findings)
     for name in submission:
         if name not in dialogues.examples:
             message = "for submitted examples without a dialogue, the candidates are not checked"
             findings.warning("unchecked-example", message, example=name)
     return dialogues
+
+
+def _signs_of_other_tracks(example: Example, track: Track) -> Iterator[tuple[str, str]]:
+    """Yield the keys of an example that do not fit the track, with descriptions."""
+    if example.scenario is not None and example.scenario not in track.scenarios:
+        message = f"the file is of subtask {example.scenario}, but it is read as {track.name}"
+        yield "scenario", message
+    known = SPEAKERS[track.dataset]
+    for spoken in example.messages:
+        if spoken.speaker not in known:
+            who = " and ".join(sorted(known))
+            message = (
+                f'the speaker is "{shorten(spoken.speaker)}", but in {track.dataset} it must be '
+                f"{who}"
+            )
+            yield "messages-so-far", message
+
+
+def _check_lacking(
+    lacking: list[tuple[str, str]], answers: int, where: str, findings: Findings
+) -> None:
+    """Warn about correct answers that are not among the candidates, and name the first example."""
+    if lacking:
+        name, identity = lacking[0]
+        message = (
+            f"{len(lacking)} of {answers} correct answers are not among the candidates, such as "
+            f'"{shorten(identity)}" in the {where} of this example'
+        )
+        findings.warning("gold-not-in-candidates", message, example=name, count=len(lacking))
+
+
+def _check_file_name(file: str, track: Track, findings: Findings) -> None:
+    """Warn if a submission does not have its official name."""
+    named = track_of_file(file)
+    if named is None:
+        message = f"the official name of a submission for {track.name} is {track.file_name}"
+        findings.warning("file-name", message)
+    elif named.name != track.name:
+        message = f"the name says {named.name}, but the file is scored as {track.name}"
+        findings.warning("file-name", message)
+
+
+def _check_examples(
+    submission: Submission, targets: Targets, findings: Findings, *, is_sample: bool = False
+) -> None:
+    """Report the examples that occur only in the submission or only in the targets.
+
+    `is_sample` is true if the embedded sample is used because no targets were named.
+    """
+    if submission and targets and not submission.keys() & targets.keys():
+        where = "embedded sample's targets" if is_sample else "targets"
+        advice = (
+            "name the right answers with --targets or --data"
+            if is_sample
+            else "check that the files belong to the same dataset, subtask and test set"
+        )
+        message = f"none of the {len(submission)} examples is among the {len(targets)} {where}"
+        report = findings.error if is_sample else findings.doubt
+        report("no-common-example", f"{message}: {advice}")
+    for example in submission:
+        if example not in targets:
+            findings.doubt("unknown-example", "not among the targets", example=example)
+    for example in targets:
+        if example not in submission:
+            message = "the example is not submitted, so its right answer counts as not found"
+            findings.doubt("missing-example", message, example=example)
+
+
+def _check_targets(
+    targets: Targets, track: Track, pool: Collection[str] | None, findings: Findings
+) -> None:
+    """Report targets that the track does not allow, or that are not in the pool."""
+    for example, correct in targets.items():
+        if NONE in correct and not track.has_none:
+            message = f"NONE is an answer in subtask 4 only, not in {track.name}"
+            findings.error("malformed-targets", message, example=example)
+    if pool is not None:
+        answers = [(example, answer) for example, ids in targets.items() for answer in ids]
+        lacking = [pair for pair in answers if pair[1] != NONE and pair[1] not in pool]
+        _check_lacking(lacking, len(answers), "pool", findings)
+
+
+def _check_ranking(
+    example: str,
+    ranking: Ranking,
+    candidates: Collection[str] | None,
+    track: Track,
+    options: Options,
+    findings: Findings,
+) -> None:
+    """Report the problems of a ranking; `candidates` is None if the candidates are unknown."""
+    error, doubt, warning = (
+        partial(of, example=example) for of in (findings.error, findings.doubt, findings.warning)
+    )
+    if ranking is MALFORMED:
+        return
+    ids = ranking.ids
+    if not ids:
+        doubt("empty-ranking", "the ranking is empty")
+        return
+    is_fscore = options.metric == "fscore"
+    at_least, at_most = _lengths(ids, candidates, track) if not is_fscore else (CHOICES, CHOICES)
+    if len(ids) < at_least:
+        doubt("too-few-candidates", f"{len(ids)} of {at_least} candidates")
+    if len(ids) > at_most:
+        message = f"{len(ids)} candidates; the maximum is {at_most}"
+        doubt("too-many-candidates", message, position=at_most + 1)
+    first: dict[str, int] = {}
+    for position, identity in enumerate(ids if ranking.has_repeats else (), start=1):
+        if first.setdefault(identity, position) != position:
+            message = f'"{shorten(identity)}" was ranked before, at position {first[identity]}'
+            doubt("duplicate-candidate", message, position=position)
+    if NONE in ids and not track.has_none:
+        message = f"NONE is an answer in subtask 4 only, not in {track.name}"
+        doubt("none-not-allowed", message, position=ids.index(NONE) + 1)
+    if candidates is not None:
+        where = "the pool" if track.has_pool else "the candidates of the example"
+        for position, identity in enumerate(ids, start=1):
+            if identity not in candidates and identity != NONE and identity[0] != UNREADABLE:
+                message = f'"{shorten(identity)}" is not among {where}'
+                doubt("unknown-candidate", message, position=position)
+
+    numbers = [n for n in ranking.confidences if n is not None and isfinite(n)]
+    if not is_fscore:
+        if sorted(numbers, reverse=True) != numbers:
+            rising = next(i for i in range(1, len(numbers)) if numbers[i] > numbers[i - 1])
+            message = (
+                "the order of candidates in rankings contradicts their confidences; --order "
+                "selects which of the two counts"
+            )
+            warning("not-sorted", message, position=rising + 1)
+    elif len(numbers) == len(ids):
+        negative = [index for index, number in enumerate(numbers) if number < 0]
+        for index in negative:
+            message = f"a probability must not be negative, found {numbers[index]:g}"
+            error("not-a-distribution", message, position=index + 1)
+        try:
+            total = fsum(numbers)
+        except OverflowError:
+            total = inf
+        if not negative and total == 0:
+            error("not-a-distribution", "all probabilities are 0")
+        elif not negative and abs(total - 1) > SUM_TOLERANCE:
+            doubt("not-a-distribution", f"the probabilities add up to {total:g}, not to 1")
+
+    if lacking := ranking.confidences.count(None):
+        message = f"{lacking} of {len(ids)} entries have no confidence"
+        is_needed = is_fscore or options.order == "confidence"
+        if is_needed:
+            what = "the F-score" if is_fscore else "ranking by confidence"
+            message += f", which {what} needs"
+        position = ranking.confidences.index(None) + 1
+        report = error if is_needed else doubt
+        report("missing-confidence", message, position=position, key="confidence", count=lacking)
+
+
+def _lengths(
+    ids: Collection[str], candidates: Collection[str] | None, track: Track
+) -> tuple[int, int]:
+    """Return the minimum and maximum length of a ranking: 100 for a pool, else all candidates."""
+    listed = RANKED if candidates is None else len(candidates)
+    with_none = track.has_none and NONE in ids
+    if track.has_pool:
+        return min(RANKED, listed), RANKED + with_none
+    return listed, max(RANKED, listed) + with_none
 
 
 def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import fsum
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +65,8 @@ def rows(
     rankings = [submission.get(example, NOTHING) for example in targets]
     correct = [ids if len(ids) == 1 else tuple(dict.fromkeys(ids)) for ids in targets.values()]
     if options.metric == "fscore":
-        pairs = zip(rankings, correct, strict=True)
-        columns = selection_columns([select(*pair, options.coverage)[1] for pair in pairs])
+        selections = [select(ranking, options.coverage) for ranking in rankings]
+        columns = selection_columns(selections, correct)
     else:
         ranked = [ranked_ids(ranking, options) for ranking in rankings]
         columns = ranking_columns(ranked, correct)
@@ -165,36 +164,22 @@ def _none_columns(ranked: Sequence[Sequence[str]], correct: Sequence[Sequence[st
     }
 
 
-class Selection(NamedTuple):
-    """The numbers of selected ids, of correct selected ids, and of correct ids in an example."""
-
-    selected: int
-    correct_selected: int
-    correct: int
-
-
-def select(
-    ranking: Ranking, correct: Sequence[str], coverage: float
-) -> tuple[tuple[str, ...], Selection]:
-    """Return the most probable choices, which cover the share `coverage`, and the F-score counts.
+def select(ranking: Ranking, coverage: float) -> tuple[str, ...]:
+    """Return the most probable choices, which together cover the share `coverage`.
 
     Only the ten most probable choices are used; if an id is repeated, its first occurrence counts.
     """
-    places = _first_places(ranking.ids)
-    weights = [ranking.confidences[place] or 0.0 for place in places]
-    best = sorted(range(len(places)), key=lambda index: -weights[index])[:CHOICES]
-    chosen = covering([weights[index] for index in best], coverage)
-    selected = tuple(ranking.ids[places[best[index]]] for index in chosen)
-    right = len(set(selected).intersection(correct))
-    return selected, Selection(len(selected), right, len(set(correct)))
+    weights = [confidence or 0.0 for confidence in ranking.confidences]
+    best = sorted(_first_places(ranking.ids), key=lambda place: -weights[place])[:CHOICES]
+    chosen = covering([weights[place] for place in best], coverage)
+    return tuple(ranking.ids[best[index]] for index in chosen)
 
 
 def covering(weights: Sequence[float], coverage: float) -> list[int]:
     """Return the indices of the most probable entries that together cover a share of all weight.
 
     The selected entries are the first entries, sorted by decreasing weight, whose sum reaches
-    `coverage`. Entries of equal weight stay in order. Entries with weight 0 are never selected. The
-    returned indices are sorted; the list is empty if all weights are 0.
+    `coverage`. Entries of equal weight stay in order. Entries with weight 0 are never selected.
     """
     try:
         total = fsum(weights)
@@ -212,14 +197,24 @@ def covering(weights: Sequence[float], coverage: float) -> list[int]:
     return chosen
 
 
-def selection_columns(selections: Sequence[Selection]) -> Columns:
-    """Return counts for micro-averages, and the scores of each example for macro-averages."""
-    counts = np.array(selections, dtype=np.float64).reshape(-1, len(Selection._fields)).T
-    selected, right, correct = counts
+def selection_columns(
+    selections: Sequence[Sequence[str]], relevant: Sequence[Sequence[str]]
+) -> Columns:
+    """Return the columns of selections; `relevant` has the correct ids (distinct) per selection.
+
+    The columns are counts for micro-averages, and the scores of each example for macro-averages.
+    """
+    counts = [
+        (len(selected), len(set(selected).intersection(correct)), len(correct))
+        for selected, correct in zip(selections, relevant, strict=True)
+    ]
+    selected, right, correct = np.array(counts, dtype=np.float64).reshape(-1, 3).T
     precision, recall = quotient(right, selected), quotient(right, correct)
     return {
-        EXAMPLES: np.ones(len(selections)),
-        **dict(zip(Selection._fields, counts, strict=True)),
+        EXAMPLES: np.ones(len(counts)),
+        "selected": selected,
+        "correct_selected": right,
+        "correct": correct,
         "precision": precision,
         "recall": recall,
         "f_score": harmonic_mean(precision, recall),

@@ -1,7 +1,7 @@
 """Reads submissions in all accepted forms, and writes submissions in the official form.
 
 A zip archive with submissions to several subtasks, as the track collected them, can also be read.
-`checks.py` checks whether a submission agrees with targets and candidates.
+`loading.py` checks whether a submission agrees with targets and candidates.
 """
 
 from __future__ import annotations

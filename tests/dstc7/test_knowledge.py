@@ -9,9 +9,6 @@ import pytest
 from mwzeval.dstc7.baselines.knowledge import (
     MOST_NAMED,
     MOST_WORDS,
-    Course,
-    Courses,
-    ManPage,
     ManPages,
     read_courses,
     read_knowledge,
@@ -31,7 +28,7 @@ from tests.dstc7.conversations import conversations, write_dialogues
 def test_missing_course_fields_are_empty(tmp_path: Path) -> None:
     raw = {"Course": "EECS280", "CourseTitle": 3, "Area": None, "Description": " NA "}
     courses = read_courses(Folder(tmp_path).write("course-info.json", {"EECS280-FA16": raw}))
-    assert courses["EECS280-FA16"] == Course("EECS280-FA16", "EECS280", "3", "", "")
+    assert courses.about("EECS280") == "3"
 
 
 def test_malformed_course_files_are_errors(tmp_path: Path) -> None:
@@ -44,8 +41,9 @@ def test_man_pages_are_read_from_a_folder(tmp_path: Path) -> None:
     for name, text in {"ls.1.txt": "list", "ls.txt": "l", "ntp.conf.5": "time"}.items():
         Folder(tmp_path).write(name, text)
     Folder(tmp_path).write("empty.1", "")
-    found = [(page.name, page.section, page.text) for page in read_man_pages(tmp_path)]
-    assert found == [("ls", None, "l"), ("ls", "1", "list"), ("ntp.conf", "5", "time")]
+    pages = read_man_pages(tmp_path)
+    found = [pages.about(name) for name in ("ls", "ntp.conf", "ntp", "empty")]
+    assert found == ["l list", "time", "", ""]
 
 
 def test_folders_without_man_pages_are_errors(tmp_path: Path) -> None:
@@ -54,9 +52,9 @@ def test_folders_without_man_pages_are_errors(tmp_path: Path) -> None:
 
 
 def test_man_pages_are_read_from_json_lines(tmp_path: Path) -> None:
-    lines = '{"name": "ls", "section": 1, "text": "list"}\n\n{"name": "cp", "text": "copy"}\n'
+    lines = '{"name": "ls", "section": 1, "text": "list"}\n\n{"name": "ls", "text": "files"}\n'
     pages = read_man_pages(Folder(tmp_path).write("m.jsonl", lines))
-    assert [(page.name, page.section) for page in pages] == [("cp", None), ("ls", "1")]
+    assert pages.about("ls") == "files list"
 
 
 def test_all_malformed_man_pages_are_reported(tmp_path: Path) -> None:
@@ -67,9 +65,8 @@ def test_all_malformed_man_pages_are_reported(tmp_path: Path) -> None:
     assert [message[:6] for message in messages] == ["line 1", "line 2", "line 3"]
 
 
-PAGES = ManPages.of(
-    ManPage(name, "1", text)
-    for name, text in [
+PAGES = ManPages(
+    [
         ("apt-get", "installs packages"),
         ("g++", "the compiler"),
         ("sources.list", "where packages come from"),
@@ -124,11 +121,11 @@ def test_courses_are_found_by_code_or_unambiguous_number(
     text: str, expected: str, tmp_path: Path
 ) -> None:
     file = Folder(tmp_path).write("course-info.json", COURSES)
-    assert Courses.of(read_courses(file).values()).about(text) == expected
+    assert read_courses(file).about(text) == expected
 
 
 def test_number_of_added_man_pages_is_limited() -> None:
-    pages = ManPages.of(ManPage(f"p{place}", None, f"text{place}") for place in range(9))
+    pages = ManPages((f"p{place}", f"text{place}") for place in range(9))
     expected = [f"text{place}" for place in range(8, 8 - MOST_NAMED, -1)]
     assert pages.about(" ".join(f"p{place}" for place in range(8, -1, -1))).split() == expected
 
@@ -153,7 +150,7 @@ def test_knowledge_improves_recall_without_shared_words(name: str, tmp_path: Pat
     """Contexts have words such as ask7, which the page of ask7 explains by reply7."""
     track, output = Track("ubuntu", 5), tmp_path / "Ubuntu_subtask_5.json"
     dialogues = write_dialogues(tmp_path / "dialogues.json", conversations(40, seed=3))
-    pages = ManPages.of(ManPage(f"ask{topic}", "1", f"reply{topic}") for topic in range(40))
+    pages = ManPages((f"ask{topic}", f"reply{topic}") for topic in range(40))
     found = []
     for knowledge in (None, pages):
         predict(Baseline(name, knowledge=knowledge), track, dialogues, output)

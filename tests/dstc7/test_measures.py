@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from mwzeval.dstc7.evaluation import Options, ScoredSubmission
 from mwzeval.dstc7.measures import (
     CUTOFFS,
-    Selection,
     covering,
     ranking_columns,
     selection_columns,
@@ -107,13 +106,12 @@ def test_selection_reaches_coverage_and_is_minimal(numbers: list[int], coverage:
 
 
 def test_selection_scores_are_0_without_correct_selections() -> None:
-    selections = [Selection(3, 2, 4), Selection(0, 0, 1), Selection(2, 0, 1)]
-    columns = selection_columns(selections)
+    columns = selection_columns([("A", "B", "C"), (), ("D", "E")], [("A", "C", "F", "G"), "A", "F"])
     assert columns["correct_selected"].tolist() == [2, 0, 0]
     for name, value in (("precision", 2 / 3), ("recall", 1 / 2), ("f_score", 4 / 7)):
         assert columns[name].tolist() == pytest.approx([value, 0, 0])
     assert columns["examples"].tolist() == [1, 1, 1]
-    assert {len(column) for column in selection_columns([]).values()} == {0}
+    assert {len(column) for column in selection_columns([], []).values()} == {0}
 
 
 TRACKS = {"ubuntu 1": UBUNTU, "ubuntu 4": WITH_NONE, "advising 3": SEVERAL, "fscore": WITH_NONE}

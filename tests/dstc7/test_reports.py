@@ -13,10 +13,10 @@ from mwzeval.dstc7.evaluation import (
     Options,
     ScoredSubmission,
     evaluate,
+    explain,
     mean_final,
     score,
 )
-from mwzeval.dstc7.explain import explain
 from mwzeval.dstc7.leaderboard import CHANCE, published_document, read_results, tables_of
 from mwzeval.dstc7.loading import Gold, gold_in, sample_gold
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of

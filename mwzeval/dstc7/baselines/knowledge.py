@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,50 +28,33 @@ def read_knowledge(path: str | Path, track: Track) -> Knowledge:
     """
     if track.subtask != 5:
         raise UsageError(f"{track.name} has no external knowledge: only subtask 5 has it")
-    if track.dataset == "ubuntu":
-        return ManPages.of(read_man_pages(path))
-    return Courses.of(read_courses(path).values())
+    return read_man_pages(path) if track.dataset == "ubuntu" else read_courses(path)
 
 
 def _beginning(text: str) -> str:
     return " ".join(words_of(text)[:MOST_WORDS])
 
 
-@dataclass(frozen=True, slots=True)
-class ManPage:
-    """A man page: its command or file name, its section (`1`, `5`, …) if known, and the text."""
-
-    name: str
-    section: str | None
-    text: str
-
-
 # Names of commands may contain dots, dashes and plus signs: apt-get, sources.list, g++.
 _COMMAND = re.compile(r"\w(?:[\w.+-]*[\w+])?")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ManPages:
-    """The beginnings of man pages; the keys are the names of the pages in lower case."""
+    """Looks up man pages, given as pairs of a command or file name and a text."""
 
-    beginnings: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, pages: Iterable[ManPage]) -> ManPages:
-        """Return the man pages, each shortened to the part that is used."""
-        beginnings: dict[str, list[str]] = defaultdict(list)
-        for page in pages:
-            beginnings[page.name.lower()].append(_beginning(page.text))
-        return cls(dict(beginnings))
+    def __init__(self, pages: Iterable[tuple[str, str]]) -> None:
+        self._beginnings: dict[str, list[str]] = defaultdict(list)
+        for name, text in pages:
+            self._beginnings[name.lower()].append(_beginning(text))
 
     def about(self, text: str) -> str:
         """Return the beginning of each page whose name is a token of the text, in text order."""
         names = dict.fromkeys(match[0].lower() for match in _COMMAND.finditer(text))
-        found = [page for name in names for page in self.beginnings.get(name, ())]
+        found = [page for name in names for page in self._beginnings.get(name, ())]
         return " ".join(found[:MOST_NAMED])
 
 
-def read_man_pages(path: str | Path) -> tuple[ManPage, ...]:
+def read_man_pages(path: str | Path) -> ManPages:
     """Return the pages in a folder of text files, or in a JSON Lines file.
 
     In a folder, `ls.1.txt`, `ls.1` and `ls.txt` are pages of `ls`. A line of a JSON Lines file is
@@ -82,10 +64,14 @@ def read_man_pages(path: str | Path) -> tuple[ManPage, ...]:
     """
     place = Path(path)
     pages = _of_folder(place) if place.is_dir() else _of_lines(place)
-    return tuple(sorted(pages, key=lambda page: (page.name, page.section or "")))
+    return ManPages((name, text) for name, _, text in sorted(pages, key=lambda page: page[:2]))
 
 
-def _of_folder(folder: Path) -> list[ManPage]:
+Page = tuple[str, str, str]
+"""The name of a man page, its section (`1`, `5`, …, or "" if it is unknown), and its text."""
+
+
+def _of_folder(folder: Path) -> list[Page]:
     pages = []
     for file in sorted(folder.iterdir()):
         if file.is_file() and not file.name.startswith(".") and file.stat().st_size:
@@ -93,13 +79,13 @@ def _of_folder(folder: Path) -> list[ManPage]:
             name, _, section = stem.rpartition(".")
             if not name or not section[:1].isdigit():
                 name, section = stem, ""
-            pages.append(ManPage(name, section or None, read_text(file)))
+            pages.append((name, section, read_text(file)))
     if not pages:
         raise DataError(f"{folder}: the folder contains no man page")
     return pages
 
 
-def _of_lines(path: Path) -> list[ManPage]:
+def _of_lines(path: Path) -> list[Page]:
     findings = Findings(file=str(path))
     pages = []
     for number, line in parse_json_lines(read_text(path), str(path)):
@@ -108,9 +94,8 @@ def _of_lines(path: Path) -> list[ManPage]:
             continue
         wrong = next((key for key in ("name", "text") if not isinstance(line.get(key), str)), None)
         if wrong is None:
-            section = line.get("section")
-            name, text = line["name"], line["text"]
-            pages.append(ManPage(name, None if section is None else str(section), text))
+            section = "" if line.get("section") is None else str(line["section"])
+            pages.append((line["name"], section, line["text"]))
         elif wrong in line:
             message = f"line {number}: {wrong} must be a string, {found(line[wrong])}"
             findings.error("bad-type", message, key=wrong)
@@ -120,63 +105,43 @@ def _of_lines(path: Path) -> list[ManPage]:
     return pages
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
-    """A course offering in the file; a field is empty if it is missing or "NA"."""
-
-    offering: str
-    course: str
-    title: str
-    area: str
-    description: str
-
-
 _COURSE = re.compile(r"\b([a-z]{2,8})[ -]?([0-9]{3})\b|\b([0-9]{3})\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Courses:
-    """Looks up descriptions of the courses that a text names.
+    """Looks up courses, given as pairs of a course code (EECS281) and a description.
 
-    `descriptions` maps lower-case course codes (eecs281) to texts. `codes` maps a course number
-    (281) to a course code if only one course has this number.
+    Descriptions that several offerings of a course share are used once.
     """
 
-    descriptions: Mapping[str, str]
-    codes: Mapping[str, str]
-
-    @classmethod
-    def of(cls, courses: Iterable[Course]) -> Courses:
-        """Return the courses by code; text that several offerings share is used once."""
+    def __init__(self, courses: Iterable[tuple[str, str]]) -> None:
         texts: dict[str, dict[str, None]] = defaultdict(dict)
-        for course in courses:
-            code = course.course or course.offering.partition("-")[0]
-            text = " ".join(filter(None, (course.title, course.area, course.description)))
+        for code, text in courses:
             texts[code.lower().replace(" ", "")].setdefault(text)
+        self._descriptions = {code: _beginning(" ".join(found)) for code, found in texts.items()}
         by_number: dict[str, set[str]] = defaultdict(set)
         for code in texts:
             by_number[code[-3:]].add(code)
-        return cls(
-            {code: _beginning(" ".join(of_code)) for code, of_code in texts.items()},
-            {number: min(codes) for number, codes in by_number.items() if len(codes) == 1},
-        )
+        # A number names a course only if no other course has this number.
+        self._codes = {n: min(codes) for n, codes in by_number.items() if len(codes) == 1}
 
     def about(self, text: str) -> str:
         """Return the descriptions of the courses that a text names: EECS281, EECS 281 or 281."""
         named: dict[str, str] = {}
         for match in _COURSE.finditer(text.lower()):
             code = f"{match[1]}{match[2]}"
-            if code not in self.descriptions:  # "take 281" names the course by its number only
-                code = self.codes.get(match[2] or match[3], "")
-            if code in self.descriptions:
-                named[code] = self.descriptions[code]
+            if code not in self._descriptions:  # "take 281" names the course by its number only
+                code = self._codes.get(match[2] or match[3], "")
+            if code in self._descriptions:
+                named[code] = self._descriptions[code]
         return " ".join(list(named.values())[:MOST_NAMED])
 
 
-def read_courses(path: str | Path) -> Mapping[str, Course]:
-    """Return a mapping from course offering to course, in the order of the course file.
+def read_courses(path: str | Path) -> Courses:
+    """Return the courses of a course file: a JSON object from course offering to record.
 
-    Raises `InputError` if the file is not a JSON object of objects.
+    A field is empty if it is missing or "NA"; without a course code, the code is the first part of
+    the offering. Raises `InputError` if the file is not a JSON object of objects.
     """
     name = str(path)
     raw = parse_json(read_text(path), name)
@@ -184,15 +149,16 @@ def read_courses(path: str | Path) -> Mapping[str, Course]:
         message = f"expected an object of courses, {found(raw)}"
         raise InputError([Problem("bad-type", message, file=name)])
     findings = Findings(file=name)
-    courses = {}
+    courses = []
     for offering, record in raw.items():
         if isinstance(record, dict):
-            keys = ("Course", "CourseTitle", "Area", "Description")
-            courses[offering] = Course(offering, *(_text(record.get(key)) for key in keys))
+            code = _text(record.get("Course")) or offering.partition("-")[0]
+            texts = (_text(record.get(key)) for key in ("CourseTitle", "Area", "Description"))
+            courses.append((code, " ".join(filter(None, texts))))
         else:
             findings.error("bad-type", f"a course must be an object, {found(record)}", key=offering)
     findings.check()
-    return courses
+    return Courses(courses)
 
 
 def _text(raw: Any) -> str:
