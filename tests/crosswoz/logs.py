@@ -1,4 +1,4 @@
-"""Logs of simulations: written for tests, and read as plain values."""
+"""Write and read logs of simulations."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ GOLD = small_gold()
 
 
 def read_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the header of a log and its dialogues, as plain values."""
+    """Return the header and the dialogues of a log as JSON values."""
     header, *dialogues = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return header, dialogues
 
 
 def dialogue(name: str, source: str, **more: Any) -> dict[str, Any]:
-    """Return a log line about a goal of the small world that ends as its own dialogue does."""
+    """Return the log line of a dialogue with the goal and final goal of a small-world dialogue."""
     of = GOLD.fold.dialogues[source]
     plain: dict[str, Any] = {"dialogue_id": name, "finished": True, "n_turns": 2}
     plain |= {"goal_type": of.goal_type, "goal": goal_to_json(of.goal)}

@@ -1,4 +1,4 @@
-"""The real CrossWOZ data and golden vectors, read once, and how golden choices were made."""
+"""The real CrossWOZ data and the golden vectors, each read once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def paper() -> Any:
 
 @cache
 def plain_dialogues(name: str) -> Any:
-    """Return the dialogues of a fold as they stand in the file."""
+    """Return the dialogues of a fold as raw JSON."""
     with ZipFile(shared("data", "crosswoz", "crosswoz", f"{name}.json.zip")) as archive:
         return json.loads(archive.read(f"{name}.json"))
 
@@ -54,7 +54,7 @@ Item = TypeVar("Item")
 
 
 class FirstChoice(Rng):
-    """Always the first."""
+    """Always chooses the first item, as in the golden runs."""
 
     def choose(self, items: Sequence[Item]) -> Item:
         return items[0]

@@ -1,4 +1,4 @@
-"""States that were predicted for the embedded sample."""
+"""Predicted states for the embedded sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIVE = LiveSample(
 
 
 def write(folder: Path) -> Sample:
-    """Return the sample; the worse system never understands anything."""
+    """Write the sample; the worse system predicts empty states."""
     plain = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
     header = plain["_meta"]
     better = _written(folder / "rules.json", plain)

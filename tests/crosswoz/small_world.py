@@ -1,4 +1,4 @@
-"""A town of a few venues and two dialogues, for tests that need no real data."""
+"""A database with few venues and two dialogues, for tests without real data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.places import read_json
 
 
 def state(**domains: dict[str, Any]) -> dict[str, Any]:
-    """Return a whole system state; `selectedResults` may be among the slots."""
+    """Return a complete system state; the slots may include `selectedResults`."""
     full: dict[str, Any] = {d: {**s, "selectedResults": []} for d, s in empty_state().items()}
     for domain, slots in domains.items():
         full[domain].update(slots)
@@ -20,7 +20,7 @@ def state(**domains: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read() -> tuple[dict[str, list[list[Any]]], dict[str, Any], dict[str, Any]]:
-    """Return tables and dialogues; in the file, system states have the filled slots only."""
+    """Return tables and dialogues; the system states in the file lack unfilled slots."""
     plain = read_json(Path(__file__).with_name("small_world.json"))
     for dialogue in plain["dialogues"].values():
         for message in dialogue["messages"]:
@@ -34,7 +34,7 @@ TABLES, DEPENDENT, SINGLE = _read()
 
 
 def small_gold() -> Gold:
-    """Return the two dialogues, "1" (CM) and "2" (S), to score against."""
+    """Return gold data with the dialogues "1" (CM) and "2" (S)."""
     plain = {"1": DEPENDENT, "2": SINGLE}
     dialogues = {name: dialogue_from_json(name, dialogue) for name, dialogue in plain.items()}
     return Gold(Fold(RELEASE, "test", "00000000", dialogues, TABLES))
@@ -44,7 +44,7 @@ ENGLISH = {"景点": "attraction", "餐馆": "restaurant", "酒店": "hotel", "�
 
 
 def write_folds(folder: Path, **folds: list[str]) -> Path:
-    """Write the small world as a release whose folds have some of its two dialogues each."""
+    """Write the small world as a release; each fold has some of the two dialogues."""
     _write_database(folder)
     for fold, names in folds.items():
         plain = {name: {"1": DEPENDENT, "2": SINGLE}[name[0]] for name in names}
@@ -53,7 +53,7 @@ def write_folds(folder: Path, **folds: list[str]) -> Path:
 
 
 def write_world(folder: Path, content: bytes | None = None) -> Path:
-    """Write the small world as a release, its test fold perhaps with other content."""
+    """Write the small world as a release, optionally with another content of the test fold."""
     _write_database(folder)
     plain = json.dumps({"1": DEPENDENT, "2": SINGLE}, ensure_ascii=False).encode()
     (folder / "test.json").write_bytes(plain if content is None else content)

@@ -1,4 +1,4 @@
-"""CrossWOZ's files at the command line, and the fold that each is scored against."""
+"""CrossWOZ files on the command line, and the detection of their fold."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Plain = dict[str, Any]
 
 @pytest.fixture
 def of_crosswoz(run: Run) -> Run:
-    """Run a verb with CrossWOZ as benchmark."""
+    """Run a verb with CrossWOZ as the benchmark."""
 
     def command(verb: str, *words: str) -> Ran:
         return run(verb, "--benchmark", "crosswoz", *words)
@@ -36,7 +36,7 @@ def of_crosswoz(run: Run) -> Run:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the small world, named by the environment."""
+    """A folder with the small world, which MWZEVAL_DATA names."""
     monkeypatch.setenv("MWZEVAL_DATA", str(write_world(tmp_path / "shelf" / "crosswoz").parent))
     return tmp_path
 
@@ -47,7 +47,7 @@ def write(folder: Path, plain: Plain, name: str = "predictions.json") -> str:
 
 
 def user_acts(**header: str | None) -> Plain:
-    """Return gold acts of users as predictions, with something else in the header."""
+    """Return gold user acts as predictions with changes in the header."""
     plain = gold_file(GOLD.fold, "nlu", ["user_acts"])
     plain["_meta"] |= header
     return plain
@@ -116,7 +116,7 @@ def test_folder_creation_errors_name_the_folder(world: Path, run: Run) -> None:
 
 
 class Interrupted:
-    """A system that is interrupted by the keyboard."""
+    """A system that raises KeyboardInterrupt."""
 
     def __init__(self, database: object) -> None:
         pass
@@ -207,7 +207,7 @@ def test_unknown_benchmark_tracks_are_refused() -> None:
 
 @pytest.fixture
 def folds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder beside a corpus that has dialogues in its test and val fold, and no train fold."""
+    """A folder next to a corpus with a test and val fold but without a train fold."""
     corpus = write_folds(tmp_path / "shelf" / "crosswoz", test=["1", "2"], val=["1b", "2b"])
     monkeypatch.setenv("MWZEVAL_DATA", str(corpus.parent))
     monkeypatch.chdir(tmp_path)
@@ -219,7 +219,7 @@ Baseline = Callable[..., str]
 
 @pytest.fixture
 def baseline(run: Run) -> Baseline:
-    """Write gold acts of a fold, with something else in the header or nothing of what is None."""
+    """Write gold acts of a fold with changes in the header; keys with value None are removed."""
 
     def of_fold(fold: str, file: str = "predictions.json", **header: str | None) -> str:
         assert run("crosswoz", "baseline", "gold-nlu", "--fold", fold, "-o", file).code == 0

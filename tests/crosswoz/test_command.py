@@ -172,7 +172,7 @@ def test_compare_shows_scores_of_generated_texts(
     said = capsys.readouterr().out
     assert "BLEU-4, user" in said
     assert "Slot error rate, system" in said
-    assert "BLEU-4, user, S" not in said  # a part, which --scopes would show
+    assert "BLEU-4, user, S" not in said  # only --scopes shows the goal types
     assert main([*compare, "--table", "ends"]) == 2
     assert main(["explain", "--benchmark", "crosswoz", one]) == 2
 

@@ -1,4 +1,4 @@
-"""Bad predictions: all that is wrong is found, with its place and what would be right."""
+"""Invalid predictions: all problems are reported with position and correction."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_lenient_evaluation_counts_unknown_slots_as_wrong() -> None:
     evaluated = evaluate(file, GOLD, options)
     assert [p.kind for p in evaluated.warnings] == ["unknown-slot"]
     joint = next(s for s in evaluated.report().scores if s.name == "dst.joint_full")
-    assert joint.value == pytest.approx(80)  # four of five exchanges
+    assert joint.value == pytest.approx(80)  # four of five turns
 
 
 def test_allowed_partial_predictions_are_scored_with_their_coverage() -> None:

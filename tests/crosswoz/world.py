@@ -1,4 +1,4 @@
-"""A tiny world for tests of what runs: venues that are near each other, and short goals."""
+"""A tiny database with nearby venues, and short goals, for simulations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DATABASE = Database(ROWS)
 
 
 def goal(*lines: list[Any]) -> Goal:
-    """Return a goal from its lines without flags."""
+    """Return a goal from lines without the flag for expressed values."""
     return goal_from_json([[*line, False] for line in lines])
 
 

@@ -35,7 +35,7 @@ def golden(name: str) -> list[dict[str, Any]]:
 
 
 def ranks(evaluated: ScoredSubmission) -> list[int]:
-    """Return the rank of the first right answer of each example, 0 where none is ranked."""
+    """Return the rank of the first right answer of each example, 0 if none is ranked."""
     reciprocal = evaluated.scored_table.table.column("reciprocal_rank")
     return [round(1 / value) if value else 0 for value in reciprocal.tolist()]
 
@@ -43,7 +43,7 @@ def ranks(evaluated: ScoredSubmission) -> list[int]:
 def submission_of(
     rankings: Mapping[str, str | Sequence[tuple[str, float]]],
 ) -> list[dict[str, Any]]:
-    """Return a raw submission: example → "A B C", or (id, confidence) pairs."""
+    """Return a raw submission from example → "A B C" or (id, confidence) pairs."""
     return [
         {
             "example-id": int(example),
@@ -64,15 +64,15 @@ def _pairs(ranking: str | Sequence[tuple[str, float]]) -> Sequence[tuple[str, fl
 
 
 def targets_of(correct: Mapping[str, str]) -> str:
-    """Return the text of targets: example → "A,B"."""
+    """Return the text of a targets file from example → "A,B"."""
     return "".join(f"{example}\t{ids}\n" for example, ids in correct.items())
 
 
 def loaded(raw: Any, targets: str, track: Track = UBUNTU, options: Options | None = None) -> Loaded:
-    """Return a submission with its targets, without files and checks between them."""
+    """Return a submission and its targets without files and without checks of consistency."""
     options = options or Options()
     findings = Findings(lenient=not options.strict)
-    whole = targets.removeprefix("\ufeff")  # as the reader of files does
+    whole = targets.removeprefix("\ufeff")  # the file reader also removes the byte order mark
     numbered = ((n, line) for n, line in enumerate(whole.split("\n"), start=1) if line.strip())
     return Loaded(
         track,
@@ -83,7 +83,7 @@ def loaded(raw: Any, targets: str, track: Track = UBUNTU, options: Options | Non
 
 
 class Folder:
-    """A folder with a submission and its gold data, to be evaluated from files."""
+    """A folder with the files of a submission and its gold data."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -128,16 +128,16 @@ class Folder:
 
 
 def kinds(problems: Sequence[Problem], severity: str | None = None) -> list[str]:
-    """Return the codes of problems, each once, of one severity if it is named."""
+    """Return the distinct codes of problems, optionally of one severity."""
     return list(dict.fromkeys(p.kind for p in problems if severity in (None, p.severity)))
 
 
 def scores(evaluated: ScoredSubmission, scope: str = "total") -> dict[str, float]:
-    """Return the scores by name."""
+    """Return the scores of a scope by name."""
     return {s.name: s.value for s in evaluated.report().scores if s.scope == scope}
 
 
 def sample_submission(track: Track, system: str) -> Path:
-    """Return the path of an example submission for the sample: system `overlap` or `random`."""
+    """Return the path of an example submission (system `overlap` or `random`)."""
     base = Track(track.dataset, track.subtask)
     return embedded("predictions") / f"dstc7-{system}" / base.file_name

@@ -1,4 +1,4 @@
-"""Invented conversations about made-up topics, small enough to train on in a second."""
+"""Synthetic conversations on which a model can be trained in a second."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SMALL = Settings(
     patience=50,
     context_words=40,
 )
-"""Settings that make training a matter of a second."""
+"""Settings for training in about a second."""
 
 _FILLERS = ("well", "then", "maybe", "so", "now", "here", "there", "this", "that", "is", "was")
 
 
 def conversations(count: int, seed: int, candidates: int = 20) -> list[Query]:
-    """Return examples whose right answer is about the topic of the context, in other words.
+    """Return examples whose right answer shares the topic of the context, but no words.
 
-    Words `ask7` and `reply7` belong together, so that only training tells which answer is right.
+    Contexts of topic 7 contain `ask7`, answers `reply7`; a model must learn this relation.
     """
     dice = random.Random(seed)
 
@@ -52,7 +52,7 @@ def conversations(count: int, seed: int, candidates: int = 20) -> list[Query]:
 
 
 def write_dialogues(path: Path, queries: list[Query]) -> Path:
-    """Write conversations as a dialogue file with answers."""
+    """Write conversations as a dialogue file with the right answers."""
 
     def option(identity: str, text: str) -> dict[str, Any]:
         return {"candidate-id": identity, "utterance": text}

@@ -1,4 +1,4 @@
-"""Submissions for the embedded sample of subtask 4."""
+"""Example submissions for the embedded sample of subtask 4."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = "Ubuntu_subtask_4.json"
 
 
 def write(folder: Path) -> Sample:
-    """Return the sample. Given as files, its right answers are not known to be the sample's."""
+    """Write the sample; `leaderboard` gets the right answers as a file."""
     better, worse = (str(ROOT / "predictions" / f"dstc7-{s}" / NAME) for s in ("overlap", "random"))
     invalid = folder / NAME
     invalid.write_text('[{"example-id": 1, "candidate-ranking": []}]', encoding="utf-8")

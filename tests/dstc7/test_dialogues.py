@@ -1,4 +1,4 @@
-"""Readers of dialogue files, targets, pools, and how they say what is wrong."""
+"""Readers of dialogue files, targets and pools, and their error messages."""
 
 from __future__ import annotations
 

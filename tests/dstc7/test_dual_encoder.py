@@ -1,4 +1,4 @@
-"""The dual encoder: its words, its formula, what it learns, and its files."""
+"""The dual encoder: vocabulary, formula, learning and files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_vocabulary_contains_the_most_frequent_words(
 
 
 def test_unknown_words_are_hashed_to_buckets_by_crc32() -> None:
-    # The published check value of CRC-32 is that of these nine digits.
+    # "123456789" is the standard test string of CRC-32.
     vocabulary = Vocabulary(("the",), buckets=2**32)
     assert vocabulary.numbers_of("The 123456789 the") == [0, 1 + 0xCBF43926, 0]
     few = Vocabulary(("the",), buckets=50)
@@ -58,7 +58,7 @@ def test_unknown_words_are_hashed_to_buckets_by_crc32() -> None:
 def test_contexts_keep_their_latest_words_with_message_ages() -> None:
     settings = replace(SMALL, context_words=4, ages=3)
     bags = context_bags([[[1, 2, 3], [4], [], [5, 6]], [[7]]], settings)
-    # 2 stands for two messages ago and more.
+    # The last age, 2, means two or more messages ago.
     first = dict(zip(bags.words[:4].tolist(), bags.ages.tolist(), strict=False))
     assert first == {5: 0, 6: 0, 4: 2, 3: 2}
     assert (bags.words[4:].tolist(), bags.starts.tolist()) == ([7], [0, 4, 5])
@@ -87,7 +87,7 @@ CANDIDATES: list[list[int]] = [[1, 2], [5, 5, 7], [], [9, 29]]
 def by_formula(
     weights: dict[str, np.ndarray], sides: Sequence[str], context: list[list[int]], reply: list[int]
 ) -> float:
-    """Return the score of a context and a candidate, word by word."""
+    """Return the score of a context and a candidate, computed word by word."""
     words_of_sides = (
         [(word, min(age, 1)) for age, said in enumerate(reversed(context)) for word in said],
         [(word, 0) for word in reply],
@@ -111,7 +111,7 @@ def by_formula(
 
 
 def whole(vectors: Vectors) -> np.ndarray:
-    """Return vectors as one full matrix."""
+    """Return sparse and dense vectors as a single dense matrix."""
     assert vectors.dense is not None
     return np.hstack([vectors.sparse.toarray(), vectors.dense])
 
@@ -135,7 +135,7 @@ def test_training_and_ranking_scores_equal_the_formula(is_shared: bool) -> None:
 
 
 def test_shared_answers_are_excluded_from_the_negatives_of_a_pair() -> None:
-    """Pairs: two answers of one example, then two examples with the same words as an answer."""
+    """Two pairs belong to the same example; two examples have equal answers."""
     data = training_data(
         [
             Query("1", ("hi",), answers=("yes", "sure")),
@@ -156,7 +156,7 @@ def test_training_learns_word_associations_without_shared_words(tmp_path: Path) 
     model, curve = train_dual_encoder(TRAINING, DEV, tmp_path, settings)
     found = [point.scores["recall_at_1"] for point in curve]
     assert curve[0].step == 0
-    assert found[0] < 0.3  # chance is 0.05
+    assert found[0] < 0.3  # a random ranking has 0.05
     assert max(found) > 0.8
     losses = [point.loss for point in curve[1:] if point.loss is not None]
     assert losses[-1] < losses[0]

@@ -28,11 +28,11 @@ def close(value: float) -> Any:
 
 
 def cases(name: str, choose: Callable[[dict[str, Any]], Any] = bool) -> list[Any]:
-    """Return the chosen cases of a golden file; none where there are no golden files."""
+    """Return the chosen cases of a golden file, or none if the file does not exist."""
     try:
         return [pytest.param(case, id=case["name"]) for case in golden(name) if choose(case)]
     except (pytest.skip.Exception, pytest.fail.Exception):
-        return []  # `test_golden_case_files_are_complete` says so
+        return []  # `test_golden_case_files_are_complete` reports missing files
 
 
 def has_figures(case: dict[str, Any]) -> bool:
@@ -40,7 +40,7 @@ def has_figures(case: dict[str, Any]) -> bool:
 
 
 def is_reproduced(case: dict[str, Any]) -> bool:
-    """Tell whether the old script gave figures, with those of its faults that are reproduced."""
+    """Return whether compat mode reproduces the figures of the old script."""
     note = case.get("note", "")
     is_other_fault = note.startswith(NOT_REPRODUCED)
     return has_figures(case) and not case["original"]["error"] and not is_other_fault
@@ -119,7 +119,7 @@ def test_cases_without_expected_scores_are_refused(case: dict[str, Any], tmp_pat
 
 @pytest.mark.parametrize("case", cases("fscore90.json"))
 def test_f_scores_equal_the_specification(case: dict[str, Any]) -> None:
-    # Not by way of a file: one of the random cases has NONE beside other answers.
+    # Files are not used, because a random case has NONE together with other answers.
     targets = {name: tuple(ids) for name, ids in case["targets"].items()}
     options = Options(metric="fscore", **case["options"])
     submission = check_submission(case["submission"], Findings(lenient=True))

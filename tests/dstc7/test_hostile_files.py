@@ -1,4 +1,4 @@
-"""Files that are broken, hostile, or far larger than memory should hold."""
+"""Damaged files, hostile files and files that are larger than the allowed memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FIXTURES = ROOT / "data" / "dstc7"
 
 
 @pytest.mark.integration
-@pytest.mark.skipif(sys.platform != "linux", reason="a sparse file and a limit as Linux has them")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs sparse files and memory limits of Linux")
 @pytest.mark.parametrize("reader", [read_submission, read_targets])
 def test_two_gigabyte_files_are_refused_within_a_memory_limit(reader: Any, tmp_path: Path) -> None:
     path = tmp_path / "Ubuntu_subtask_1.json"
@@ -65,7 +65,7 @@ def test_two_gigabyte_files_are_refused_within_a_memory_limit(reader: Any, tmp_p
 
 @contextmanager
 def memory_below(most: int) -> Iterator[None]:
-    """Fail if the block needs more bytes than these."""
+    """Fail if the block needs `most` bytes of memory or more."""
     tracemalloc.start()
     try:
         yield
@@ -168,7 +168,7 @@ values = st.recursive(
 def test_chunked_array_reading_equals_the_json_module(
     raw: list[Any], indent: int | None, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pieces may end within a token or a character; a cut text is read as far as its items go."""
+    """Pieces may end within a token or character; of a truncated text, complete items are read."""
     text = json.dumps(raw, indent=indent, ensure_ascii=False)
     content = f"\ufeff {text}\n".encode("utf-8", "surrogatepass")
     content = content.decode("utf-8", "ignore").encode()
@@ -179,7 +179,7 @@ def test_chunked_array_reading_equals_the_json_module(
         return (raw[start : start + size] for start in range(0, len(raw), size))
 
     monkeypatch.setattr(json_array, "pieces", pieces)
-    expected = repr(json.loads(content.decode("utf-8-sig")))  # NaN differs from itself
+    expected = repr(json.loads(content.decode("utf-8-sig")))  # with `repr`, NaN equals itself
     assert repr(list(items_of(content))) == expected  # type: ignore[arg-type]
     with suppress(InputError):
         assert repr(list(items_of(content[:cut]))) == expected  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Courses and man pages: their files, and what they add to contexts and candidates."""
+"""Courses and man pages: files, and the texts added to contexts and candidates."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_man_pages_are_found_by_name_tokens(text: str, expected: str) -> None:
         ("eecs 281", "data structures theory trees and heaps"),
         ("take 281 or EECS-281", "data structures theory trees and heaps"),
         ("EECS370, MATH370", "computers numbers"),
-        ("370", ""),  # which one?
+        ("370", ""),  # two courses have this number
         ("room 28100", ""),
         ("", ""),
     ],
@@ -147,7 +147,7 @@ def test_knowledge_is_added_to_contexts_and_candidates() -> None:
 
 @pytest.mark.parametrize("name", ["tfidf", "bm25"])
 def test_knowledge_improves_recall_without_shared_words(name: str, tmp_path: Path) -> None:
-    """Contexts have words such as ask7, which the page of ask7 explains by reply7."""
+    """Contexts contain words such as ask7, and the man page of ask7 contains reply7."""
     track, output = Track("ubuntu", 5), tmp_path / "Ubuntu_subtask_5.json"
     dialogues = write_dialogues(tmp_path / "dialogues.json", conversations(40, seed=3))
     pages = ManPages((f"ask{topic}", f"reply{topic}") for topic in range(40))

@@ -1,4 +1,4 @@
-"""Scores against brute force, and against the examples that the specification works out by hand."""
+"""Scores equal brute-force results and the worked examples of the specification."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ IDS = [f"c{number:03d}" for number in range(30)]
 
 @st.composite
 def rankings(draw: st.DrawFn) -> tuple[list[str], list[str]]:
-    """A ranking without repeats, and relevant ids, some of which it may lack."""
+    """Draw a ranking without duplicates and relevant ids, which the ranking may lack."""
     ranking = draw(st.permutations(IDS))[: draw(st.integers(0, 30))]
     relevant = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=6, unique=True))
     return list(ranking), relevant
 
 
 def by_definition(ranking: Sequence[str], relevant: Sequence[str]) -> dict[str, float]:
-    """The scores of one unit, straight from their definitions, in exact fractions."""
+    """Return the scores of an example by their definitions, in exact fractions."""
     hits = [place for place, item in enumerate(ranking, start=1) if item in relevant]
     precisions = [Fraction(nth, place) for nth, place in enumerate(hits, start=1)]
     row = {
@@ -118,7 +118,7 @@ TRACKS = {"ubuntu 1": UBUNTU, "ubuntu 4": WITH_NONE, "advising 3": SEVERAL, "fsc
 
 
 def by_number(text: str) -> dict[str, Any]:
-    """Read `1 A B; 2 C` as what belongs to each example or score."""
+    """Parse `1 A B; 2 C` to a dictionary."""
     return dict(part.split(" ", 1) for part in text.split("; "))
 
 
@@ -132,7 +132,7 @@ EXAMPLES = {name: rest for name, *rest in (line.split("\t") for line in LINES)}
 
 
 def worked_example(name: str, folder: Path) -> tuple[ScoredSubmission, dict[str, str]]:
-    """Return a worked example, and its expected scores by their names."""
+    """Return an evaluated worked example and its expected scores by name."""
     track, rankings, answers, expected = EXAMPLES[name]
     ranked, options = by_number(rankings), Options()
     if track == "fscore":
@@ -153,7 +153,7 @@ def test_worked_examples(name: str, tmp_path: Path) -> None:
 def test_w5_reports_none_scores_and_scores_of_answerable_examples(tmp_path: Path) -> None:
     evaluated, _ = worked_example("W5", tmp_path)
     found, answerable = scores(evaluated), scores(evaluated, "answerable")
-    # NONE stands first nowhere. Without it, the first of the three answerable ones is right.
+    # NONE is never ranked first; without NONE, one of three answerable examples is right.
     assert [found[f"none.{name}"] for name in ("precision", "recall", "f1")] == [0, 0, 0]
     assert answerable["recall@1"] == pytest.approx(1 / 3)
     assert answerable["mrr"] == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Every baseline writes, for every track, a submission that strict validation accepts."""
+"""Every baseline writes a submission for every track that passes strict validation."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def baseline(request: pytest.FixtureRequest) -> Callable[..., Baseline]:
-    """Make a baseline, that of weights with a model, which is trained only then."""
+    """Return a function that makes baselines; the model is trained only if required."""
 
     def made(name: str, knowledge: Knowledge | None = None) -> Baseline:
         model = request.getfixturevalue("model") if name == DUAL_ENCODER else None
@@ -88,7 +88,7 @@ def entries(path: Path) -> list[list[dict[str, Any]]]:
 
 
 def every_case() -> Iterator[Any]:
-    """Yield baseline and track; those of `make test` are quick and each of its kind."""
+    """Yield pairs of baseline and track; only quick ones are part of `make test`."""
     for name, track in product(BASELINES, TRACKS):
         is_quick = name == "bm25" or (name != DUAL_ENCODER and track == UBUNTU_4)
         marks = () if is_quick else pytest.mark.integration
@@ -107,7 +107,7 @@ def test_baseline_submissions_pass_strict_validation(
     predicted = predict(baseline(name, knowledge), track, files.dialogues, output, **given)
     options = Options(strict=True, metric="fscore" if choices else "ranking")
     problems = validate(output, Gold(files.targets, files.dialogues, files.pool), track, options)
-    # The pool of the sample is smaller than the official one.
+    # The pool of the sample is smaller than the official pool.
     assert [problem for problem in problems if problem.kind != "pool-size"] == []
     lists = [e.get("options-for-next", ["c"] * 100) for e in read_json(files.dialogues)]
     expected = [10 if choices else len(listed) + track.has_none for listed in lists]
@@ -230,7 +230,7 @@ def test_files_without_candidates_or_dev_answers_are_errors(tmp_path: Path) -> N
 def test_missing_library_error_names_the_extra(
     module: str, call: str, extra: str, tmp_path: Path
 ) -> None:
-    """In a process of its own, in which the library cannot be found."""
+    """A separate process hides the library."""
     program = (
         f"import sys\nsys.modules[{module!r}] = None\n"
         "from mwzeval.dstc7.baselines.ranker import Baseline, predict, train\n"

@@ -1,4 +1,4 @@
-"""Scores of texts against twins written out from the formulas, and the orders that they give."""
+"""Text scores equal plain implementations of their formulas; rankings by scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CONTEXTS = ["how do I install grub ? grub 2", "thanks", "unheard of", ""]
 
 
 def plain_words(text: str) -> list[str]:
-    """Return words letter by letter, not with the expression of the code under test."""
+    """Split a text into words without the regular expression of the code under test."""
     spaced = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in text)
     return spaced.split()
 
@@ -139,7 +139,7 @@ def test_best_candidates_are_the_first_of_the_full_ranking(scores: list[float], 
 
 
 def random_vectors(rows: int, seed: int, *, with_dense: bool) -> tuple[Vectors, np.ndarray]:
-    """Return vectors, and the same as one full matrix."""
+    """Return random vectors, and the same values as a single dense matrix."""
     generator = np.random.default_rng(seed)
     words = generator.integers(0, 3, (rows, 12)).astype(np.float32)
     dense = generator.standard_normal((rows, 4)).astype(np.float32) if with_dense else None
@@ -158,7 +158,7 @@ def test_pool_and_list_scores_are_dot_products(with_dense: bool) -> None:
         assert scores.tolist() == pytest.approx(np.sort(row)[::-1][:10].tolist(), abs=1e-4)
         assert row[places].tolist() == pytest.approx(scores.tolist(), abs=1e-4)
         assert len(set(places.tolist())) == 10
-    # A list has candidates of its own, one after the other.
+    # With `list_scores`, each context has its own list of candidates.
     sizes = [3, 0, 5, *[1] * (2 * BLOCK)]
     candidates, whole_candidates = random_vectors(sum(sizes), 2, with_dense=with_dense)
     of_lists = np.split(whole_candidates, np.cumsum(sizes)[:-1])
@@ -176,7 +176,7 @@ def ranking(scores: list[float]) -> Ranked:
 
 
 def final_score(rankings: list[Ranked], correct: list[str], threshold: float) -> float:
-    """Return (MRR + Recall@10) / 2 with NONE put where its score says, as by the specification."""
+    """Return (MRR + Recall@10) / 2 with NONE ranked by the threshold as its score."""
     total = 0.0
     for before, right in zip(rankings, correct, strict=True):
         entries = sorted([*before.entries, (NONE, threshold)], key=lambda e: (-e[1], e[0] == NONE))
@@ -204,7 +204,7 @@ def test_tuned_none_threshold_maximizes_the_final_score(
     [
         (9.0, [NONE, "C0", "C1", "C2"]),
         (3.0, ["C0", NONE, "C1", "C2"]),
-        (2.0, ["C0", "C1", "C2", NONE]),  # those of its score stay above
+        (2.0, ["C0", "C1", "C2", NONE]),  # candidates with an equal score are ranked above NONE
         (-1.0, ["C0", "C1", "C2", NONE]),
     ],
 )
@@ -250,6 +250,6 @@ def test_random_pool_samples_are_distinct_and_uniform() -> None:
     drawn = [[n for n, _ in at_random(str(at), pool, 3, 100).entries] for at in range(400)]
     assert {(len(names), len({*names})) for names in drawn} == {(100, 100)}
     counts = Counter(name for names in drawn for name in names)
-    # Each is drawn with probability 0.1: 40 of 400 times, standard deviation 6.
+    # Each candidate is drawn with probability 0.1: 40 of 400 times, standard deviation 6.
     assert all(40 - 6 * 5 < counts[name] < 40 + 6 * 5 for name in pool)
     assert len(at_random("1", pool[:7], 3, 100).entries) == 7

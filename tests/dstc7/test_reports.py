@@ -1,4 +1,4 @@
-"""What follows from rows: intervals, comparison, explanation, page, and published results."""
+"""Results from table rows: intervals, comparison, explanation, page and leaderboard table."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def placed(split: str, report: Report) -> Document:
 def test_submission_is_inserted_by_score_with_its_interval() -> None:
     document = placed("test", half_right().report(Resampling(samples=100)))
     names = [row[0].text for row in document.sheets[0].rows]
-    # Its Recall@10 is 1, above all others.
+    # The submission has a Recall@10 of 1, more than all published systems.
     assert names[:2] == ["» mine", "  95 % interval"]
     assert names[-1] == CHANCE
     assert [r["value"] for r in document.records if not r["published"]][:2] == [0.5, 1.0]

@@ -1,4 +1,4 @@
-"""Names of tracks and files, zips of several submissions, and TREC's formats."""
+"""Track names, file names, zip archives of several submissions, and TREC formats."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_file_name_sets_the_test_set_if_the_track_lacks_it() -> None:
 
 
 def zipped(path: Path, **examples: str) -> Path:
-    """Write a submission of each name with the first example's ranking."""
+    """Write an archive of submissions, given name → ranking of the first example."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, ranking in examples.items():
             archive.writestr(f"{name}.json", json.dumps(submission_of({"1": ranking})))

@@ -1,4 +1,4 @@
-"""Every code of validation, strict and lenient, and where it says that the problem is."""
+"""Every problem code in strict and lenient validation, and its reported position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.places import ROOT
 HUNDRED = [f"C{place:03d}" for place in range(100)]
 TARGETS = "1\tC003\n2\tC004\n"
 WORDS = {"HUGE": "0" * 400, "NESTED": "[" * 200_000, "DIGITS": "9" * 5000}
-"""What stands for long texts in `validation.tsv`."""
+"""Abbreviations of long texts in `validation.tsv`."""
 STRICT = Options(strict=True)
 Place = tuple[str, str | None, int | None]
 SEVERITIES = {
@@ -25,13 +25,13 @@ SEVERITIES = {
     "strict": ("error", "warning"),
     "never": ("warning", "warning"),
 }
-"""When a case of `validation.tsv` is an error → its severity if strict, and if not."""
+"""Kind of case in `validation.tsv` → its severity in strict and in lenient validation."""
 
 Raw = list[dict[str, Any]]
 
 
 def good() -> Raw:
-    """A submission that nothing is wrong with."""
+    """Return a valid submission."""
     return submission_of({"1": " ".join(HUNDRED), "2": " ".join(HUNDRED[::-1])})
 
 
@@ -91,7 +91,7 @@ def changed(change: str) -> Any:
 
 
 def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, dict[str, Any]]:
-    """Return submission, targets, track and the other gold data of a case."""
+    """Return the submission, targets, track and other gold data of a case."""
     targets = more.pop("targets", TARGETS)
     track = Track("ubuntu", more.pop("track", 1))
     if "dialogues" in more:

@@ -1,4 +1,4 @@
-"""Human responses of a fold of the real data, and the values that are annotated in them."""
+"""Human responses of a fold of the real data with their annotated values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.places import read_json, shared
 
 
 class AnnotatedTurn(NamedTuple):
-    """A response in words, with its annotated (start, end, canonical slot)."""
+    """A lexicalized response with its annotated (start, end, canonical slot)."""
 
     response: str
     spans: tuple[tuple[int, int, str], ...]
@@ -40,7 +40,7 @@ def annotated_turns(fold: str) -> dict[str, list[AnnotatedTurn]]:
 
 
 def _taken(spans: Iterable[Sequence[Any]]) -> tuple[tuple[int, int, str], ...]:
-    """Return the spans that references are made with: none begins inside another."""
+    """Return the spans that references use: they do not overlap."""
     taken: list[tuple[int, int, str]] = []
     for _, slot, value, start, end in sorted(spans, key=lambda span: span[3]):
         if value != "dontcare" and (not taken or start >= taken[-1][1]):
@@ -50,10 +50,10 @@ def _taken(spans: Iterable[Sequence[Any]]) -> tuple[tuple[int, int, str], ...]:
 
 @dataclass
 class SpanScore:
-    """How many spans of a slot were found, and annotated, and both; `exact` at the same places.
+    """The numbers of found, annotated and matching spans of a slot; `exact` matches are equal.
 
-    A mention and a span of the same canonical slot match when they have a character in common; each
-    is matched once, with the first free one in the order of the text.
+    A mention matches the first unmatched annotated span of the same canonical slot that shares a
+    character with it.
     """
 
     found: int = 0
@@ -71,7 +71,7 @@ class SpanScore:
 
 
 def count(scores: dict[str, SpanScore], turn: AnnotatedTurn, mentions: Sequence[Mention]) -> None:
-    """Add a turn to the scores by slot."""
+    """Add the spans of a turn to the scores by slot."""
     free = list(turn.spans)
     for _, _, slot in turn.spans:
         scores.setdefault(slot, SpanScore()).annotated += 1

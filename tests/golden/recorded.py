@@ -1,4 +1,4 @@
-"""The numbers that a scoring revision of a benchmark stands for, in a file for each benchmark."""
+"""Recorded numbers of each benchmark, which may change only with its scoring revision."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from tests.places import read_json
 
 FOLDER = Path(__file__).with_name("scores")
 TOLERANCE = 1e-9
-"""Sums may differ in their last bits from machine to machine."""
+"""The last bits of sums depend on the machine."""
 VERSIONS = frozenset(
     {"version", "jieba", "levenshtein", "lexdiv", "moses", "rapidfuzz", "sacrebleu"}
 )
-"""Keys of signatures whose values are versions, which differ from machine to machine."""
+"""Signature keys whose values are versions of libraries."""
 
 Number = float | str
 Groups = Mapping[str, Mapping[str, Number]]
-"""Group (a signature, mostly) → name → number, or text."""
+"""Group (usually a signature) → name → number or text."""
 Cases = Mapping[str, Groups]
 
 PACKAGES: Mapping[str, str] = {name: f"mwzeval.{name}" for name in BUILT_IN}
-"""Benchmark → its package, which has `SCORING_REVISION`."""
+"""Benchmark → its package, which defines `SCORING_REVISION`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Numbers, and the scoring revision that they are of."""
+    """Numbers of a scoring revision."""
 
     revision: int
     cases: Cases
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """Return what a file holds."""
+        """Read a record from a file."""
         plain = read_json(path)
         return cls(plain["scoring_revision"], plain["cases"])
 
     def write(self, path: Path) -> None:
-        """Write a file, a number a line."""
+        """Write the record with one number per line."""
         plain = {"scoring_revision": self.revision, "cases": self.cases}
         text = json.dumps(plain, indent=1, ensure_ascii=False)
         path.write_text(text + "\n", encoding="utf-8")
 
     def numbers(self) -> dict[tuple[str, str], Number]:
-        """Return (case, name) → number. Raises `ValueError` where a case has a name twice."""
+        """Return (case, name) → number. Raises `ValueError` if a case has a name twice."""
         numbers: dict[tuple[str, str], Number] = {}
         for case, groups in self.cases.items():
             for group in groups.values():
@@ -64,10 +64,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How the numbers of now differ from those on record, each as a line of text.
+    """Differences between current and recorded numbers, each as a line of text.
 
-    `moved` are numbers that are others, or are gone; `added` new ones; `signed` cases whose scores
-    have other signatures.
+    `moved` lists changed and missing numbers, `added` new numbers, and `signed` cases whose scores
+    have new signatures.
     """
 
     moved: tuple[str, ...]
@@ -76,7 +76,7 @@ class Difference:
 
     @classmethod
     def between(cls, before: Record, now: Record) -> Difference:
-        """Return what has changed."""
+        """Compare two records."""
         old, new = before.numbers(), now.numbers()
         moved = (
             f"{case}: {name}: {number} -> {new.get((case, name), 'gone')}"
@@ -109,10 +109,10 @@ def _same(before: Number, now: Number | None) -> bool:
 
 
 def problem(before: Record, now: Record) -> str | None:
-    """Return why the numbers of now may not take the place of those on record, None if they may.
+    """Return why the current numbers may not replace the recorded ones, None if they may.
 
-    Numbers move only with a higher revision; new ones, and new signatures of the same ones, need
-    none.
+    Changed numbers need a higher scoring revision; new numbers and new signatures of unchanged
+    numbers do not.
     """
     if now.revision < before.revision:
         return f"the scoring revision went down, from {before.revision} to {now.revision}"
@@ -127,19 +127,19 @@ def problem(before: Record, now: Record) -> str | None:
 
 @cache
 def current(benchmark: str) -> Record:
-    """Return the numbers of now.
+    """Compute the current numbers.
 
-    Raises `ModuleNotFoundError` for a benchmark without a module, `ValueError` when a signature has
-    another scoring revision than the benchmark.
+    Raises `ModuleNotFoundError` for a benchmark without a module, and `ValueError` for a signature
+    with another scoring revision than the benchmark's.
     """
     cases: Callable[[], Cases] = import_module(f"{__package__}.scores.{benchmark}").current
     return unsigned(cases(), import_module(PACKAGES[benchmark]).SCORING_REVISION)
 
 
 def unsigned(cases: Cases, revision: int) -> Record:
-    """Return cases whose signatures have a scoring revision, without it: a record has it once.
+    """Remove the scoring revision from signatures, because the record contains it once.
 
-    Raises `ValueError` for a signature with another one.
+    Raises `ValueError` for a signature with another revision.
     """
     kept: dict[str, dict[str, Mapping[str, Number]]] = {}
     for case, groups in cases.items():
@@ -153,12 +153,12 @@ def unsigned(cases: Cases, revision: int) -> Record:
 
 
 def file_of(benchmark: str) -> Path:
-    """Return where the numbers of a benchmark are on record."""
+    """Return the file with the recorded numbers of a benchmark."""
     return FOLDER / f"{benchmark}.json"
 
 
 def by_signature(scores: Iterable[Score]) -> Groups:
-    """Return the values of scores, unrounded, grouped by signature, without versions in it."""
+    """Return unrounded scores, grouped by signature without library versions."""
     groups: dict[str, dict[str, Number]] = {}
     for score in scores:
         choices = (choice for choice in score.signature.choices if choice[0] not in VERSIONS)

@@ -1,11 +1,11 @@
-"""What the commands of `outputs/commands.txt` print and write, as checksums and short texts.
+"""Output and files of the commands in `outputs/commands.txt`, as checksums and short texts.
 
-Beside them: the dialogues of environments of PyDial, and all that models behind an endpoint are
-sent, their prompts and schemas of tools among it. Nothing here depends on whether numba or PyTorch
-is installed, but for the group "vector", which needs numba.
+Further groups record dialogues of PyDial environments, and the requests to models behind an
+endpoint, including prompts and tool schemas. Only the group "vector" needs numba; the others do not
+depend on numba or PyTorch.
 
-`python -m tests.golden.reference_outputs [GROUP ...]` records it anew. A reference that changes is
-recorded in a commit of its own, which says why.
+`python -m tests.golden.reference_outputs [GROUP ...]` records the references. Each change of a
+reference needs a separate commit that states the reason.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from tests.report.pages import readable
 FOLDER = Path(__file__).parent / "outputs"
 COMMANDS = FOLDER / "commands.txt"
 SHORT = 1500
-"""Characters of a text that is kept; of others there is only a checksum."""
+"""Maximum length of a recorded text; only the checksum of a longer text is recorded."""
 CHANGING = re.compile(
     r'"(?:ms|seconds|cpu_seconds|created|started|finished|platform|python|numpy)": ?[^,}\]]+'
 )
-"""Parts of files that depend on the machine or on the moment."""
+"""Parts of files that depend on the machine or the time."""
 LONG_NUMBER = re.compile(r"-?\d+\.\d{7,}(?:e[+-]?\d+)?")
 LINKED = {"predictions": "predictions", "logs": "tests/comparison/items/inspect_logs"}
-"""Folders of inputs that commands find in their folder."""
+"""Input folders that are linked into the working folder of commands."""
 LEFT_OUT = frozenset({"times.json"})
-"""Files with times, or with what a library packs in its own way."""
+"""Files with running times, which are not recorded."""
 
 
 def groups() -> dict[str, list[str]]:
-    """Return the commands by group, in their order."""
+    """Return the commands of each group in order."""
     found: dict[str, list[str]] = {}
     for line in COMMANDS.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -63,7 +63,7 @@ def groups() -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def surroundings() -> Iterator[Path]:
-    """Give commands an empty folder, a wide terminal, no network and no data but the samples."""
+    """Provide an empty folder and a wide terminal, without network and real data."""
     before = Path.cwd()
     given = {"COLUMNS": "200", "MWZEVAL_OFFLINE": "1", "NO_COLOR": "1"}
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, given):
@@ -78,22 +78,22 @@ def surroundings() -> Iterator[Path]:
 
 
 def plain(text: str) -> str:
-    """Return a text without versions of libraries, and without what depends on the machine.
+    """Remove library versions and machine-dependent parts from a text.
 
-    Of long numbers six digits are kept: the last ones depend on how a processor adds.
+    Long numbers are rounded to six digits, because the last digits depend on the processor.
     """
     text = CHANGING.sub("…", without_versions(text))
     return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.6g}", text)
 
 
 def kept(text: str) -> dict[str, str]:
-    """Return what is recorded of a text."""
+    """Return the record of a text: its checksum, and the text if it is short."""
     checksum = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return {"sha256": checksum} | ({"text": text} if len(text) <= SHORT else {})
 
 
 def recorded(group: str) -> dict[str, Any]:
-    """Run the commands of a group; return what each prints, its exit code, and the new files."""
+    """Run the commands of a group; return the output, exit code and new files of each."""
     if group in OTHERS:
         return {name: kept(plain(text)) for name, text in OTHERS[group]()}
     found: dict[str, Any] = {}
@@ -122,12 +122,12 @@ def recorded(group: str) -> dict[str, Any]:
 
 
 TASKS = {"Demo-CR-3": False, "Demo-SFR-6": False, "Demo-LAP-6": True}
-"""Task → whether it has the quirks of the published program."""
+"""Task → whether it reproduces the defects of the published program."""
 STEPS = 60
 
 
 def environments() -> Iterator[tuple[str, str]]:
-    """Yield the steps of single environments with actions at random, and with a text for one."""
+    """Yield the steps and rendered texts of single environments with random actions."""
     for task, legacy in TASKS.items():
         yield task, "\n".join(_steps(task, legacy))
 
@@ -147,7 +147,7 @@ def _steps(task: str, legacy: bool) -> Iterator[str]:
 
 
 def vector_environments() -> Iterator[tuple[str, str]]:
-    """Yield the steps of many environments in one, which numba compiles."""
+    """Yield the steps of vector environments, which numba compiles."""
     from mwzeval.pydial.vector_env import make_vector_environment
 
     for task, legacy in TASKS.items():
@@ -170,11 +170,11 @@ ASKED = {
     "user of PyDial": "live --benchmark pydial --agent handcrafted --user openai:m"
     " --user-base-url {URL} --goals Demo-CR-3:3 -o user.jsonl",
 }
-"""Runs with models: these get all requests in one order."""
+"""Runs with models; they are sequential, so that the order of requests is fixed."""
 
 
 def requests() -> Iterator[tuple[str, str]]:
-    """Yield what models are sent: prompts, schemas, messages and results of calls; and the run."""
+    """Yield the prompts, tool schemas and requests that models receive, and the file of the run."""
     bodies: list[Any] = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Model, bodies))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -198,7 +198,7 @@ def requests() -> Iterator[tuple[str, str]]:
 
 
 class _Model(BaseHTTPRequestHandler):
-    """Keeps requests; calls a function if there are any and the last message is no result."""
+    """Records requests; calls a function if functions exist and the last message is no result."""
 
     def __init__(self, bodies: list[Any], *connection: Any) -> None:
         self.bodies = bodies
@@ -224,7 +224,7 @@ class _Model(BaseHTTPRequestHandler):
     do_POST = handle_post  # noqa: N815 - http.server looks it up
 
     def log_message(self, *_: object) -> None:
-        """Print nothing."""
+        """Suppress the request log."""
 
 
 OTHERS: Mapping[str, Callable[[], Iterator[tuple[str, str]]]] = {
@@ -232,7 +232,7 @@ OTHERS: Mapping[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "vector": vector_environments,
     "requests": requests,
 }
-"""Group → what yields names and texts, where there is no command."""
+"""Group without commands → function that yields names and texts."""
 
 
 def file_of(group: str) -> Path:

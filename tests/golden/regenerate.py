@@ -1,7 +1,7 @@
-"""Put scores on record: `python -m tests.golden.regenerate [BENCHMARK ...]`.
+"""Record scores: `python -m tests.golden.regenerate [BENCHMARK ...]`.
 
-Numbers that moved are written only when the scoring revision of their benchmark has been raised,
-which is `SCORING_REVISION` in the `__init__.py` of its package.
+Changed numbers are written only after an increase of the benchmark's scoring revision, which is
+`SCORING_REVISION` in the `__init__.py` of its package.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.golden.recorded import PACKAGES, Difference, Record, current, file_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the records of benchmarks, by default of all; return 1 if one was refused."""
+    """Write the records of benchmarks (default: all); return 1 if a record was refused."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help=", ".join(PACKAGES))
     names = parser.parse_args(arguments).benchmarks or list(PACKAGES)
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def put(benchmark: str, path: Path, now: Record) -> bool:
-    """Write a record unless its numbers moved within a revision; tell whether it stands now."""
+    """Write a record unless numbers changed within a revision; return whether it is up to date."""
     if not path.exists():
         now.write(path)
         print(f"{benchmark}: written, {len(now.numbers())} numbers")

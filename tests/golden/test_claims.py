@@ -1,9 +1,9 @@
-"""Recall and precision of the recognition of claims, on texts with known claims.
+"""Recall and precision of claim recognition on texts with known claims.
 
-There are logs of language models with tools, and held-out sentences by which no rule was tuned.
-Each text lists its claims by turn, start, end, domain, slot and kind. A claim of the kind `right`
-is true of the venue in question, one of the kind `unclear` is not counted, and any other is false.
-The figures may only improve.
+The texts are logs of language models with tools, and held-out sentences that were not used to tune
+rules. Each text lists its claims by turn, start, end, domain, slot and kind. A claim of the kind
+`right` is true of its venue, `unclear` claims are not counted, and all others are false. The
+figures may only improve.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.integration
 HELD_OUT = Path(__file__).parent / "claims" / "heldout.jsonl.xz"
 RIGHT, UNCLEAR, NAME = "right", "unclear", "name"
 UNNAMED = ("count", "single", "double", "family")
-"""Slots of claims that no mention has as its slot: any mention there counts."""
+"""Slots of claims without a corresponding mention slot; any mention at the position counts."""
 
 
 class Reading:
-    """Results of claims by kind and slot, and what flags mark."""
+    """Counts of recognized claims by kind and slot, and counts of flags."""
 
     def __init__(self) -> None:
         self.claims: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -45,7 +45,7 @@ class Reading:
         return sum(chosen, Counter[str]())
 
     def add(self, facts: Sequence[Mapping[str, Any]], checked: Sequence[CheckedMention]) -> None:
-        """Compare the claims of a text with its recognized mentions."""
+        """Compare the claims of a text with the recognized mentions."""
         kinds: dict[CheckedMention, set[str]] = defaultdict(set)
         for fact in facts:
             kind, slot = fact["kind"], fact["slot"]
@@ -132,7 +132,7 @@ def test_claims_in_held_out_sentences_are_detected() -> None:
         for number, response in enumerate(row["turns"]):
             active = {fact["domain"] for fact in facts if fact["turn"] == number}
             turns.append(Turn(response, row["state"], tuple(sorted(active or row["domains"]))))
-        # The gold dialogue whose goal has most of the domains.
+        # The row is scored as the gold dialogue whose goal shares the most domains.
         name = max(goals, key=lambda name: len(goals[name].intersection(row["domains"])))
         dialogue = scorer.normalize(name, turns, sources)
         reading.add(facts, scorer.grounded(dialogue).checked)

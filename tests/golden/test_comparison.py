@@ -1,4 +1,4 @@
-"""Published systems against each other: exact tests from the golden outcomes, a slow twin."""
+"""Comparison of published systems: exact tests on the golden outcomes, and a slow twin."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def golden_outcomes() -> dict[str, dict[str, dict[str, bool]]]:
     path = shared("golden", "multiwoz", "vectors", "dialogues.jsonl")
     for line in path.read_text(encoding="utf-8").splitlines():
         fields = json.loads(line)
-        # Where Inform failed, success is not looked at.
+        # The vectors have no Success if Inform failed.
         outcomes[fields["system"]][fields["dialogue"]] = {
             what: bool(fields[what].get("total")) for what in ("inform", "success")
         }
@@ -59,7 +59,7 @@ def golden_outcomes() -> dict[str, dict[str, dict[str, bool]]]:
 
 
 def compared(what: str, system: str) -> ComparedMeasure:
-    """Return a score of the systems that can be compared with one: both predict states, or none."""
+    """Return a score for all systems that are comparable with this system."""
     return next(
         measure
         for measure in comparison().measures
@@ -91,7 +91,7 @@ def test_exact_tests_agree_with_the_golden_outcomes(system: str, what: str) -> N
 
 
 def bleu_by_hand(sums: dict[str, float]) -> float:
-    """Return BLEU (Papineni et al., 2002) of a corpus in which every order has a match."""
+    """Return BLEU (Papineni et al., 2002) of a corpus with matches for every n-gram order."""
     fields = {column.rpartition(".")[2]: value for column, value in sums.items()}
     logs = [
         math.log(fields[f"correct_{order}"] / fields[f"total_{order}"]) for order in range(1, 5)
@@ -143,7 +143,7 @@ def test_swapping_dialogues_one_by_one_gives_the_same_p_value_for_bleu(
 
 
 def test_published_systems_are_ranked_in_the_known_order() -> None:
-    """Of those that say states and domains in the same way; the others are not ranked together."""
+    """Only systems with the same sources of states and domains are ranked together."""
     for order in (("augpt",), ("galaxy-e2e", "pptod", "ubar", "damd"), ("marco", "lava", "hdsa")):
         by_value = sorted(compared("combined", order[0]).systems, key=lambda entry: -entry.value)
         assert tuple(entry.system for entry in by_value) == order

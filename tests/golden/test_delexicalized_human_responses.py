@@ -1,4 +1,4 @@
-"""Human responses, delexicalised with the database, score like their annotation."""
+"""Delexicalized human responses score like their annotation."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_markdown_layouts_do_not_change_grounded_scores(layout: str) -> None:
 
 
 def test_the_report_records_that_responses_were_lexicalized() -> None:
-    # Of the shared files some are not the published ones.
+    # Some of the shared files differ from the published files.
     assert {warning.kind for warning in report().warnings} <= {"other-corpus-files", "gold-states"}
     for score in report().scores:
         assert dict(score.signature.choices)["responses"] == LEXICALIZED

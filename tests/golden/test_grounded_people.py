@@ -1,4 +1,4 @@
-"""What people said and annotators noted, by the grounded scores: the figures of docs/metrics.md."""
+"""Grounded scores of human responses and annotations, as in docs/metrics.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def identifier(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def people() -> Predictions:
-    """The wizards' utterances of the test fold with the annotated states."""
+    """Human system utterances of the test fold with the annotated states."""
     predictions: Predictions = {}
     for path in sorted(shared("data/multiwoz/data/MultiWOZ_2.2/test").glob("dialogues_*.json")):
         for dialogue in read_json(path):
@@ -49,7 +49,7 @@ def state_of(turn: dict[str, Any]) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def with_bookings(people: Predictions) -> Predictions:
-    """The same with the bookings of each turn, as the 2.1 annotation has them at its end."""
+    """The same predictions with the bookings of each turn from the 2.1 annotation."""
     archive = zipfile.ZipFile(shared("data/multiwoz/data/MultiWOZ_2.1/test.json.zip"))
     annotated = json.loads(archive.read("test.json"))
     dialogues = {identifier(name): dialogue for name, dialogue in annotated.items()}
@@ -91,7 +91,7 @@ def test_human_responses_have_few_hallucinated_mentions(
         assert found["hallucination"][slot] <= 2
     for slot in ("phone", "postcode", "price", "stars", "area", "food"):
         assert found["consistency"][slot] >= 96
-    # Read from states alone, whatever is found in words.
+    # This score depends on states only, not on mentions.
     booking = {scope: round(rate, 1) for scope, rate in found["booking"].items()}
     assert booking == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
 

@@ -1,4 +1,4 @@
-"""Published systems get their published numbers, as a whole and dialogue by dialogue."""
+"""Published systems get their published scores and outcomes of dialogues."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_published_systems_get_their_published_scores(system: str, rules: str) -
         what: {scope: round(rate, 1) for scope, rate in rates.items()}
         for what, rates in metrics["success"].items()
     }
-    assert found == golden["success"]  # published to one decimal
+    assert found == golden["success"]  # published with one decimal
     counts = {name for name in golden["richness"] if name.startswith("num_")}
     assert counts == {"num_unigrams", "num_bigrams", "num_trigrams"}
     assert {name: metrics["richness"][name] for name in counts} == {
@@ -79,7 +79,7 @@ def test_each_dialogue_of_a_published_system_has_its_published_outcome(system: s
             for what in ("inform", "success")
         }
         if not expected["success"]:
-            # Inform failed: no domain is asked for success, and none may count as one.
+            # The vectors have no Success if Inform failed; here, every domain must have failed.
             assert not expected["inform"]["total"]
             expected["success"] = dict.fromkeys(expected["inform"], False)
         if found != expected:
@@ -128,7 +128,7 @@ def test_references_are_normalized_and_tokenized_gold_responses() -> None:
     references = references_of("multiwoz-2.2", "test")
     gold = gold_of("test")
     assert list(references) == list(gold)
-    # Every fifth dialogue: the slow way takes its time.
+    # The specification is slow, so only every fifth dialogue is compared.
     for name in list(gold)[::5]:
         expected = [tokenize(specification.normal_response(t["response"])) for t in gold[name]]
         assert list(references[name]) == expected
@@ -136,7 +136,7 @@ def test_references_are_normalized_and_tokenized_gold_responses() -> None:
 
 @pytest.mark.parametrize("fold", ["test", "dev"])
 def test_references_from_data_json_and_the_22_format_are_equal(fold: Fold) -> None:
-    # The 2.2-format files among the real data hold the 2.1 annotation, so both ways must agree.
+    # The real data in the 2.2 format contain the 2.1 annotation, so both must agree.
     older, newer = references_of("multiwoz-2.1", fold), references_of("multiwoz-2.2", fold)
     assert set(older) == set(newer)
     different = {

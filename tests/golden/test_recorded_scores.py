@@ -1,4 +1,4 @@
-"""Numbers of one scoring revision never change: those on embedded data, for every benchmark."""
+"""Scores on embedded data are constant within a scoring revision, for every benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print and write is what was recorded, byte for byte."""
+"""Output and files of commands equal the recorded ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.golden.reference_outputs import OTHERS, file_of, groups, recorded
 from tests.places import read_json
 
 SLOW = ("live", "crosswoz", "requests", "vector")
-"""Simulate dialogues; has a server of its own; is compiled by numba, in a minute when it is new."""
+"""Slow groups: they simulate dialogues, run a server, or compile with numba for a minute."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Single values, responses, queries and dialogues come out as the public evaluator has them."""
+"""Results for values, responses, queries and dialogues equal those of the public evaluator."""
 
 from __future__ import annotations
 

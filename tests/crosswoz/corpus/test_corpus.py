@@ -1,4 +1,4 @@
-"""Where the corpus is found, its texts in comparable form, statistics, and database queries."""
+"""Locating the corpus, text normalisation, statistics and database queries."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_statistics_table_labels_rows_with_figures_of_the_paper() -> None:
     }
     assert (paper_of["turns"], paper_of["values"]) == ("paper", "paper, train")
     assert counted["paper"]["train"]["all"]["values"] == 7871
-    # Counted by hand.
+    # These numbers were counted by hand.
     assert [counted["all"][name] for name in ("slots", "values", "slot_values")] == [8, 8, 8]
     assert counted["database"]["attraction"]["nearby_restaurants"] == 1.0
     invented = fold_statistics(replace(small_gold().fold, revision=SAMPLE))
@@ -205,7 +205,7 @@ def test_custom_corpora_can_be_loaded(tmp_path: Path) -> None:
 def test_archives_of_another_fold_are_refused(tmp_path: Path) -> None:
     published, folder = shared("data", "crosswoz", "crosswoz"), tmp_path / "crosswoz"
     shutil.copytree(published / "database", folder / "database")
-    # The archive's member keeps its name.
+    # The file inside the archive is still called val.json.
     shutil.copy(published / "val.json.zip", folder / "test.json.zip")
     with pytest.raises(DataError, match=r"crosswoz/val\.json\.zip"):
         load_gold(data=tmp_path)
@@ -263,7 +263,7 @@ def test_database_queries_match_the_golden_vectors() -> None:
         ]
         expected = vector["result"]
         if "error" in expected:
-            # The release crashes; what cannot be read as a number is no constraint.
+            # The published code raises; here, a value that is not a number is no constraint.
             assert len(names) == len(database().entities(vector["domain"]))
             continue
         if expected["names"] == [None]:

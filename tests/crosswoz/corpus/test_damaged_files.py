@@ -1,4 +1,4 @@
-"""Files with something odd anywhere in them are refused with its place, or work; never halfway."""
+"""Files with an invalid value at any position are refused with the position, or remain usable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ODD: tuple[Any, ...] = (
 
 
 def paths_in(plain: Any, above: Steps = ()) -> Iterator[Steps]:
-    """Yield the path of every value in plain values, those of the outer ones first."""
+    """Yield the path of every nested value, outer values first."""
     yield above
     if isinstance(plain, dict):
         for key, value in plain.items():
@@ -51,7 +51,7 @@ def paths_in(plain: Any, above: Steps = ()) -> Iterator[Steps]:
 
 
 def with_odd(plain: Any, path: Steps, odd: Any) -> Any:
-    """Return a copy with something odd at the path, or (`GONE`) without what is there."""
+    """Return a copy with an invalid value at the path, or without the value (`GONE`)."""
     if not path:
         return None if odd is GONE else odd
     copy = deepcopy(plain)
@@ -79,7 +79,7 @@ GOLD = small_gold()
 
 
 def changed(files: dict[str, Any]) -> st.SearchStrategy[tuple[str, Steps, Any]]:
-    """Draw a file, a path in it, and what is put there."""
+    """Draw a file, a path in it, and the new value."""
     places = {name: list(paths_in(plain)) for name, plain in files.items()}
     return st.sampled_from(sorted(files)).flatmap(
         lambda name: st.tuples(st.just(name), st.sampled_from(places[name]), st.sampled_from(ODD))
@@ -124,7 +124,7 @@ def test_damaged_corpora_are_refused_on_loading_or_remain_usable(
 
 def used_as_gold(gold: Gold) -> None:
     for predictions in (*gold_predictions(gold).values(), *gold_predictions(GOLD).values()):
-        # What fits one corpus need not fit the other.
+        # Predictions for one corpus may be invalid for the other.
         with suppress(InputError):
             use(gold, predictions)
     dialogues = gold.fold.dialogues.values()

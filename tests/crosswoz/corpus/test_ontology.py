@@ -1,4 +1,4 @@
-"""Intents, domains, slots and services that do not exist, in predictions and in simulations."""
+"""Unknown intents, domains, slots and services in predictions and simulations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_corpus_annotations_have_no_ontology_errors(name: str) -> None:
 
 
 class Misspelt(RuleSystem):
-    """Says every Inform as Infrom."""
+    """A system with the intent Infrom instead of Inform."""
 
     def answer(self, user_acts: Iterable[Act]) -> Acts:
         acts: Sequence[Act] = tuple(super().answer(user_acts))

@@ -1,4 +1,4 @@
-"""Models at the command line: they are trained, predict, are scored, and talk in simulations."""
+"""Command line of models: training, prediction, scoring and simulation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fold() -> Fold:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> dict[str, Path]:
-    """Folders of models that have learned a little."""
+    """Folders of models after a short training."""
     top = tmp_path_factory.mktemp("models")
     found = {name: top / name for name in ("policy", "nlu", "nlg")}
     dialogues = list(fold.dialogues.values())
@@ -179,12 +179,12 @@ def test_missing_dependencies_are_reported(models: Models, monkeypatch: pytest.M
     nlu = ("--level", "text", "--nlu", models["nlu"])
     words = (*nlu, "--nlg", models["nlg"])
     monkeypatch.setitem(sys.modules, "jieba", None)
-    assert simulate(*words) == 0  # words are for training and scores alone
+    assert simulate(*words) == 0  # jieba is required for training and scores only
     monkeypatch.setitem(sys.modules, "torch", None)
     for needed in (words, nlu):
         with pytest.raises(DependencyError, match=r"torch .*mwzeval\[neural\]"):
             simulate(*needed)
-    assert simulate("--system", models["policy"]) == 0  # to speak it needs no PyTorch
+    assert simulate("--system", models["policy"]) == 0  # the policy runs without PyTorch
     monkeypatch.setitem(sys.modules, "safetensors", None)
     with pytest.raises(DependencyError, match=r"safetensors .*mwzeval\[neural\]"):
         simulate("--system", models["policy"])
@@ -219,7 +219,7 @@ def test_simulation_does_not_resume_with_a_retrained_model(tmp_path: Path) -> No
 
 
 class Deaf:
-    """An NLU of one's own that understands nothing."""
+    """A custom NLU that returns no acts."""
 
     def understand(self, utterance: str, context: Sequence[str], side: str) -> tuple[()]:
         return ()

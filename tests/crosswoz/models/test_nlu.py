@@ -1,4 +1,4 @@
-"""The character tagger and a tiny random BERT: learning, context, and encoders of others."""
+"""The character tagger and a tiny random BERT: learning, context and external encoders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.integration
 
 torch = pytest.importorskip("torch")
 LEARNED_RECALL = 0.98
-"""Share of gold acts that labels give back, see `test_nlu_examples.py`."""
+"""Share of gold acts that gold labels reproduce, see `test_nlu_examples.py`."""
 SMALL = NluSettings(embedding=16, hidden=16, epochs=3, learning_rate=0.01, batch_size=8)
 BRIEF = replace(SMALL, epochs=1)
 both_kinds = pytest.mark.parametrize("kind", ["characters", "bert"])
@@ -68,7 +68,7 @@ def test_tagger_overfits_ten_dialogues(tmp_path: Path) -> None:
         for acts, (_, gold) in zip(nlu.predict([u for u, _ in said]), said, strict=True):
             wanted, found = {comparable(act) for act in gold}, {comparable(act) for act in acts}
             common, both = common + len(wanted & found), both + len(wanted) + len(found)
-    # What the labels cannot say, such as values that do not stand in the utterance, is lost.
+    # Labels cannot represent all acts, for example values that are not in the utterance.
     assert 2 * common / both > 2 * LEARNED_RECALL / (1 + LEARNED_RECALL) - 0.01
 
 
@@ -165,7 +165,7 @@ def test_training_does_not_resume_with_another_encoder(tmp_path: Path) -> None:
 
 
 def test_characters_get_the_logits_of_their_word_piece(tmp_path: Path) -> None:
-    """Against BERT called by hand. Blanks, control characters and lone surrogates have no piece."""
+    """Oracle: BERT itself. Blanks, control characters and lone surrogates have no word piece."""
     transformers = pytest.importorskip("transformers")
     folder = tiny_bert(tmp_path / "bert")
     body = transformers.AutoModel.from_pretrained(folder).eval()

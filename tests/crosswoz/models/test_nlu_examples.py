@@ -1,4 +1,4 @@
-"""Labels of utterances and acts out of labels, other values, and the likeliest tags."""
+"""Labels of utterances, acts from labels, augmentation with other values, and best tags."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_open_slots_include_values_of_the_database() -> None:
 
 TAGS = ("O", "B-a", "I-a", "B-b", "I-b")
 BROKEN = {(before, 2) for before in (0, 3, 4)} | {(before, 4) for before in (0, 1, 2)}
-"""An I follows a B or I of its kind only."""
+"""Invalid pairs of adjacent tags: an I tag must follow a B or I tag of its kind."""
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 4), min_size=1, max_size=3))

@@ -1,4 +1,4 @@
-"""SC-LSTM: its equations and gradients, what it learns, and its sentences."""
+"""SC-LSTM: equations, gradients, learning and generated sentences."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ Array = NDArray[np.float64]
 
 
 def drawn(seed: int = 3) -> tuple[SclstmNetwork, dict[str, Array]]:
-    """Return a network of double precision, and its weights as arrays."""
+    """Return a random network in double precision, and its weights as arrays."""
     draws = np.random.default_rng(seed)
     known = Vocabulary(tuple("abcde"), (START, END, *"vwxyz"))
     network = SclstmNetwork(known, SclstmSettings(hidden=HIDDEN)).double()
@@ -132,7 +132,7 @@ def sigmoid(x: Array) -> Array:
 def by_the_paper(
     of: dict[str, Array], token: int, h: Array, c: Array, d: Array
 ) -> tuple[Array, Array, Array]:
-    """Equations 4 to 11 of Wen et al. (2015) for one sentence, with α = 0.5."""
+    """One step of equations 4 to 11 of Wen et al. (2015), with α = 0.5."""
     w = of["embedding"][token]
     pre = of["gates_token"] @ w + of["gates_hidden"] @ h + of["gates_bias"]
     i, f, o, new = pre[:HIDDEN], pre[HIDDEN : 2 * HIDDEN], pre[2 * HIDDEN : -HIDDEN], pre[-HIDDEN:]

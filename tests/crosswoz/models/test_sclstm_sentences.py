@@ -1,4 +1,4 @@
-"""Beam search against greedy and exhaustive search, and the sentences that a generator learns."""
+"""Beam search equals greedy and exhaustive search; training sentences of the generator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.crosswoz.small_world import small_gold
 
 STOP, TOKENS, LONGEST = 0, 3, 4
 EVERYTHING = sum((TOKENS - 1) ** length for length in range(LONGEST + 1))
-"""How many sequences there are: of up to `LONGEST` tokens that are not the end."""
+"""The number of sequences of up to `LONGEST` tokens without the end token."""
 Prefixes = list[tuple[int, ...]]
 
 
@@ -66,7 +66,7 @@ class Toy:
         return prefix
 
     def exhaustive(self) -> dict[tuple[int, ...], float]:
-        """Return the log-probability of every sequence that can end, the highest first."""
+        """Return the log-probability of every sequence that can end, in descending order."""
         others = [token for token in range(TOKENS) if token != STOP]
         found = {}
         for length in range(LONGEST + 1):
@@ -86,7 +86,7 @@ def test_full_width_beam_search_equals_exhaustive_search(
     found = toy.search(EVERYTHING)
     expected = toy.exhaustive()
     if not expected:
-        # Nothing can end: the most probable of the longest is cut.
+        # No sequence can end, so the most probable sequence of maximum length is returned.
         assert [(each.is_complete, len(each.tokens)) for each in found] == [(False, LONGEST)]
         return
     assert [each.tokens for each in found] == list(expected)
@@ -150,11 +150,11 @@ def test_repeated_feature_keys_are_numbered_from_the_second(
     ("utterance", "acts", "expected"),
     [
         ("推荐全聚德。", (A,), ("推荐", f"[{NAME}]", "。")),
-        # Numbered as the sentence says them; the longest value is found.
+        # Placeholders are numbered in the order of the sentence; the longest value matches.
         ("便宜坊，全聚德", (A, B), (f"[{NAME}]", "，", f"[{NAME}2]")),
         ("全聚德烤鸭店和全聚德", (A, LONG), (f"[{NAME}]", "和", f"[{NAME}2]")),
         ("全聚德烤鸭店", (A, LONG), None),
-        # Said twice it is one placeholder, unless two acts tell it.
+        # A repeated value has one placeholder, unless two acts have the value.
         ("全聚德，全聚德", (A,), (f"[{NAME}]", "，", f"[{NAME}]")),
         ("全聚德，全聚德", (A, A), (f"[{NAME}]", "，", f"[{NAME}2]")),
         ("全聚德", (A, A), None),

@@ -1,4 +1,4 @@
-"""The SL policy: figures, files, and speaking in simulations."""
+"""The SL policy: figures, files and simulations."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.places import shared
 pytestmark = pytest.mark.integration
 
 FINISHED = {"S": 0.703, "M": 0.357, "M+T": 0.43, "CM": 0.137, "CM+T": 0.193}
-"""What 300 dialogues a type have given with this policy. Policies of eight seeds differ by 0.05
-(docs/crosswoz.md), so the golden figures, of another policy, are compared with the mean."""
+"""Finish rates of this policy in 300 dialogues per type. Eight training seeds differ by 0.05
+(docs/crosswoz.md), so only the mean is compared with the golden figures of another policy."""
 
 
 @cache
@@ -36,7 +36,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> SlPolicy:
-    """The policy of the figures: 450 validation dialogues, 50 to choose the epoch."""
+    """The documented policy: 450 validation dialogues for training, 50 to choose the epoch."""
     folder = tmp_path_factory.mktemp("policy")
     dialogues = list(fold("val").dialogues.values())
     return train_policy(dialogues[:450], dialogues[450:], database(), vocabulary(), folder)[0]
@@ -82,7 +82,7 @@ def test_policy_finish_rates_match_the_golden_simulation(trained: SlPolicy) -> N
     summary = simulate(setting, per_type=100, seed=1, progress=False)
     for code, rate in summary.by_type.items():
         expected = FINISHED[code]
-        # Three standard errors of 100 against 300 dialogues.
+        # Three standard errors of the difference between 100 and 300 dialogues.
         error = (expected * (1 - expected) * (1 / 100 + 1 / 300)) ** 0.5
         assert rate.finish_rate == pytest.approx(expected, abs=3 * error), code
     finished = [summary.by_type[code].finish_rate or 0 for code in ("S", "M", "CM")]

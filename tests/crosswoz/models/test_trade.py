@@ -1,4 +1,4 @@
-"""TRADE: its network against other ways to compute the same, learning, files, and the command."""
+"""TRADE: the network compared with plain NumPy code, learning, files and the command."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def trained(folder: Path, settings: TradeSettings = SMALL) -> TradeTracker:
 
 
 def with_words(utterance: str) -> Dialogue:
-    """Return a dialogue whose user begins with other words."""
+    """Return a dialogue with another first utterance."""
     plain: dict[str, Any] = json.loads(json.dumps(DEPENDENT))
     plain["messages"][0]["content"] = utterance
     return dialogue_from_json("odd", plain)
@@ -62,7 +62,7 @@ def states(dialogue: Dialogue) -> list[dict[str, dict[str, str]]]:
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> TradeTracker:
-    """Return a tracker that knows the dialogues by heart."""
+    """Return a tracker that is overfitted to the dialogues."""
     return trained(tmp_path_factory.mktemp("learned"), BY_HEART)
 
 
@@ -169,7 +169,7 @@ SETTINGS = TradeSettings(hidden=6, dropout=0.0, longest_value=7)
 
 
 def example(words: Sequence[int], **values: Sequence[int]) -> Example:
-    """Return an example; `s3` are the words of slot 3."""
+    """Return an example; the argument `s3` has the words of slot 3."""
     slots = {int(name[1:]): tuple(of) for name, of in values.items()}
     unknown = tuple(f"unknown {n}" for n in range(max(0, max(words) + 1 - VOCABULARY)))
     return Example(np.array(words, dtype=np.int32), unknown, slots)
@@ -177,7 +177,7 @@ def example(words: Sequence[int], **values: Sequence[int]) -> Example:
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Threads cost more than they bring with so few numbers."""
+    """Use one thread, which is faster for arrays of this size."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -192,7 +192,7 @@ EXAMPLES = [
 
 
 def network(seed: int = 1, scale: float = 3.0) -> Any:
-    """Return a network of double precision whose weights are large enough to tell words apart."""
+    """Return a network in double precision with large weights, so that predictions differ."""
     torch.manual_seed(seed)
     made = TradeNetwork(VOCABULARY, SETTINGS).double().eval()
     with torch.no_grad():
@@ -204,7 +204,7 @@ def network(seed: int = 1, scale: float = 3.0) -> Any:
 
 
 def plain_gru(layer: Any, value: Any, state: Any) -> Any:
-    """Return the next state of a recurrent layer, by its definition (Cho et al., 2014)."""
+    """Return the next state of a GRU by its definition (Cho et al., 2014)."""
     of = {name: weight.detach().numpy() for name, weight in layer.named_parameters()}
     mine = of["weight_ih_l0"] @ value + of["bias_ih_l0"]
     theirs = of["weight_hh_l0"] @ state + of["bias_hh_l0"]
@@ -219,7 +219,7 @@ def softmax(scores: Any) -> Any:
 
 
 def plain_loss(made: Any, each: Example) -> float:
-    """Return the negative log-likelihood of a state, slot by slot, word by word."""
+    """Return the negative log-likelihood of a state, computed slot by slot and word by word."""
     words = made.words.weight.detach().numpy()
     known = np.where(each.words < VOCABULARY, each.words, UNKNOWN)
     ahead, back = [np.zeros(6)], [np.zeros(6)]
@@ -267,13 +267,13 @@ def test_loss_is_the_negative_log_likelihood_of_the_state(scale: float) -> None:
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("share", [-30.0, 0.0, 30.0])
 def test_decoder_generates_the_most_probable_word_at_each_step(seed: int, share: float) -> None:
-    """Every word is the best of all by the likelihood that training uses, given those before.
+    """Each word maximizes the likelihood of the training loss, given the previous words.
 
-    Also where everything is copied, or nothing.
+    This includes networks that always or never copy.
     """
     made = network(seed, scale=4.0)
     made.switch.bias.data.fill_(share)
-    for each in EXAMPLES[:2]:  # the third has nothing to copy
+    for each in EXAMPLES[:2]:  # the third example has no words to copy
         with torch.inference_mode():
             histories, encoded, whole = made.encode([each])
             inputs, states = made.begin(whole)

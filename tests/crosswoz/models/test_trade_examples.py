@@ -1,4 +1,4 @@
-"""Dialogues as numbers for TRADE."""
+"""Conversion of dialogues to TRADE's inputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIALOGUES = list(small_gold().fold.dialogues.values())
 
 
 def spelled(example: Example, vocabulary: Vocabulary) -> list[str]:
-    """Return the words of a history, and who says them."""
+    """Return the words and the speaker marks of a history."""
     marks = {USER: "user: ", SYSTEM: "system: "}
     return [
         marks.get(number) or vocabulary.value([number], example.unknown)
@@ -87,9 +87,9 @@ def test_long_histories_and_values_are_truncated() -> None:
     ("value", "words"),
     [
         ("北京", ["北京"]),
-        ("京饭", []),  # not at the borders of words
-        ("饭店", ["饭", "店"]),  # the last place counts
-        ("店北京", []),  # of two utterances
+        ("京饭", []),  # does not begin and end at word borders
+        ("饭店", ["饭", "店"]),  # the last occurrence counts
+        ("店北京", []),  # spans two utterances
         ("无", []),
     ],
 )
@@ -101,7 +101,7 @@ def test_vocabulary_includes_value_words_and_excludes_rare_words() -> None:
     known = Vocabulary.of(DIALOGUES, CHARACTERS).words
     states = [e.system.first_query for dialogue in DIALOGUES for e in dialogue.exchanges]
     assert set(known) >= {char for of in states for value in filled(of).values() for char in value}
-    assert ("荐" in known, "您" in known) == (True, False)  # said twice, and once
+    assert ("荐" in known, "您" in known) == (True, False)  # they occur twice and once
     assert list(known) == sorted(set(known))
 
 

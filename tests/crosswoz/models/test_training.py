@@ -1,4 +1,4 @@
-"""What the training of all models has in common: resuming, refusals, and files of models."""
+"""Training of all models: resuming, refused inputs and model files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Watch = Callable[[Point], None]
 
 @dataclass(frozen=True)
 class Model:
-    """How a model is trained and loaded; `file` is its place in the folder of the run."""
+    """The functions that train and load a model; `file` is its path in the run folder."""
 
     train: Callable[[Dialogues, Dialogues, Path, Any, Watch | None], object]
     load: Callable[[Path], object]
@@ -104,7 +104,7 @@ of_every_model = pytest.mark.parametrize("name", MODELS)
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return a folder of each model after training."""
+    """Train each model; return model → folder."""
     top = tmp_path_factory.mktemp("trained")
     for name, model in MODELS.items():
         model.trained(top / name)
@@ -118,7 +118,7 @@ def folder(tmp_path: Path, folders: dict[str, Path], name: str) -> Path:
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Stands for the end of a process."""
+    """Simulates the end of a process."""
 
 
 @of_every_model
@@ -180,7 +180,7 @@ def settings(**changed: Any) -> Change:
 
 
 def described(**changed: Any) -> Change:
-    """Return the change of values of a description: new ones, or what a function makes of them."""
+    """Return a function that replaces values of a description, or maps them with a function."""
     return lambda arrays, about: about.update(
         {key: value(about[key]) if callable(value) else value for key, value in changed.items()}
     )
@@ -204,7 +204,7 @@ DAMAGES: list[tuple[str, Change]] = [
     ("trade", described(words=lambda words: [*words, "新"])),
     ("trade", described(settings={})),
     ("trade", settings(hidden=9)),
-    ("trade", settings(hidden=40_000)),  # no 100 GB of weights
+    ("trade", settings(hidden=40_000)),  # would need 100 GB of memory
     ("trade", settings(dropout="much")),
     ("trade", weights("words.weight", lambda array: array[:-1])),
     ("trade", weights("gate.bias", lambda array: array * np.nan)),
@@ -242,7 +242,7 @@ def test_a_damaged_model_is_refused(folder: Path, name: str, change: Change) -> 
     write_arrays(file, model.kind, arrays, about)
     with pytest.raises(InputError, match=file.name) as found:
         model.load(folder)
-    assert len(str(found.value)) < 600  # without the description, which may be long
+    assert len(str(found.value)) < 600  # the message omits the long description
 
 
 @of_every_model
@@ -252,7 +252,7 @@ def test_a_model_of_another_kind_is_refused(folder: Path, name: str) -> None:
     write_arrays(file, "checkpoint", *read_arrays(file, model.kind))
     with pytest.raises(InputError, match="checkpoint"):
         model.load(folder)
-    file.write_bytes(b"PK\x03\x04")  # a pickle of PyTorch
+    file.write_bytes(b"PK\x03\x04")  # the header of a PyTorch checkpoint
     with pytest.raises(InputError, match="safetensors"):
         model.load(folder)
 

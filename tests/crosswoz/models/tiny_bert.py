@@ -10,7 +10,7 @@ from tests.crosswoz.real_data import fold
 
 
 def tiny_bert(folder: Path, seed: int = 0) -> Path:
-    """Return a folder with a BERT and a vocabulary of the characters of six dialogues."""
+    """Write a random BERT whose vocabulary has the characters of six dialogues."""
     if folder.exists():
         return folder
     transformers = pytest.importorskip("transformers")

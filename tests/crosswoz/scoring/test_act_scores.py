@@ -1,4 +1,4 @@
-"""Micro-averaged F1 of acts against a reading of its definition act by act."""
+"""Micro-averaged F1 of acts, compared with a count of single acts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def values(units: list[Turns]) -> dict[tuple[str, str], float]:
 
 
 def slow_f1(units: list[Turns], scope: str) -> float | None:
-    """Count act by act; None without gold acts."""
+    """Return F1 from counts of single acts, None without gold acts."""
     right = wrong = missed = 0
     for turns in units:
         for predicted, gold, early in turns:
@@ -60,4 +60,4 @@ def test_precision_and_recall_are_reported_for_the_total() -> None:
     assert found["acts.precision", "total"] == 25
     assert found["acts.recall", "total"] == 100
     assert found["acts.f1", "total"] == pytest.approx(40)
-    assert ("acts.f1", "b") not in found  # gold has none of them
+    assert ("acts.f1", "b") not in found  # there are no gold acts of b

@@ -1,4 +1,4 @@
-"""What is told of single dialogues, and what every track is compared with."""
+"""Explanations of single dialogues, and the reference scores of every track."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_user_state_errors_concern_the_value_or_the_expressed_flag() -> None:
     evaluated = evaluate(file, GOLD)
     assert reasons(evaluated, "1") == [("not-expressed:门票", 2), ("wrong-line:名称", 2)]
     assert evaluated.explain("1").outcomes["total"] == {"sim.joint": False, "sim.f1": True}
-    assert evaluated.explain("2").outcomes["total"]["sim.joint"] is None  # one turn, the first
+    assert evaluated.explain("2").outcomes["total"]["sim.joint"] is None  # it has only one turn
 
 
 @pytest.mark.parametrize("track", EXPLAINED)
@@ -137,7 +137,7 @@ E2E = FIELDS["e2e"]
 
 
 def shifted(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return a file in which every exchange has what the one before it had."""
+    """Return predictions that are shifted by one turn."""
     copy = {"_meta": plain["_meta"]}
     for name, dialogue in GOLD.fold.dialogues.items():
         first = {key: NOTHING.get(key, []) for key in plain[name][0]}
@@ -179,7 +179,7 @@ COPIES = {
     },
     "e2e": {"e2e.inform": 60.2, "e2e.success": 6.2, "e2e.bleu4": 0.04693},
 }
-"""What docs/crosswoz.md says of the copies, on the test fold of the release."""
+"""Scores of the copy baseline on the test fold of the release, from docs/crosswoz.md."""
 
 
 @pytest.mark.integration

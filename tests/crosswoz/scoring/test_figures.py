@@ -1,4 +1,4 @@
-"""The figures of the paper and the golden runs, from predictions files of the rule systems."""
+"""Predictions of the rule systems get the figures of the paper and of the golden runs."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_policy_upper_bound_matches_the_golden_figures() -> None:
     plain = gold_file(of.fold, "policy", ["system_acts"])
     beside = values(evaluate(plain, of))
     assert beside["policy.f1", "total"] == beside["policy.f1_delex", "total"] == 100
-    # The same from a file with acts without values, which shows the goal types as well.
+    # A file with delexicalized acts has the same scores.
     vocabulary = of.system_vocabulary or frozenset()
     for name, exchanges in plain.items():
         for exchange in exchanges if name != "_meta" else ():
@@ -120,7 +120,7 @@ def test_policy_upper_bound_matches_the_golden_figures() -> None:
 
 
 def _known(acts: list[list[str]], vocabulary: frozenset[str]) -> list[str]:
-    """Number the values of acts, as the policy's vocabulary does."""
+    """Replace the values of acts with numbers, as in the policy's vocabulary."""
     spelled, seen = [], []
     for intent, domain, slot, value in acts:
         if intent in ("Inform", "Recommend"):
@@ -141,7 +141,7 @@ def test_user_simulator_scores_match_the_golden_runs(seeds: int) -> None:
     for theirs, ours in SCOPES.items():
         for name, key in (("joint", "joint"), ("joint_values", "joint_valonly"), ("f1", "act_f1")):
             run = golden[theirs][key]
-            # Four standard errors of the difference of two means: theirs is over 30 seeds.
+            # Four standard errors of the difference of two means; the golden mean is over 30 seeds.
             tolerance = 4 * 100 * run["sd"] * (1 / seeds + 1 / 30) ** 0.5
             found = scores[f"sim.{name}", ours]
             assert found.value == pytest.approx(100 * run["mean"], abs=tolerance), (name, ours)
@@ -156,7 +156,7 @@ def test_gold_nlu_predictions_score_100_in_all_scopes() -> None:
     scopes = {scope for name, scope in found if name == "nlu.f1"}
     assert {"S", "CM+T", "Inform", "Select", "NoOffer", "地铁", "user", "system"} < scopes
     sums = evaluated.scored_table.table.sums()
-    # Counts of the test fold, section 1 of the specification.
+    # Counts of the test fold from section 1 of the specification.
     golden = {"Request": 3941, "Select": 225, "Recommend": 628, "NoOffer": 230}
     assert {intent: sums[f"nlu.gold@{intent}"] for intent in golden} == golden
     assert sums["nlu.gold@Inform"] == 4151 + 6311
@@ -168,9 +168,9 @@ def test_corpus_dialogues_have_the_measured_success_rate() -> None:
     by_acts = gold_file(of.fold, "e2e", ["response", "state", "selected", "system_acts"])
     by_text = gold_file(of.fold, "e2e", ["response", "state", "selected"])
     acts, text = values(evaluate(by_acts, of)), values(evaluate(by_text, of))
-    # Measured, not from anywhere else: the wizards' slips, and venues that are near nothing.
+    # A measured value; it is below 100 % because of wizards' errors and missing nearby venues.
     assert acts["e2e.success", "total"] == pytest.approx(66.4)
-    # What words tell agrees with what acts tell.
+    # The scores from text agree with the scores from acts.
     assert abs(acts["e2e.inform", "total"] - text["e2e.inform", "total"]) < 1
     assert abs(acts["e2e.success", "total"] - text["e2e.success", "total"]) < 1
     assert mean([acts["e2e.success", kind] for kind in GOAL_TYPES]) > 60

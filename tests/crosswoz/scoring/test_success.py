@@ -1,4 +1,4 @@
-"""Success: what is true of a venue, what a dialogue comes to, and why it fails."""
+"""Success: correct values of venues, outcomes of dialogues, and failure reasons."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_corpus_final_goals_have_the_measured_success_count() -> None:
         judge(dialogue.goal, dialogue.final_goal, real_database())
         for dialogue in fold().dialogues.values()
     ]
-    # Every venue but five is one of the database, word for word.
+    # All but five venue names are exactly in the database.
     codes = [fault.code for each in judged for fault in each.faults]
     assert codes.count("venue-not-in-database") + codes.count("no-venue") == 5
     assert sum(each.success for each in judged) == 339

@@ -1,4 +1,4 @@
-"""BLEU-4 of both sides; values that a text does not say, and those that it should not say."""
+"""BLEU-4 of both sides, and missing and redundant values in texts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def scored_templates(side: Side, rng: Rng, mode: Mode) -> tuple[float, float]:
 def test_gold_hypotheses_score_as_in_the_golden_run(side: Side) -> None:
     gold = golden(side)
     bleu, rate = scored(side, lambda turn: turn.utterance)
-    # The golden groups of mixed services depend on the order of acts: 36 references of 458,246.
+    # Golden groups with mixed services depend on the order of acts (36 of 458,246 references).
     assert bleu == pytest.approx(gold["bleu4_gold_as_hypothesis"], abs=2e-7)
     assert rate == pytest.approx(100 * gold["value_missing_rate_gold_text"], abs=1e-9)
     turns = (turn for dialogue in fold().dialogues.values() for turn in turns_of(dialogue, side))
@@ -84,8 +84,8 @@ def test_gold_hypotheses_score_as_in_the_golden_run(side: Side) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("side", "tolerance"),
-    # To the last digit on the user's side; 0.0002 are left on the system's, where the golden groups
-    # of mixed services depend on the order of acts.
+    # The user's scores are equal; the system's differ by 0.0002, because the golden groups with
+    # mixed services depend on the order of acts.
     [(USER, 1e-12), (SYSTEM, 3e-4)],
 )
 def test_first_templates_score_as_in_the_golden_run(side: Side, tolerance: float) -> None:
@@ -195,7 +195,7 @@ def test_missing_values_are_counted(
         ("去故宫餐厅", (), 1),
         ("去故宫餐厅、故宫、故宫", (), 3),
         ("去BHG店", (PRICE,), 1),
-        # The values of the turn are taken away before names are looked for.
+        # Values of the turn's acts are removed before the search for names.
         ("去故宫餐厅", (Act("Inform", "餐馆", "名称", "故宫餐厅"),), 0),
         ("[Inform+酒店+价格]和[Inform+酒店+价格2]", (PRICE,), 2),
         ("", NAMES, 0),

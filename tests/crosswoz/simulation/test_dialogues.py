@@ -1,4 +1,4 @@
-"""Simulated dialogues: how they end, that nobody can break them, many of them, and resuming."""
+"""Simulated dialogues: endings, faulty systems and users, parallel runs and resuming."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
 
 
 class Constant:
-    """A system that always does the same."""
+    """A system with a constant answer, which may be an exception."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer
@@ -44,7 +44,7 @@ class Constant:
 
 
 class Spelled:
-    """An NLU and NLG that spell acts out."""
+    """An NLU and NLG whose utterances are the spelled acts."""
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
         assert len(context) <= 3
@@ -314,7 +314,7 @@ def test_logs_of_other_runs_are_not_overwritten(tmp_path: Path) -> None:
 
 
 class Moody:
-    """A system that raises, says nothing or dies, depending on the goal."""
+    """A system that raises for taxis and returns None for hotels."""
 
     def __init__(self, database: Database) -> None:
         self._rules = RuleSystem(database)
@@ -363,7 +363,7 @@ def test_natural_mix_is_limited_to_the_first_thousand_goals() -> None:
     lines = [{"dialogue": f"s-{n:06}", "end": end, **fixed} for n, end in enumerate(ends)]
     summary = Summary.of(lines)
     assert (summary.natural.dialogues, summary.natural.finished) == (1000, 1000)
-    before = Summary.of(lines[:700] + lines[701:]).natural  # a goal was passed over then
+    before = Summary.of(lines[:700] + lines[701:]).natural  # goal 700 is missing
     assert (before.dialogues, before.finished) == (700, 700)
     assert summary.by_type["S"].dialogues == 1200
 
@@ -373,7 +373,7 @@ FOR_EVER = 1000
 
 class Sleeps(RuleSystem):
     def answer(self, user_acts: Iterable[Act]) -> Acts:
-        ctypes.PyDLL(None).sleep(FOR_EVER)  # holds the lock of the interpreter
+        ctypes.PyDLL(None).sleep(FOR_EVER)  # holds the global interpreter lock
         return super().answer(user_acts)
 
 

@@ -1,4 +1,4 @@
-"""Logs of simulated dialogues: finish rates, success, and bad logs."""
+"""Logs of simulated dialogues: finish rates, success and invalid logs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def test_natural_mix_and_macro_average_are_computed_separately(tmp_path: Path) -
     lines += [dialogue(f"s-{i:04}", "2", finished=i < 1003) for i in range(1000, 1004)]
     evaluated = evaluate_simulation(log(tmp_path, lines), GOLD)
     found = values(evaluated, "e2e.finish_rate")
-    assert found[NATURAL] == 50  # the first thousand alone
+    assert found[NATURAL] == 50  # the first thousand dialogues only
     assert found["CM"] == 50
     assert found["S"] == 75
     assert found[MACRO] == 62.5
     assert found["total"] == pytest.approx(100 * 503 / 1004)
-    assert values(evaluated, "e2e.success") == found  # all that finish end well
+    assert values(evaluated, "e2e.success") == found  # all finished dialogues succeed
 
 
 def test_natural_mix_ends_at_the_first_skipped_goal(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_natural_mix_ends_at_the_first_skipped_goal(tmp_path: Path) -> None:
 
 
 def simulation(folder: Path, sources: str) -> ScoredTable:
-    """Return the scores of dialogues `a`, `b` … about these goals of the small world."""
+    """Return the scores of dialogues `a`, `b` … with these goals of the small world."""
     lines = [dialogue(name, source) for name, source in zip("abc", sources, strict=False)]
     return evaluate_simulation(log(folder, lines), GOLD).scored_table
 

@@ -1,4 +1,4 @@
-"""Drawn goals, as often of each kind as the golden ones, and the rule-based user who has them."""
+"""Sampled goals with the frequencies of the golden goals, and the rule-based user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOALS = 20_000
 
 @cache
 def goals_of(is_real: bool) -> tuple[Goal, ...]:
-    """Return goals about the real database, or a few about the tiny one."""
+    """Return goals for the real database, or fewer for the tiny database."""
     generator = GoalGenerator(database() if is_real else DATABASE)
     numbers = range(GOALS if is_real else 2_000)
     return tuple(generator.goal(Rng(f"statistics/{number}")) for number in numbers)
@@ -44,7 +44,7 @@ def golden() -> Any:
 
 
 def shares(items: Iterable[Any]) -> dict[str, float]:
-    """Return how often each item comes, per goal."""
+    """Return the number of occurrences of each item per goal."""
     return {str(item): count / GOALS for item, count in Counter(items).items()}
 
 
@@ -95,7 +95,7 @@ WEIGHTS = {
     "人均消费": {"50元以下": 1, "50-100元": 15, "100-150元": 15, "150-500元": 5}
     | {"500-1000元": 2, "1000元以上": 1},
 }
-"""Slot → value → how often it is drawn, as the specification has it."""
+"""Slot → value → its weight in the specification."""
 
 
 @either_database
@@ -119,7 +119,7 @@ def test_two_trips_occur_in_ten_percent_of_goals_with_trips(is_real: bool) -> No
     for goal in goals_of(is_real):
         domains = {line.subgoal: line.domain for line in goal}
         trips = sum(domain in TRAFFIC_DOMAINS for domain in domains.values())
-        # With four venues there is room for one.
+        # A goal with four venues has room for only one trip.
         if trips and len(domains) - trips < 4:
             both += trips == 2
             one += trips == 1
@@ -138,7 +138,7 @@ def test_goals_are_well_formed(is_real: bool) -> None:
             assert not line.expressed
             if line.refers:
                 source = int(str(line.value).partition("id=")[2][0])
-                # What is spoken of was chosen before.
+                # A reference names an earlier sub-goal.
                 assert source < line.subgoal
                 assert line.slot == NAME or line.domain in TRAFFIC_DOMAINS
 
@@ -167,7 +167,7 @@ Item = TypeVar("Item")
 
 
 class FixedRng(Rng):
-    """The fixed source of chance with which the vectors were made."""
+    """The deterministic choices that made the vectors."""
 
     def __init__(self, how: dict[str, Any]) -> None:
         self._how = how
@@ -201,7 +201,7 @@ def test_user_simulator_steps_match_the_golden_vectors() -> None:
             acts = user.act()
         assert [list(act) for act in acts] == vector["user_acts"], vector["id"]
         assert goal_to_json(tuple(user.state)) == vector["state_after"]
-        # The goal of the caller stays as it is.
+        # The caller's goal is not modified.
         assert goal == goal_from_json(vector["goal"])
         if vector["goal_after"]:
             assert goal_to_json(tuple(user.goal)) == vector["goal_after"] != goal_to_json(goal)
@@ -263,7 +263,7 @@ def test_user_simulator_is_deterministic_for_a_seed() -> None:
         ("人均消费", "50-100元", "101元", True),
         ("人均消费", "1000元以上", "10000元", False),
         ("人均消费", "1000元以上", "10001元", True),
-        # The single price is read as the lower bound, as in the public code.
+        # A single price is read as the lower bound, as in the public code.
         ("人均消费", "50元以下", "60元", False),
         ("人均消费", "50元以下", "40元", True),
     ],

@@ -1,4 +1,4 @@
-"""What a policy sees and says: golden vectors, and how much values survive the round trip."""
+"""State vectors and acts of the policy: golden vectors, delexicalization and lexicalization."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def vocabulary() -> Vocabulary:
 
 
 def round_trip(turn: PolicyTurn) -> Acts:
-    """Return what is left of the gold acts when they lose their values and get them back."""
+    """Return the gold acts after delexicalization and lexicalization."""
     known = (act for act in delexicalized(turn.gold_acts) if act in vocabulary().system)
     return lexicalized(known, turn.domain, turn.results)
 
@@ -81,7 +81,7 @@ HOTELS = (
         ("Inform+酒店+价格+1", "300元"),
         ("Inform+酒店+评分+1", "None分"),
         ("Inform+酒店+周边景点+2", "塔"),
-        ("Inform+酒店+周边景点+3", None),  # there are two results, whatever the list holds
+        ("Inform+酒店+周边景点+3", None),  # only two results
         ("Inform+酒店+周边餐馆+1", None),
         ("Inform+餐馆+名称+1", None),
         ("General+bye+none+none", "none"),
@@ -91,7 +91,7 @@ HOTELS = (
 def test_acts_are_lexicalized_with_database_results(spelled: str, value: str | None) -> None:
     acts = lexicalized([spelled], "酒店", HOTELS)
     if spelled == "Inform+酒店+名称+1":
-        assert acts[0].value == "None"  # these records have no field for it
+        assert acts[0].value == "None"  # these records have no field "name"
     else:
         assert [act.value for act in acts] == ([] if value is None else [value])
 

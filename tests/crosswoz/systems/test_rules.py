@@ -1,4 +1,4 @@
-"""The system of rules and its tracker: golden vectors, and users who get what they came for."""
+"""The rule system and its tracker: golden vectors and success of simulated users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO
 
 STATIONS = "Request+地铁+出发地附近地铁站+ Request+地铁+目的地附近地铁站+"
 TALKS = {
-    "it recommends, then names the one it tells of": [
+    "several recommendations, then details of one venue": [
         (
             "General+greet+none+none Request+餐馆+名称+",
             "Recommend+餐馆+名称+大酒楼 Recommend+餐馆+名称+小馆",
@@ -29,20 +29,20 @@ TALKS = {
         ),
         ("General+thank+none+none", "General+welcome+none+none"),
     ],
-    "where nothing fits it offers the closest, and does not ask again for what was given up": [
+    "the closest venue is offered, and dropped constraints are not requested again": [
         (
             "Inform+餐馆+人均消费+50-100元 Inform+餐馆+评分+4.8分以上",
             "Inform+餐馆+人均消费+160元 Inform+餐馆+名称+大酒楼 NoOffer+餐馆+none+none",
         ),
         ("Request+餐馆+电话+", "Inform+餐馆+电话+4"),
     ],
-    "a service that is not there is given up alone": [
+    "only the unavailable service is dropped": [
         (
             "Inform+酒店+酒店设施-大堂wifi+是 Inform+酒店+酒店设施-泳池+是",
             "Inform+酒店+名称+Blue客栈 Inform+酒店+酒店设施-泳池+否 NoOffer+酒店+none+none",
         ),
     ],
-    "a trip needs both ends, and an unknown station is none": [
+    "a trip needs departure and destination; unknown stations have the value none": [
         (f"Inform+地铁+出发地+映月园 {STATIONS}", "General+reqmore+none+none"),
         (
             f"Inform+地铁+目的地+小馆 {STATIONS}",

@@ -1,4 +1,4 @@
-"""Templates: the golden sentences, our own ones, mining, files, and what is understood by them."""
+"""Templates: golden sentences, bundled templates, mining, files and template-based NLU."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_template_sentences_match_the_golden_vectors() -> None:
 
 
 def turns_of_simulators() -> Iterator[tuple[Side, Acts]]:
-    """Yield the turns whose acts simulated users and the system of rules can say."""
+    """Yield turns with all acts of simulated users and the rule system."""
     user = [general(kind) for kind in USER_GENERAL]
     system = [general(kind) for kind in SYSTEM_GENERAL]
     for value in ("是", "否"):
@@ -147,7 +147,7 @@ def test_mined_templates_reproduce_their_source_utterances(tmp_path: Path) -> No
             acts = lowered(turn.acts)
             sentences = mined[side].auto.get(turn_key(acts), ())
             again.append(turn.utterance.lower() in {fill(s, acts).lower() for s in sentences})
-        # Some 4 % of values are not in their utterance, and such utterances are left out.
+        # About 4 % of the values are not in their utterance; such utterances give no template.
         assert 0.85 < mean(again) < 1
         assert mean(key in public()[side].auto for key in mined[side].auto) > 0.75
 

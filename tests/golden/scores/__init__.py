@@ -1,6 +1,6 @@
-"""What is recorded of each benchmark: a module that computes it, a file with its numbers.
+"""The recorded scores of each benchmark: a module that computes them and a file of numbers.
 
-A module is named after its benchmark and has `current()`, which returns case → group → name →
-number. A group of scores is called by their signature (without versions), any other as it likes.
-Everything is computed from embedded data.
+A module has the name of its benchmark and a function `current()`, which returns case → group →
+name → number. The name of a group of scores is their signature without versions. All scores are
+computed from embedded data.
 """

@@ -1,4 +1,4 @@
-"""Every track of CrossWOZ on the sample, and simulated dialogues with their scores."""
+"""Scores of every CrossWOZ track on the sample and of simulated dialogues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SYSTEMS = ("rule", "rule-paper")
 
 
 def current() -> Cases:
-    """Return all scores, those of the baselines beside them too, and what simulated dialogues are.
+    """Return all scores, including reference scores, and digests of simulated dialogues.
 
     System → signature → name → value.
     """
@@ -58,7 +58,7 @@ def _inputs(gold: Gold) -> Iterator[tuple[str, Any, Options]]:
 
 
 def _changed(predictions: Mapping[str, Any], change: Any) -> dict[str, Any]:
-    """Return predictions with each exchange changed; `change` gets a number as well."""
+    """Apply a change to each turn of predictions; `change` also gets a number."""
     return {
         name: of
         if name == META
@@ -142,11 +142,11 @@ FAULTS: Mapping[str, Any] = {
     "user_state": _user_state,
     "selected": _selected,
 }
-"""Key of an exchange → what is wrong with it, by number."""
+"""Key of a turn → function that damages its value, depending on a number."""
 
 
 def _simulations(gold: Gold) -> Iterator[tuple[str, Groups]]:
-    """Yield simulations: their scores, and a digest of all that was said."""
+    """Yield the scores and a digest of the turns of each simulation."""
     templates = load_templates(None)
     in_words: dict[str, Any] = {
         "level": "text",

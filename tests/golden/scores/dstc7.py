@@ -1,4 +1,4 @@
-"""Every metric of DSTC7 track 1 on the embedded examples, and the old scorer's faults."""
+"""Every metric of DSTC7 track 1 on the embedded examples, with and without old defects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPTIONS = {
 
 
 def current() -> Cases:
-    """Return all scores: track, submission and options → signature → name → value."""
+    """Return track, submission and options → signature → name → value."""
     cases: dict[str, Groups] = {}
     with TemporaryDirectory() as folder:
         for name in TRACK_NAMES:
@@ -50,7 +50,8 @@ def _submissions(track: Track, folder: Path) -> Iterator[tuple[str, Path]]:
 def _damaged(track: Track) -> Iterator[Ranked]:
     """Yield rankings with repeats, few candidates, or NONE first; one example in five is missing.
 
-    Behind a hundred repeats of a candidate stands a right answer, for the faults of 2018.
+    Some rankings have the right answer after a hundred copies of a candidate, because the scorer of
+    2018 handles them differently.
     """
     targets_file = sample_gold(track).targets
     assert targets_file is not None

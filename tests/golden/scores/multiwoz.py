@@ -1,4 +1,4 @@
-"""Every metric of MultiWOZ on the sample corpus, under both rule sets."""
+"""Every metric of MultiWOZ on the sample corpus with both sets of rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRACKING_SYSTEMS = ("weak-tracker", "good, damaged")
 
 
 def current() -> Cases:
-    """Return all scores: system and rules → signature → name → value."""
+    """Return system and rules → signature → name → value."""
     systems = dict(_systems())
     cases: dict[str, Groups] = {}
     for rules in RULES:
@@ -37,7 +37,7 @@ def current() -> Cases:
 
 
 def _systems() -> Iterator[tuple[str, Predictions]]:
-    """Yield the example systems, and predictions with faults that these do not make."""
+    """Yield the example systems, and predictions with other errors."""
     for name in SAMPLE_SYSTEMS:
         yield name, sample_predictions(name)
     yield "template", read_json(ROOT / "predictions" / "template-sample.json")
@@ -48,7 +48,7 @@ def _systems() -> Iterator[tuple[str, Predictions]]:
 
 
 def damaged(predictions: Predictions) -> Predictions:
-    """Return predictions with a fault in each dialogue, and without the last three dialogues."""
+    """Return predictions with an error in each dialogue and without the last three dialogues."""
     names = list(predictions)[:-3]
     return {
         name: [
@@ -100,7 +100,7 @@ def _colloquial(state: State) -> State:
 FAULTS = (_misspelled, _indifferent, _forgetful, _shouting, _inventive, _colloquial)
 COLLOQUIAL = {"centre": "center", "moderate": "mode", "north": "in the north", "yes": "y"}
 NO_TRAIN = "12:03"
-"""No train leaves then: to say so is no hallucination where the user asked for it."""
+"""A departure time without a train; if the user requests it, repeating it is no hallucination."""
 REFERENCE = re.compile(r"\[\w+_reference\]")
 
 
@@ -115,7 +115,7 @@ def _response(response: str, number: int) -> str:
 
 
 def referring_early(predictions: Predictions) -> Predictions:
-    """Return predictions that give all reference numbers at once, before anything is booked."""
+    """Return predictions that give all reference numbers in the first turn, before any booking."""
     early: Predictions = {}
     for name, turns in predictions.items():
         numbers = " ".join(ref for turn in turns for ref in REFERENCE.findall(turn["response"]))
@@ -126,7 +126,7 @@ def referring_early(predictions: Predictions) -> Predictions:
 
 
 def with_bookings(predictions: Predictions) -> Predictions:
-    """Return predictions that book in their last turn what their last state has, often wrongly."""
+    """Return predictions with bookings, often wrong, from the last state in the last turn."""
     return {
         name: [*turns[:-1], {**turns[-1], "bookings": _bookings(turns[-1]["state"], number)}]
         for number, (name, turns) in enumerate(predictions.items())

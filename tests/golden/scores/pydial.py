@@ -1,4 +1,4 @@
-"""What PyDial's tasks are in the embedded domains: the dialogues, and their scores."""
+"""Dialogues of PyDial's tasks in the embedded domains, and their scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIALOGUES = 12
 
 
 def current() -> Cases:
-    """Return scores of policies that do not learn, and what their dialogues consist of.
+    """Return scores of policies without learning, and digests of their dialogues.
 
     Policies of all tasks → signature → name → value; task and policy → "dialogues" → name → value.
     """
@@ -64,7 +64,7 @@ def _dialogues() -> Iterator[tuple[str, Groups]]:
 
 
 class _Observer:
-    """Notes what a policy is shown and what it does."""
+    """Records the inputs and actions of a policy."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -72,7 +72,7 @@ class _Observer:
         self._numbers: list[float] = []
 
     def note(self, seen: Any, done: object) -> None:
-        """Note numbers that were seen, and what was done; in between, what was said and heard."""
+        """Record the policy's input, its action, the user act and the hypotheses."""
         heard = self._simulation.view.hypotheses
         self._texts += [
             str(self._simulation.view.user_act),
@@ -80,11 +80,11 @@ class _Observer:
             str(done),
         ]
         numbers = [*(confidence for _, confidence in heard), *seen]
-        # By place, so that two that change places are seen.
+        # The weights depend on the position, so that swapped numbers change the sum.
         self._numbers.append(fsum(place % 97 * x for place, x in enumerate(numbers, start=1)))
 
     def told(self, episodes: Sequence[Episode]) -> Groups:
-        """Return what came of dialogues and what was noted of them."""
+        """Return the outcomes of dialogues and a digest of the record."""
         digest = sha256("\n".join(self._texts).encode()).hexdigest()[:16]
         return {
             "dialogues": {
@@ -98,7 +98,7 @@ class _Observer:
 
 
 class _Speaker(_Observer):
-    """The handcrafted policy, observed."""
+    """The handcrafted policy with a record of its inputs and acts."""
 
     def __init__(self, policy: HandcraftedPolicy, simulation: Simulation) -> None:
         super().__init__(simulation)
@@ -113,7 +113,7 @@ class _Speaker(_Observer):
 
 
 class _Chooser(_Observer):
-    """The random policy, observed with the vectors and masks that learners get."""
+    """The random policy with a record of the vectors and masks that learning policies get."""
 
     def __init__(self, process: DecisionProcess) -> None:
         super().__init__(process.simulation)
