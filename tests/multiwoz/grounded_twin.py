@@ -1,4 +1,4 @@
-"""The grounded scores as docs/metrics.md tells them, slowly: rows are scanned, nothing is kept."""
+"""A slow implementation of the grounded scores in docs/metrics.md without indexes or caches."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Twin:
         ]
 
     def read(self, number: int, said: Sequence[Mention], state: Mapping[str, Any]) -> Mention:
-        """A number that no venue has is the taxi's, but behind a name where none is spoken of."""
+        """An unknown number is the taxi's, except after a name in a response without a taxi."""
         mention = said[number]
         if mention.slot != "phone" or mention.value is not None or "taxi" not in state:
             return mention
@@ -59,7 +59,7 @@ class Twin:
         return [row for row in self.tables[domain] if row[identifier] == venue]
 
     def matches(self, row: dict[str, Any], mention: Mention) -> bool:
-        """Whether a row has what is said; a price may be of up to 8 tickets."""
+        """Return whether a row has the mentioned value; a price may be for up to 8 tickets."""
         value = row.get(COLUMN.get(mention.slot, mention.slot), "?")
         if value == "?":
             return False
@@ -75,7 +75,7 @@ class Twin:
         return any(self.matches(row, mention) for row in rows)
 
     def named(self, turn: int, domain: str) -> list[str]:
-        """The venues that a turn names; "?" is one that does not exist."""
+        """Return the venues that a turn names; "?" is an unknown venue."""
         ids: list[str] = []
         for mention in self.turns[turn][1]:
             if mention.domain == domain and mention.slot == naming(domain):
@@ -102,7 +102,7 @@ class Twin:
         return [venue for venue in before if venue in found] or found
 
     def elsewhere(self, turn: int, mention: Mention) -> str | None:
-        """The domain, as they were first named, of which a venue named last has the value."""
+        """Return the first named other domain whose last named venue has the value."""
         order: list[str] = []
         for earlier in range(turn + 1):
             for said in self.turns[earlier][1]:

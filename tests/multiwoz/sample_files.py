@@ -1,4 +1,4 @@
-"""Predictions for some dialogues of the embedded sample."""
+"""Example predictions for some dialogues of the embedded sample."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Base:
 
 
 def write(folder: Path) -> Sample:
-    """Return the sample, with every score; the worse system says and understands nothing."""
+    """Write the sample with every score; the worse system has constant responses and no states."""
     plain = dict(islice(sample_predictions("good").items(), DIALOGUES))
     better = _written(folder / "good.json", plain)
     for turns in plain.values():

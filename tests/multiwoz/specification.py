@@ -1,7 +1,7 @@
-"""The rules of MultiWOZ evaluation, written a second time and slowly, as an oracle for the tests.
+"""A second, slow implementation of the rules of MultiWOZ evaluation as an oracle for tests.
 
-Nothing here imports the code under test. Everything goes step by step through the published rules,
-one row, one value, one turn after the other.
+This module does not import the code under test. It follows the published rules step by step, for
+single rows, values and turns.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ PLACEHOLDERS = _placeholder_names()
 
 
 def canonical_response(response: str) -> str:
-    """Steps 1 to 3: lower case, canonical placeholders, no `-s` and `-ly`."""
+    """Apply steps 1 to 3: lower case, canonical placeholders, no `-s` and `-ly`."""
     text = response.lower()
     result = ""
     while text:
@@ -83,7 +83,7 @@ def canonical_response(response: str) -> str:
 
 
 def normal_response(response: str) -> str:
-    """All four steps; step 4 is sacremoses there and back, with its defaults for English."""
+    """Apply all four steps; step 4 tokenizes and detokenizes with sacremoses for English."""
     tokens = MosesTokenizer(lang="en").tokenize(canonical_response(response))
     return str(MosesDetokenizer(lang="en").detokenize(tokens))
 
@@ -157,7 +157,7 @@ eight thirty > 08:30
 
 
 def aliases(table: str) -> dict[str, str]:
-    """Read `from; from > to` lines."""
+    """Parse lines such as `alias; alias > value`."""
     lines = [line.split(" > ") for line in table.strip().splitlines()]
     return {alias: to for listed, to in lines for alias in listed.split("; ")}
 
@@ -235,7 +235,7 @@ def normal_state(state: State, rules: str) -> State:
 
 
 def annotated_turns(folder: Path, fold: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield dialogues of 2.2-format files: gold responses with placeholders, and states."""
+    """Yield the dialogues of 2.2-format files with delexicalized gold responses and states."""
     acts = json.loads((folder / "dialog_acts.json").read_text(encoding="utf-8"))
     for path in sorted((folder / fold).glob("dialogues_*.json")):
         for dialogue in json.loads(path.read_text(encoding="utf-8")):
@@ -314,7 +314,7 @@ def minutes(time: str) -> int:
 def venues(
     tables: dict[str, list[dict[str, Any]]], domain: str, constraints: dict[str, str], rules: str
 ) -> list[str]:
-    """Scan the domain's table row by row."""
+    """Find the venues that match constraints by a scan of the domain's table."""
     if domain not in FUZZY:
         return []
     rows = tables[domain]
@@ -354,7 +354,7 @@ def dialogue_outcome(
     booked: list[set[str]],
     query: Callable[[str, dict[str, str]], list[str]],
 ) -> tuple[dict[str, bool], dict[str, bool]]:
-    """Return Inform and Success by domain and `total`; Success is empty when Inform failed.
+    """Return Inform and Success by domain and `total`; Success is empty if Inform failed.
 
     A turn is its normalised response, its state and its active domains.
     """
@@ -398,7 +398,7 @@ def dialogue_outcome(
 
 
 def state_tracking(turns: list[tuple[State, State]]) -> dict[str, float]:
-    """Score (predicted, gold) states, normalised already."""
+    """Score pairs of normalised predicted and gold states."""
     epsilon = 1e-10
     joint = tp = fp = fn = 0
     for predicted, gold in turns:

@@ -1,4 +1,4 @@
-"""`mwzeval predict`: an agent answers the users of the corpus; its predictions can be scored."""
+"""`mwzeval predict`: an agent answers corpus users, and its predictions can be scored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def repeating(messages, tools):
     return json.dumps([[m["role"], (m["content"] or "called")[:30]] for m in messages])
 
 class Failing:
-    """Fails at the second turn, or at once, in a way that depends on the dialogue."""
+    """Fails in the second turn or immediately, depending on the dialogue."""
     def __init__(self, dialogue):
         self.dialogue, self.turns = dialogue, 0
         if dialogue == "smp0024":
@@ -90,7 +90,7 @@ def call(agent: str, words: str = "", output: str = "out.json") -> list[str]:
 
 
 def predict(agent: str, words: str = "", output: str = "out.json", code: int = 0) -> Any:
-    """Return the predictions that an agent makes."""
+    """Return the predictions of an agent."""
     assert main([*call(agent, words, output), "-q"]) == code
     return read_json(Path(output))
 
@@ -107,7 +107,7 @@ def test_agent_with_corpus_responses_gets_the_corpus_scores(in_words: bool, fold
     evaluator = Evaluator(True, True, True, grounded=in_words, corpus="sample")
     mine, theirs = evaluator.evaluate(predictions).metrics, evaluator.evaluate(gold).metrics
     if in_words:
-        del theirs["grounded"]["booking"]  # the agent has no states and calls
+        del theirs["grounded"]["booking"]  # requires states or calls, which the agent lacks
         assert mine["grounded"].pop("booking") is None
     assert mine == theirs
 
@@ -146,7 +146,7 @@ def test_responses_are_empty_after_agent_failures(context: str, fold: GoldFold, 
     for name in list(fold.dialogues)[:5]:
         turns = range(len(fold.dialogues[name].states))
         expected[name] = [f"{turn + 1} of {3 + step * turn}" for turn in turns]
-    # In its own history, an agent that raised an exception has no answer.
+    # After an exception, the agent's own history has no answer for the turn.
     expected["smp0021"][1:] = ["", f"3 of {7 if context == 'gold' else 9}"]
     for name, answered in (("smp0022", 1), ("smp0024", 0), ("smp0025", 1)):
         expected[name][answered:] = [""] * len(expected[name][answered:])

@@ -1,4 +1,4 @@
-"""The gold annotation scored like a system, alone and next to a system."""
+"""Scores of the gold annotation, alone and next to a system."""
 
 from __future__ import annotations
 

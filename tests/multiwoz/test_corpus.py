@@ -1,4 +1,4 @@
-"""A corpus is read from the published files, in every accepted layout."""
+"""A corpus is read from the published files in every accepted layout."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_warning_names_at_most_three_changed_files() -> None:
     assert named == [0, 1, 2]
 
 
-# MultiWOZ 2.3 in the layout of its archive, which has coreferences but no fold lists
+# MultiWOZ 2.3 in the layout of its archive, which has no fold lists
 
 ARCHIVE = "data/MultiWOZ2_3.zip"
 LISTS = {"testListFile.txt": "MUL0001.json\n", "valListFile.txt": "MUL0002.json\n"}
@@ -133,7 +133,7 @@ DIALOGUE: dict[Fold, str] = {"test": "mul0001", "dev": "mul0002", "train": "sng0
 
 
 def data_json(area: str, destination: str) -> str:
-    """Return three times the same dialogue: a restaurant, and a taxi to it."""
+    """Return a data.json with three copies of a dialogue: a restaurant, and a taxi to it."""
     constraints = {"area": area, "food": "thai", "name": "red kettle"}
     restaurant = {
         "book": {"booked": [], "day": "", "people": "", "time": ""},
@@ -171,7 +171,7 @@ def write_zip(path: Path, contents: dict[str, str]) -> None:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the archive of 2.3 and the database."""
+    """A folder with the archive of MultiWOZ 2.3 and the database."""
     monkeypatch.setenv("MWZEVAL_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "root"
     shutil.copytree(embedded("sample") / "db", folder / "db")
@@ -186,7 +186,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def root_with_21(root: Path) -> Path:
-    """The archive of 2.1, with other labels, next to the archive of 2.3."""
+    """The folder with an additional archive of MultiWOZ 2.1, which has other labels."""
     contents = {"data.json": data_json("centre", "the restaurant"), **LISTS}
     members = {f"MultiWOZ_2.1/{name}": text for name, text in contents.items()}
     write_zip(root / "data" / "MultiWOZ_2.1.zip", members)
@@ -263,7 +263,7 @@ ROLLOUTS = {
     **{name: name for name in ("a#b", "a#01", "a#1000000", "a#", "#1", "b")},
     **{"a#1#2": "a#1", "b\n#3": "b\n"},
 }
-"""The dialogue of each id."""
+"""Rollout id → dialogue."""
 ids = st.sets(st.sampled_from([*ROLLOUTS]))
 
 
@@ -296,5 +296,5 @@ def test_rollout_sets_use_compact_storage() -> None:
     found = seen(*(f"smp{number % 10:04}#{number // 10}" for number in range(100_000)))
     assert sum(found.rollouts(dialogue) for dialogue in found) == 100_000
     assert len(pickle.dumps(found)) < 5_000
-    # Rollouts with high numbers are a few high bits.
+    # Sets with only high rollout numbers are also compact.
     assert len(pickle.dumps(seen(*(f"smp{n:04}#999999" for n in range(1000))))) < 600_000

@@ -1,4 +1,4 @@
-"""Answers of the database equal a scan of its rows."""
+"""Database queries equal a scan of the rows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_database_results_with_missing_values_equal_a_full_scan(query: Query, ru
         ("restaurant", {"name": "curry king", "food": "thai"}, "2"),
         ("attraction", {"name": "the junction"}, ""),
         ("attraction", {"type": "theatre"}, "9"),
-        # Of 10 letters 9 agree, which is 90 percent; of 9 letters 8, which is 89.
+        # 9 of 10 equal letters are 90 percent; 8 of 9 are 89 percent.
         ("attraction", {"name": "saint johx"}, "8"),
         ("attraction", {"name": "ballroomx"}, ""),
         ("hotel", {"area": "east"}, ""),

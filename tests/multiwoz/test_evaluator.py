@@ -1,4 +1,4 @@
-"""An evaluator can be used again and by many threads; reports state their choices and coverage."""
+"""Evaluators are reusable and thread-safe; reports contain options and coverage."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_rows_of_a_subset_equal_rows_of_the_full_evaluation(
     part = evaluator.evaluate({name: predictions[name] for name in names}).table
     assert part.columns == whole.columns
     assert part.units == tuple(names)
-    # Windows of words continue from one dialogue to the next.
+    # Windows of words span dialogues, so they differ in a part.
     columns = [not column.startswith("richness.window") for column in part.columns]
     expected = whole.select(names).values[:, columns]
     assert part.values[:, columns].tolist() == expected.tolist()

@@ -1,4 +1,4 @@
-"""Scores of an input in parts are, to the last byte, the scores of the whole input."""
+"""Evaluation in parts gives exactly the report of the whole input."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def test_ordered_updates_and_merges_equal_a_single_evaluation(
         first.merge(later)
         parts[left] = first, {**own, **others}
         for incremental, seen in (parts[left], (later, others)):
-            if seen:  # the merged part is unmodified, and scores may be computed in between
+            if seen:  # merging does not modify `later`; `compute` may be called at any time
                 assert computed(incremental) == whole(evaluator, seen)
     in_updates = updated(evaluator, *cut(predictions, places))
     assert computed(in_updates) == whole(evaluator, predictions)
 
 
 def changed(change: str, place: int) -> Predictions:
-    """Return predictions in which one dialogue decides about the sources of all dialogues."""
+    """Return predictions in which one dialogue determines the sources of all dialogues."""
     predictions = sample_predictions("good")
     names = list(predictions)
     turns = predictions[names[place]]
@@ -243,7 +243,7 @@ def test_memory_is_independent_of_the_number_of_dialogues(of_rollouts: Evaluator
     sizes = []
     for part in cut(predictions, range(62, len(predictions), 62)):
         incremental.update(part)
-        incremental.compute()  # which also counts what was postponed
+        incremental.compute()  # also counts postponed dialogues
         sizes.append(len(pickle.dumps(incremental)))
     assert sizes[-1] < 1.02 * sizes[1]
     assert computed(incremental) == whole(of_rollouts, predictions)

@@ -1,4 +1,4 @@
-"""The published tables, and a system's place in them."""
+"""The published leaderboard tables, and the rank of a system in them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def entry(
     width: float | None = 1.0,
     **choices: str,
 ) -> Report:
-    """Return a report with these scores, intervals of twice the width, and choices."""
+    """Return a report with these scores, intervals (plus or minus `width`) and choices."""
     chosen = {
         **{"corpus": "multiwoz-2.2@0123abcd", "fold": "test", "n": "1000", "turns": "7372"},
         **{"state": "predicted", "rules": "2021", "references": "mwz22@0123abcd"},

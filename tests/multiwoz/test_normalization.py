@@ -1,4 +1,4 @@
-"""Slots, values, responses and active domains are normalised by the rules, whatever comes in."""
+"""Normalisation of arbitrary slots, values, responses and active domains by the rules."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_slot_names_are_normalized_by_the_specification(slot: str) -> None:
 @example("[name][phone]-s-ly[train id] [train_id] &#91;name&#93;")
 @example("the \x00[\x01name\x02] ... DOTMULTI")
 def test_moses_normalization_preserves_response_markers(response: str) -> None:
-    # Inform and Success look at the response before Moses has spaced it.
+    # Inform and Success use the response before Moses detokenization.
     before, after = canonical_response(response), normalize_response(response)
     assert [m for m in MARKERS if m in before] == [m for m in MARKERS if m in after]
 
@@ -96,7 +96,7 @@ def test_responses_are_normalized_by_the_specification(response: str) -> None:
 
 
 def test_placeholder_names_equal_those_in_the_text() -> None:
-    """However many stand side by side, they make no further name."""
+    """Adjacent placeholders do not form the name of another placeholder."""
     for three in product(CANONICAL, repeat=3):
         response = "".join(f"[{CANONICAL[name][0]}]" for name in three)
         found = placeholders_of(response)
@@ -168,14 +168,14 @@ STATES: dict[str, State] = {
         ("- - r", "- - restaurant"),  # a domain without slots is no change
         ("r r -", "restaurant restaurant restaurant"),
         ("r rh rh", "restaurant hotel hotel"),
-        ("r Rh", "restaurant restaurant"),  # the current domain stays if it changes, too
-        ("rH", "hotel"),  # most slots
-        ("rh rh rh", "restaurant hotel hotel"),  # the first, then the second domain once
+        ("r Rh", "restaurant restaurant"),  # the current domain is kept if it changes
+        ("rH", "hotel"),  # most changed slots
+        ("rh rh rh", "restaurant hotel hotel"),  # of equal domains the first, then the second
         ("rht rht", "restaurant hotel"),
-        ("rht rt", "restaurant train"),  # the second domain is gone
+        ("rht rt", "restaurant train"),  # the second domain is not in the state
         ("rh r", "restaurant restaurant"),
-        ("r h r", "restaurant hotel restaurant"),  # a value that returns is a change
-        ("H rH rh", "hotel restaurant restaurant"),  # a lost slot is no change
+        ("r h r", "restaurant hotel restaurant"),  # a restored value is a change
+        ("H rH rh", "hotel restaurant restaurant"),  # a removed slot is no change
     ],
 )
 def test_active_domains_are_estimated_from_states(states: str, expected: str) -> None:

@@ -1,4 +1,4 @@
-"""Predictions in many files get the scores of a single file with the same lines."""
+"""Predictions in several files get the scores of a single file with the same lines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_shard_patterns_are_read_in_file_name_order(run: Run, tmp_path: Path) ->
     paths = write_shards(tmp_path, cut(predictions, [10, 30, 50]), [".jsonl.gz", ".jsonl"])
     whole = write_json(tmp_path / "whole.json", predictions)
     run(whole)
-    expected = run(whole)  # also replaces a report, as the calls below
+    expected = run(whole)  # replaces the report, like the calls below
     report = read_json(REPORT)
     assert expected.code == 0, expected.err
     for arguments in ([str(tmp_path / "part-*.jsonl*")], sorted(paths)):
@@ -83,8 +83,8 @@ def test_warnings_name_the_shard_or_the_whole_input(run: Run, tmp_path: Path) ->
 SECOND = cut(sample_predictions("good"), [20, 40])[1]
 LINES = lines_of(SECOND)
 BROKEN = {
-    "half a gzip": (".jsonl.gz", gzip.compress(LINES)[:-20], ".gz"),
-    "half a line": (".jsonl", LINES[:-30], "line 20"),
+    "truncated gzip": (".jsonl.gz", gzip.compress(LINES)[:-20], ".gz"),
+    "truncated line": (".jsonl", LINES[:-30], "line 20"),
     "an unknown dialogue": (
         ".jsonl",
         LINES + b'{"dialogue": "smp9999", "turns": [{}]}\n',

@@ -1,4 +1,4 @@
-"""Shards on a Dask cluster: the same bytes, also when a worker is killed."""
+"""Shards on a Dask cluster: the same report, also if a worker is killed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_cluster_scores_equal_single_process_scores(
     predictions = sample_predictions("weak-tracker")
     endings = (".jsonl.zst", ".json", ".jsonl.gz")
     paths = write_shards(tmp_path, cut(predictions, range(3, 62, 3)), endings)
-    assert len(paths) > 16, "more than one sum of neighbours"
+    assert len(paths) > 16, "several merges"
     expected = to_json(evaluator.evaluate(predictions).to_dict())
     assert on(client, evaluator, paths) == on(None, evaluator, paths) == expected
 
@@ -63,13 +63,13 @@ def test_missing_gold_data_on_a_worker_is_an_error(client: Any, tmp_path: Path) 
     lost = Evaluator(success=True, corpus="multiwoz-2.2", data=tmp_path / "nowhere")
     with pytest.raises(DataError, match="nowhere"):
         on_cluster(client, lost, SOURCES, paths)
-    # The cluster is none the worse for it.
+    # The cluster can still be used after the error.
     sound = Evaluator(success=True, corpus="sample")
     assert on(client, sound, paths) == on(None, sound, paths)
 
 
 def test_results_of_different_versions_cannot_be_merged(client: Any, tmp_path: Path) -> None:
-    # So many that both workers get some of those that are added up together.
+    # With this many shards, both workers score shards that are merged.
     paths = write_shards(tmp_path, cut(sample_predictions("good"), range(1, 62)))
 
     def pretend(version: str) -> None:
@@ -92,7 +92,7 @@ def test_results_of_different_versions_cannot_be_merged(client: Any, tmp_path: P
 def test_shards_of_a_killed_worker_are_rescored(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
-    predictions = rollouts(sample_predictions("good"), 80)  # some seconds for two workers
+    predictions = rollouts(sample_predictions("good"), 80)  # takes two workers several seconds
     paths = write_shards(tmp_path, cut(predictions, range(124, len(predictions), 124)))
     killed: list[int] = []
     ended = Event()
@@ -125,7 +125,7 @@ def test_shards_of_a_killed_worker_are_rescored(
 
 
 class _DeadlyEvaluator(Evaluator):
-    """Ends the process that scores with it, as running out of memory does."""
+    """Kills the process that scores with it, as if memory was exhausted."""
 
     def part(self, predictions: Any, findings: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -157,12 +157,12 @@ def test_worker_memory_is_independent_of_the_number_of_dialogues(
         on(client, of_rollouts, write_shards(folder, parts))
         peaks.append(client.run(peak_megabytes))
     before, after = peaks
-    # Ten times as many dialogues, and fifty times as many in a shard, of some 6 kB each as text.
+    # The second run has 10 times as many dialogues (6 kB each), and 50 times as many per shard.
     assert max(after[worker] - before[worker] for worker in before) < 24
 
 
 def shards(*words: str, program: str = "from mwzeval.cli import main") -> Any:
-    """Run `mwzeval shards` in a process of its own."""
+    """Run `mwzeval shards` in a separate process."""
     program = f"{program}\nimport sys\nsys.exit(main(['shards', *sys.argv[1:]]))"
     command = [sys.executable, "-c", program, *words]
     return subprocess.run(command, capture_output=True, check=False, text=True)
@@ -205,7 +205,7 @@ def test_unreachable_scheduler_error_names_the_address(listens: bool, tmp_path: 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-        if listens:  # and never answers
+        if listens:  # accepts connections but never answers
             listener.listen()
         done = shards("-bs", "--dask", address, "-o", str(tmp_path / "report.json"), *paths)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -1,4 +1,4 @@
-"""The template system and `mwzeval baseline`: responses, their inputs, scores and files."""
+"""The template system and `mwzeval baseline`: responses, inputs, scores and files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SLOTS = {
     "TRAIN": {**JOURNEY, "leaveat": "17:45"},
     "TAXI": {"departure": "here", "destination": "there", "leaveat": "10:00"},
 }
-"""What cells name instead of slots and their values."""
+"""The slots and values that table cells name."""
 Turn = tuple[str, dict[str, Any]]
 
 
@@ -193,7 +193,7 @@ def test_scores_of_the_test_fold_equal_the_documented_scores() -> None:
     packed = (ROOT / "predictions" / "template-multiwoz-2.2.json.zst").read_bytes()
     assert predictions == json.loads(zstandard.decompress(packed))
     evaluator = Evaluator(True, True, True, corpus="multiwoz-2.2", data=data, offline=True)
-    # Of the shared files some are not the published ones; templates predict no states.
+    # Some shared files differ from the published files, and templates predict no states.
     assert {problem.kind for problem in evaluator.validate(predictions)} <= {
         "other-corpus-files",
         "gold-states",

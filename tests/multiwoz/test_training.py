@@ -43,7 +43,7 @@ RESPONSES = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    """Words between blanks are tokens; placeholders are special tokens."""
+    """A tokenizer with words as tokens and placeholders as special tokens."""
     words = sorted({word for text in RESPONSES for word in text.split()})
     vocabulary = {word: number for number, word in enumerate(["<pad>", "</s>", "<unk>", *words])}
     plain = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
@@ -64,7 +64,7 @@ def scorer() -> Evaluator:
 
 @pytest.fixture(scope="module")
 def ids(tokenizer: Any) -> list[list[int]]:
-    """The token ids of each response."""
+    """Return the token ids of each response."""
     return [[*tokenizer(text).input_ids, tokenizer.eos_token_id] for text in RESPONSES]
 
 
@@ -94,7 +94,7 @@ def test_metrics_equal_scores_of_the_decoded_responses(
     match form:
         case "padded ids":
             predictions = np.pad(predictions, ((0, 0), (1, 3)), constant_values=-100)
-            predictions[:, 0] = tokenizer.pad_token_id  # how generated ids begin
+            predictions[:, 0] = tokenizer.pad_token_id  # as in generated ids
         case "ids in a tuple":
             predictions = (predictions, others)
         case "logits" | "causal":
@@ -109,7 +109,7 @@ def test_metrics_equal_scores_of_the_decoded_responses(
     found = metrics(transformers.EvalPrediction(predictions=predictions, label_ids=labels))
     assert found == scores(scorer, RESPONSES)
     assert found["bleu"] > 5
-    # Placeholders are kept: a system without responses has a lower Inform.
+    # Decoding keeps placeholders, otherwise Inform would be that of empty responses.
     assert found["inform"] > scores(scorer, [""] * len(EXAMPLES))["inform"]
     assert all(type(score) is float for score in found.values())
 
@@ -121,7 +121,7 @@ def test_example_order_does_not_change_the_scores(
     rows = padded([ids[index] for index in order])
     metrics = compute_metrics(scorer, tokenizer, [EXAMPLES[index] for index in order])
     found = metrics(SimpleNamespace(predictions=rows, label_ids=None))
-    # Dialogues are in another order, and so are the windows of MSTTR.
+    # The windows of MSTTR depend on the order of dialogues.
     assert {**found, "msttr": 0} == {**scores(scorer, RESPONSES), "msttr": 0}
 
 

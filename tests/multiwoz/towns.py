@@ -1,4 +1,4 @@
-"""The town of docs/metrics.md, and mentions of what is in it."""
+"""The database of docs/metrics.md, and mentions of its values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRAIN_COLUMNS = (
 TRAINS = (
     ("TR0001", "monday", "ely", "cambridge", "09:00", "09:20", "4.40 pounds", "20 minutes"),
     ("TR0002", "monday", "ely", "cambridge", "11:00", "11:20", "4.40 pounds", "20 minutes"),
-    # Two trains share an id, as some of the real ones do.
+    # Two trains share an id, as in the real database.
     ("TR0003", "monday", "ely", "norwich", "10:00", "11:30", "7.00 pounds", "90 minutes"),
     ("TR0003", "friday", "ely", "norwich", "12:00", "13:30", "7.00 pounds", "90 minutes"),
 )
@@ -61,7 +61,7 @@ def mention(
     domain: str | None = "restaurant",
     tables: Mapping[str, Rows] = TOWN,
 ) -> Mention:
-    """A mention of what the database has, if it has it in this very spelling."""
+    """Return a mention of a text; its venues are those with exactly this value."""
     column = "trainID" if slot == "trainid" else COLUMNS.get(slot, slot)
     identifier = "trainID" if domain == "train" else "id"
     venues = tuple(

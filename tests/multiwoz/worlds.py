@@ -1,4 +1,4 @@
-"""Random values, states and responses of the kinds that systems and goals contain."""
+"""Strategies for values, states and responses as in systems and goals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_tables(folder: Any) -> Tables:
 
 @st.composite
 def mutated(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
-    """A value as somebody may write it: other case, with an article, a letter lost or added."""
+    """Draw a variant of a value: another case, an article, a removed or added letter."""
     value = draw(values)
     kind = draw(st.integers(0, 6))
     position = draw(st.integers(0, max(0, len(value) - 1)))
@@ -55,7 +55,7 @@ def mutated(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
 
 
 def anything(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Values: real ones and mutations of them, aliases, times, "don't care", garbage."""
+    """Real values and their mutations, aliases, times, "don't care" values, and garbage."""
     return st.one_of(
         of,
         mutated(of),
@@ -69,7 +69,7 @@ def anything(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @st.composite
 def queries(draw: st.DrawFn, tables: Tables) -> tuple[str, dict[str, str]]:
-    """A domain and constraints, half of them such that some row satisfies them."""
+    """Draw a domain and constraints, half of which a row satisfies."""
     known = [domain for domain, rows in tables.items() if rows]
     domain = draw(st.sampled_from([*known, "taxi", "bus", "", "Hotel"]))
     if domain not in known:
@@ -99,7 +99,7 @@ def states(values: st.SearchStrategy[str] = state_values) -> st.SearchStrategy[A
 
 @st.composite
 def conversations(draw: st.DrawFn, values: st.SearchStrategy[str] = state_values) -> list[Any]:
-    """States of a dialogue: each the one before with some slots set and some domains gone."""
+    """Draw the states of a dialogue, which set slots or remove domains of the previous state."""
     result: list[dict[str, dict[str, str]]] = []
     for _ in range(draw(st.integers(0, 7))):
         state = {d: dict(slots) for d, slots in result[-1].items()} if result else {}

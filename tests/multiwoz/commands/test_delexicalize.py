@@ -1,4 +1,4 @@
-"""`mwzeval delexicalize`, and how the kind of responses is determined."""
+"""`mwzeval delexicalize`, and the detection of lexicalized responses."""
 
 from __future__ import annotations
 

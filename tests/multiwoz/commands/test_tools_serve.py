@@ -1,4 +1,4 @@
-"""`mwzeval tools-serve`: clients of MCP get the results of functions in a live run."""
+"""`mwzeval tools-serve`: MCP clients get the same function results as a live run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("find_hotl", {}),
     ("find_hotel", {"area": ["centre"]}),
 ]
-no_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent")
+no_signals = pytest.mark.skipif(sys.platform == "win32", reason="the tests send signals")
 
 
 def in_process(seed: int, item: str, trial: int, stress: str = "") -> list[Any]:
@@ -91,7 +91,7 @@ def test_stdio_results_equal_in_process_results(tmp_path: Path, stress: str) -> 
 
 
 class Server:
-    """A server in another process, and the first line that it prints on standard error."""
+    """A server in another process; `first` is the first line of its standard error."""
 
     def __init__(self, *options: str) -> None:
         self.process = subprocess.Popen(
@@ -116,7 +116,7 @@ class Server:
         return json.loads(self._stream("stdout").readline())
 
     def ended(self) -> tuple[int, str, str]:
-        """Wait for the end; return the exit code and the remaining output."""
+        """Wait until the server ends; return its exit code and remaining output."""
         wait_until("it ends", lambda: self.process.poll() is not None)
         out, err = self.process.communicate()
         return self.process.returncode, out, err
@@ -158,7 +158,7 @@ def test_http_server_keeps_sessions_separate_until_ctrl_c(tmp_path: Path) -> Non
     assert re.findall(r": (\d+)", err.splitlines()[-1]) == ["2", "16", "8"]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full does not exist")
 def test_server_exits_without_response_if_the_log_is_not_writable() -> None:
     server = Server("--log", "/dev/full", "--session", "a")
     client = {"name": "test", "version": "1"}

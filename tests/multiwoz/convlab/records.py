@@ -1,4 +1,4 @@
-"""The real database and value lists, golden records, and goals and acts of any kind."""
+"""The real database and value lists, golden records, and strategies for goals and acts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def golden(name: str) -> Iterator[Trace]:
 
 
 def acts(raw: Sequence[Sequence[str]]) -> list[Act]:
-    """Return acts as records have them."""
+    """Convert recorded acts."""
     return [Act(*act) for act in raw]
 
 

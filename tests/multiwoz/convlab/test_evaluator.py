@@ -1,4 +1,4 @@
-"""Dialogues end, whatever a system says, and are judged by the public or the corrected rules."""
+"""Dialogues with any system end, and are judged by the published or the corrected rules."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ GOALS: dict[str, Goal] = {
 def test_outcomes(
     goal: str, turns: list[str], public: dict[str, Any], corrected: dict[str, Any]
 ) -> None:
-    """Turns are the user's first; outcomes are those of the published and the corrected rules."""
+    """Turns alternate, the user's first; `public` and `corrected` are outcomes by both rules."""
     parts = GOALS[goal]
     for judge, expected in ((PublicEvaluator, public), (CorrectedEvaluator, corrected)):
         evaluator = judge({ORDERING: list(parts), **parts}, DATABASE)
@@ -152,10 +152,10 @@ def test_scores_without_data_are_omitted() -> None:
     assert names == {"complete", "success", "turns", "domains_satisfied", "goals_satisfied"}
 
 
-# Whole dialogues
+# Complete dialogues
 
 USER_CALLS = 21
-"""Turns of the user, the last of which is the farewell: the user has given up by then."""
+"""The number of user turns until the user gives up, including the farewell."""
 INN: Goal = {ORDERING: ["hotel"], "hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}
 FAREWELL = Act("bye", "general", "none", "none")
 seeds = st.integers(0, 2**64)
@@ -175,7 +175,7 @@ def goals_of_the_town(source: str) -> dict[str, Goal]:
 
 
 class Says:
-    """Gives the prepared answers, then repeats the last one; an exception is raised."""
+    """A system with prepared answers, which repeats the last one and raises exceptions."""
 
     def __init__(self, *answers: Any) -> None:
         self._answers = chain(answers, repeat(answers[-1]))
@@ -196,7 +196,7 @@ def held(
     seed: int = 0,
     trial: int = 1,
 ) -> Trajectory:
-    """Return a dialogue of the agenda user with a system, by default the rule system."""
+    """Return a dialogue of the agenda user with a system (default: the rule system)."""
     known = resources or town()
     record = Record()
     user = AgendaUser(goal, known.system_values, Draws(seed, item, trial, "user"))
@@ -222,7 +222,7 @@ def test_rule_user_and_system_complete_most_sample_goals() -> None:
         assert outcome.steps == 2 * dialogue.turns
         assert outcome.complete is dialogue.more["user"]["complete"]
         complete.append(outcome.complete)
-        # A dialogue depends on its seed, goal and trial, and on nothing before.
+        # A dialogue depends only on its seed, goal and trial, not on earlier dialogues.
         again, *others = (held(goal, item=item, trial=trial).line() for trial in (1, 2))
         assert again == dialogue.line()
         lines |= {again, *others}
@@ -277,7 +277,7 @@ def test_bookings_that_must_fail_are_refused_before_the_final_booking(refuses: b
         if "fail_book" in json.dumps(goal):
             outcome = judged(dialogue, town().database, CorrectedEvaluator)
             complete += outcome.complete
-            # Without refusal the user is content with what was to fail.
+            # Without refusals, the user keeps the booking that should have failed.
             if outcome.complete and outcome.book:
                 assert (min(outcome.book) == 1) is refuses
     assert complete > 5
@@ -372,7 +372,7 @@ FIGURES = {
     "domains_ok": "domains_satisfied",
     "dialogues_ok": "goals_satisfied",
 }
-"""Names in the golden file, where rates are from 0 to 1, and the names of scores in percent."""
+"""Name of a rate (0 to 1) in the golden file → name of the score (percent)."""
 
 
 def real_dialogues(source: str, seed: int, known: ActResources) -> list[Trajectory]:
@@ -396,7 +396,7 @@ def known() -> ActResources:
 def test_scores_match_the_published_run(
     setting: str, source: str, seeds: int, known: ActResources
 ) -> None:
-    """Means over seeds differ by three standard errors at most, or as unlikely with few seeds."""
+    """Means over seeds differ by at most three standard errors (more with few seeds)."""
     runs = []
     for seed in range(seeds):
         dialogues = real_dialogues(source, seed, known)
@@ -417,7 +417,7 @@ def test_corrected_rules_lower_precision_but_not_success(known: ActResources) ->
         scored([judged(each, known.database, judge) for each in dialogues]).scores()
         for judge in (PublicEvaluator, CorrectedEvaluator)
     )
-    # As measured on 1,000 dialogues of the public code: precision falls from 86.7 to 82.3.
+    # On 1,000 dialogues of the public code, precision falls from 86.7 to 82.3.
     for name, fall in (("precision", 4.4), ("micro_precision", 5.6), ("f1", 3.0)):
         lower, higher = (named(found, f"inform_{name}").value for found in (corrected, public))
         assert higher - lower == pytest.approx(fall, abs=0.6)

@@ -1,4 +1,4 @@
-"""Queries find what the specification says; published files and those of the sample are read."""
+"""Database queries follow the specification; published and sample files are read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_sample_values_come_from_the_sample_database() -> None:
 
 @pytest.mark.integration
 def test_police_and_hospital_records_match_the_published_tables() -> None:
-    """So the database files of the corpus are enough."""
+    """Therefore the database files of the corpus are sufficient."""
     database = load_act_database(DataRoot(shared("data", "multiwoz"), "--data"))
     tables = {
         domain: read_json(shared("data", "live", "convlab2", f"{domain}_db.json"))
@@ -102,7 +102,7 @@ def test_finds_the_records_that_no_constraint_excludes(
         ("hotel", {"name": "BETA"}, [1]),
         ("hotel", {"name": "?"}, []),
         ("hotel", {"stars": "?"}, [1, 2]),
-        # A time is compared as a time: what is later fits, though it looks unlike.
+        # Times are not compared as strings: a later departure satisfies the constraint.
         ("train", {"leaveAt": "09:59"}, [1, 2]),
         ("hospital", {"department": "?"}, [0, 1]),
     ],

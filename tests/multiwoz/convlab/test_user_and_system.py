@@ -1,4 +1,4 @@
-"""Given the same draws, the user and the rule system say exactly what the public ones said."""
+"""With the same draws, the user and the rule system produce exactly the public acts."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ Filled = Mapping[str, Mapping[str, str]]
 
 
 class RecordedDraws(Draws):
-    """Returns recorded choices; each must be of the kind that is asked for, and all are used."""
+    """Returns recorded choices; checks their kinds, and that all of them are used."""
 
     def __init__(self) -> None:
         self._left: list[Sequence[Any]] = []
 
     def load(self, recorded: Sequence[Sequence[Any]]) -> None:
-        """Check that the previous choices were used, and take the next ones."""
+        """Check that all previous choices were used, and load the next ones."""
         assert self._left == []
         self._left = list(recorded)
 
@@ -82,7 +82,7 @@ class RecordedDraws(Draws):
 
 
 def belief(system: RuleSystem) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the filled slots of the belief state, as recorded dialogues have them."""
+    """Return the filled slots of the belief state in the format of recorded dialogues."""
     filled: dict[str, dict[str, dict[str, str]]] = {}
     for part, domains in (("semi", system.semi), ("book", system.book)):
         for domain, slots in domains.items():
@@ -93,7 +93,7 @@ def belief(system: RuleSystem) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def state_of(user: AgendaUser) -> dict[str, Any]:
-    """Return the state of a user, named as in recorded dialogues."""
+    """Return the state of a user in the format of recorded dialogues."""
     goal = {domain: parts for domain, parts in user.goal.items() if domain != "domain_ordering"}
     return {
         "agenda": [[f"{act.domain}-{act.intent}", act.slot, act.value] for act in user.agenda],
@@ -140,7 +140,7 @@ def test_recorded_dialogues_are_replayed(name: str, dialogues: int, answers: int
 
 
 def answers(said: Sequence[str], filled: Filled, drawn: Sequence[Sequence[Any]]) -> list[str]:
-    """Return what the policy says in a belief state."""
+    """Return the policy's answer in a belief state."""
     draws = RecordedDraws()
     draws.load(drawn)
     system = RuleSystem(SMALL, draws)
@@ -216,7 +216,7 @@ def test_belief_state_contains_only_informed_slots() -> None:
     assert belief(system) == {**east, "hotel": {**east["hotel"], "semi": {"area": "west"}}}
 
 
-# Rules of the user that no recorded dialogue shows
+# User rules that do not occur in the recorded dialogues
 
 
 def user_of(goal: Goal) -> AgendaUser:
@@ -242,7 +242,7 @@ GOALS: dict[str, Goal] = {
 def test_the_last_answer(
     goal: str, heard: list[str], said: list[str], learnt: dict[str, Any]
 ) -> None:
-    """Turns of the system are acts; `learnt` is that part of the user's copy of the goal."""
+    """`heard` are system turns, `said` is the user's last answer, `learnt` a part of its goal."""
     ((domain, part),) = GOALS[goal].items()
     user = user_of({"domain_ordering": [domain], domain: part})
     for turn in heard:
@@ -282,13 +282,13 @@ def test_a_train_that_is_against_the_goal_is_refused(slot: str, said: str, viola
     user = user_of({"domain_ordering": ["train"], "train": {"info": info, "reqt": ["price"]}})
     user.answer([])
     answer = user.answer([Act("OfferBook", "Train", slot, said)])
-    # A day waits for a while: it counts as a slot of bookings, and the user asks first.
+    # A day is a booking slot, so it stays on the agenda until the user has made requests.
     waiting = {USER_SLOTS["train"].get(act.slot) for act in user.agenda}
     assert (slot in waiting | {act.slot for act in answer}) == violated
 
 
 def about_a_hotel(text: str) -> list[Act]:
-    """Return acts by their slots; a slot with a question mark is requested."""
+    """Return acts about a hotel: `slot=value` is informed, `slot?` is requested."""
     return [
         Act("request" if slot[-1] == "?" else "inform", "hotel", slot.rstrip("?"), value or "x")
         for slot, _, value in (word.partition("=") for word in text.split())
@@ -298,15 +298,15 @@ def about_a_hotel(text: str) -> list[Act]:
 @pytest.mark.parametrize(
     ("waiting", "pushed", "said"),
     [
-        # By itself, the user says four things; otherwise what it was made to say.
+        # A turn has the acts pushed in it; without any, or if all are dontcare, up to four.
         ("area food name pricerange type", "", 4),
         ("area", "food name", 2),
         ("area food name pricerange type", "stars=dontcare", 4),
-        # What belongs to a booking is said together, and nothing else with it.
+        # Booking slots are informed together, without other acts.
         ("area people day stay", "", 3),
         ("people", "day", 1),
         ("phone?", "day stay", 2),
-        # Constraints and requests are not said in one turn; after a request for the name nothing.
+        # A turn has constraints or requests, not both; a request for the name is the last act.
         ("area", "phone?", 1),
         ("", "phone? postcode?", 2),
         ("phone?", "postcode? name?", 1),

@@ -1,6 +1,6 @@
-"""Predictions as other formats write them, by other means than those that read them.
+"""Convert predictions to other formats, independently of the code that reads them.
 
-Every function takes predictions in mwzeval's own format and leaves them as they are.
+Every function takes predictions in mwzeval's own format and does not modify them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def file_name(dialogue: str) -> str:
 def calls_between(
     before: dict[str, Any], after: dict[str, Any]
 ) -> list[tuple[str, dict[str, str]]]:
-    """The calls that lead from one state to the next, as (function, arguments)."""
+    """Return the calls (function, arguments) that change the first state to the second."""
     calls = []
     for domain, slots in after.items():
         old = before.get(domain, {})
@@ -51,7 +51,7 @@ def calls_between(
 
 
 def is_told_by_calls(turns: list[dict[str, Any]]) -> bool:
-    """Whether calls can lead to these states: nothing that was booked is ever forgotten."""
+    """Return whether calls can produce these states: booking slots are never removed."""
     before: dict[str, Any] = {}
     for turn in turns:
         for domain, slots in before.items():
@@ -63,7 +63,7 @@ def is_told_by_calls(turns: list[dict[str, Any]]) -> bool:
 
 
 def call(name: str, id_: str | None = "c1", /, **arguments: Any) -> dict[str, Any]:
-    """Return a call of a function, as in the messages of an assistant."""
+    """Return a function call in the format of assistant messages."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {"type": "function", "function": function} | ({} if id_ is None else {"id": id_})
 
@@ -77,7 +77,7 @@ def result(id_: str = "c1", content: str = "[]") -> dict[str, Any]:
 
 
 def to_messages(predictions: Predictions, *, as_text: bool = True) -> dict[str, Any]:
-    """Conversations in which find and book calls lead to the states; one round of tools a call."""
+    """Convert to messages whose find and book calls produce the states, one call per message."""
     return {
         dialogue: {"messages": _messages(turns, as_text)} for dialogue, turns in predictions.items()
     }
@@ -100,14 +100,14 @@ def _messages(turns: list[dict[str, Any]], as_text: bool) -> list[dict[str, Any]
 
 
 def adapted(raw: Any, input_format: str, tools: Any = None) -> tuple[dict[str, Any], list[Problem]]:
-    """Return what is read of predictions, and all problems."""
+    """Return the dialogues that are read from predictions, and all problems."""
     findings = Findings()
     dialogues = adapt(raw, input_format, findings, read_tools(tools)) or {}
     return dialogues, [*findings.errors, *findings.warnings]
 
 
 def to_unified(predictions: Predictions, *, beside_annotation: bool = True) -> list[dict[str, Any]]:
-    """Dialogues in ConvLab-3's unified format, predictions apart from the annotation or instead."""
+    """Convert to ConvLab-3's unified format, with predictions next to or as the annotation."""
     return [
         {
             "dataset": "multiwoz21",
@@ -143,7 +143,7 @@ def _unified(turn: dict[str, Any], index: int, beside_annotation: bool) -> list[
 
 
 def to_sgd(predictions: Predictions, *, prefixed: bool = True) -> list[dict[str, Any]]:
-    """Dialogues with frames: those of MultiWOZ 2.2, or of SGD with services that have numbers."""
+    """Convert to the format of MultiWOZ 2.2, or of SGD with numbered services."""
     return [
         {
             "dialogue_id": file_name(dialogue),

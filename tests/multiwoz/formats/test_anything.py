@@ -1,4 +1,4 @@
-"""Whatever comes in whichever format is scored or refused with a message."""
+"""Arbitrary input in any format is scored or refused with a message."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_random_inputs_are_scored_or_rejected(input_format: str, raw: Any) -> No
 
 @st.composite
 def spoiled(draw: st.DrawFn, written: str) -> Any:
-    """Good predictions with something put in the place of some part, or a part gone or doubled."""
+    """Draw predictions in which parts are replaced, removed or repeated."""
     raw = copy.deepcopy(WRITTEN[written])
     for _ in range(draw(st.integers(1, 3))):
         part, depth = raw, draw(st.integers(0, 7))

@@ -1,4 +1,4 @@
-"""The format is told by the shape of the input, or not at all."""
+"""The format is detected from the structure of the input."""
 
 from __future__ import annotations
 

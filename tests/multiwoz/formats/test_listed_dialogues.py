@@ -1,4 +1,4 @@
-"""Lists of dialogues in the unified format and with frames: what is read, and what is refused."""
+"""Reading lists of dialogues in the unified format and with frames, and refused input."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_predictions_are_scored_instead_of_the_annotation(key: str, side: int) -
     )
     expected: dict[str, Any] = {"response": "said", "state": {"hotel": {"area": "north"}}}
     assert only(talk(*annotated), "unified") == [expected]
-    # Tracking alone needs no response.
+    # State tracking requires no response.
     del predictions[1][key], expected["response"]
     assert only(talk(*annotated), "unified") == [expected]
 
@@ -113,7 +113,7 @@ def test_frames_without_a_state_predict_no_state() -> None:
 
 PREDICTED = {**SYSTEM, "predictions": {"response": "a"}}
 SHARED: list[tuple[str, Any, str, int | None, str | None]] = [
-    # what, content, kind, turn, key
+    # id, content, kind, turn, key
     ("an empty list", [], "empty", None, None),
     ("no id", [{"turns": [USER, SYSTEM]}], "missing-id", None, None),
     ("dialogue twice", talk(USER, SYSTEM) * 2, "repeated-key", None, None),

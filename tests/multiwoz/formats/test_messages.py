@@ -1,4 +1,4 @@
-"""Conversations with calls: what they amount to, and each way to get them wrong."""
+"""Messages with function calls: the resulting states, and all kinds of errors."""
 
 from __future__ import annotations
 
@@ -97,18 +97,18 @@ def raw_call(name: Any = "find_hotel", arguments: Any = "{}", **more: Any) -> di
 CALL = "[1].tool_calls[0]"
 FUNCTION = f"{CALL}.function"
 BAD: list[tuple[str, list[Any], str, str | None]] = [
-    # what, messages, kind, key behind "messages"
+    # id, messages, kind, key below "messages"
     ("no message", [], "empty", None),
     ("text as message", [USER, ANSWER, "hello"], "shape", "[2]"),
     ("no role", [USER, ANSWER, {"content": "a"}], "shape", "[2].role"),
     ("unknown role", [USER, ANSWER, {"role": "assistent"}], "unknown-role", "[2].role"),
     ("assistant first", [ANSWER, USER, ANSWER], "order", "[0]"),
-    ("no answer at all", [USER, ANSWER, USER], "no-answer", "[2]"),
+    ("no answer to the last user message", [USER, ANSWER, USER], "no-answer", "[2]"),
     ("no answer after a result", [USER, calls(call("find_hotel")), result()], "no-answer", "[0]"),
-    ("no answer between", [USER, USER, ANSWER], "no-answer", "[0]"),
-    ("nothing said by the user", [{"role": "user", "content": " "}, ANSWER], "empty-message",
+    ("no answer to the first user message", [USER, USER, ANSWER], "no-answer", "[0]"),
+    ("empty user message", [{"role": "user", "content": " "}, ANSWER], "empty-message",
      "[0]"),
-    ("nothing done", [USER, {"role": "assistant", "content": ""}, ANSWER], "empty-message", "[1]"),
+    ("empty answer", [USER, {"role": "assistant", "content": ""}, ANSWER], "empty-message", "[1]"),
     ("number as content", [USER, {"role": "assistant", "content": 5}, ANSWER], "shape",
      "[1].content"),
     ("text as part", [USER, {"role": "assistant", "content": ["a"]}, ANSWER], "shape",
@@ -133,11 +133,11 @@ BAD: list[tuple[str, list[Any], str, str | None]] = [
      "unknown-argument", f"{FUNCTION}.arguments.price_range"),
     ("number as text", [USER, raw_call(arguments={"area": 5}), ANSWER], "argument-type",
      f"{FUNCTION}.arguments.area"),
-    ("truth as text", [USER, raw_call(arguments={"parking": True}), ANSWER], "argument-type",
+    ("boolean as text", [USER, raw_call(arguments={"parking": True}), ANSWER], "argument-type",
      f"{FUNCTION}.arguments.parking"),
-    ("truth as number", [USER, raw_call("book_hotel", {"stay": True}), ANSWER], "argument-type",
+    ("boolean as number", [USER, raw_call("book_hotel", {"stay": True}), ANSWER], "argument-type",
      f"{FUNCTION}.arguments.stay"),
-    ("id called twice", [USER, calls(call("find_hotel"), call("find_train")), ANSWER],
+    ("repeated call id", [USER, calls(call("find_hotel"), call("find_train")), ANSWER],
      "repeated-call", "[1].tool_calls[1].id"),
     ("result without call", [USER, result(), ANSWER], "result-without-call", "[1].tool_call_id"),
     ("result of another call",

@@ -1,4 +1,4 @@
-"""A system gets the same numbers in whichever format its predictions are."""
+"""A system gets the same scores in every format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMATS: dict[str, Callable[[Predictions], Any]] = {
     "sgd": to_sgd,
     "sgd with numbered services": lambda predictions: to_sgd(predictions, prefixed=False),
 }
-# No other format has active domains, so that they are estimated.
+# The other formats have no active domains, so these are estimated in all formats.
 WITH_STATES = ("good", "weak-tracker", "no-phone", "lexicalized")
 
 
@@ -73,7 +73,7 @@ def test_gold_states_replace_missing_states_in_every_format(
 
 
 def as_lines(rendered: Any) -> str:
-    """JSON Lines, one dialogue each: whole as other formats list them, or with its id beside."""
+    """Convert to JSON Lines with a dialogue per line; dialogues from a mapping get their id."""
     values = rendered
     if isinstance(rendered, dict):
         values = [{"dialogue": name, **dialogue} for name, dialogue in rendered.items()]
@@ -123,7 +123,7 @@ def test_corpus_files_get_perfect_state_tracking_scores() -> None:
         for turn in dialogue["turns"]:
             for frame in turn["frames"]:
                 values = frame["state"]["slot_values"]
-                # Gold states leave these out; a system that predicts them is scored as it is.
+                # The gold states omit dontcare, so predicting it would lower the scores.
                 frame["state"]["slot_values"] = {
                     name: listed for name, listed in values.items() if "dontcare" not in listed
                 }

@@ -1,4 +1,4 @@
-"""The schema of our functions, and a system's own functions, which a table explains."""
+"""The schema of the functions, and a system's own functions with their mapping table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""inspect_ai with its mock models: the dialogues and verdicts of `mwzeval live`."""
+"""inspect_ai with its mock models produces the dialogues and verdicts of `mwzeval live`."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def quiet(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rule(messages: list[ChatMessage], *_: object) -> ModelOutput:
-    """Return what the rule agent says, as an output of the mock model."""
+    """Return the rule agent's answer as an output of the mock model."""
     return output(respond(plain(messages)))
 
 
 def plain(messages: list[ChatMessage]) -> list[dict[str, Any]]:
-    """Return messages of inspect_ai as those of chat completions."""
+    """Convert messages of inspect_ai to those of chat completions."""
     told: list[dict[str, Any]] = []
     for message in messages:
         if isinstance(message, ChatMessageAssistant | ChatMessageTool):
@@ -77,7 +77,7 @@ def output(message: dict[str, Any]) -> ModelOutput:
     ]
     said = ChatMessageAssistant(content=message["content"] or "", tool_calls=calls or None)
     made = ModelOutput.from_message(said)
-    # The mock model would count tokens otherwise, by a table that it downloads.
+    # Without usage, the mock model would download a tokenizer to count tokens.
     made.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
     return made
 
@@ -145,7 +145,7 @@ def test_models_without_actions_fail(said: str) -> None:
 
 @agent
 def outside() -> Agent:
-    """An agent with its own loop, and none of our system messages."""
+    """An agent with its own loop, which gets no system message of mwzeval."""
 
     async def execute(state: AgentState) -> AgentState:
         while True:
@@ -173,7 +173,7 @@ def test_verdicts_of_custom_agents_with_tools_equal_those_of_a_live_run() -> Non
 
 
 def test_usage_of_all_model_requests_is_counted() -> None:
-    """Each request of a turn, and tokens from a provider's cache, which are apart in inspect_ai."""
+    """All requests of a turn count; inspect_ai reports cached tokens separately."""
 
     def cached(*asked: Any) -> ModelOutput:
         made = rule(*asked)

@@ -1,4 +1,4 @@
-"""verifiers with a model behind a server on this machine: the dialogues of `mwzeval live`."""
+"""verifiers with a model on a local server produces the dialogues of `mwzeval live`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def offline(elsewhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def held(env: vf.Env, reply: Callable[..., Any], rollouts: int = 1) -> list[vf.Episode]:
-    """Hold all dialogues of an environment at a time, as `vf-eval` does."""
+    """Run all dialogues of an environment concurrently, as `vf-eval` does."""
 
     def whole(body: Mapping[str, Any]) -> Any:
         message = reply(body["messages"])

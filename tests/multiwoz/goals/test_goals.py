@@ -1,4 +1,4 @@
-"""Goals are those of the corpus, in the public form, or drawn as by the public generator."""
+"""Goals of the corpus in the public format, and goals sampled like the public generator."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_corpus_files_without_goal_messages_are_rejected(tmp_path: Path) -> None
 
 
 def test_corpus_goals_are_read_in_all_formats() -> None:
-    """As annotated, as used, and as held by a user."""
+    """The formats are the annotation, the goal, and the user's copy of the goal."""
     known = annotated_goals(SAMPLE, "test", sample_root())
     annotated = {
         name.removesuffix(".json").lower(): dialogue["goal"]
@@ -258,7 +258,7 @@ def count_parts(goals: RunGoals, name: str) -> int:
 
 @pytest.mark.integration
 def test_corpus_goals_match_the_public_conversion() -> None:
-    """To the order of domains and slots, but without first constraints that the database meets."""
+    """Goals include the order of domains and slots; satisfiable first constraints are removed."""
     raw, corrected = (selected_goals(source, MULTIWOZ) for source in ("corpus-raw", "corpus"))
     expected = {record["dialogue"].lower(): record for record in golden("corpus_goals")}
     assert list(corrected.goals) == list(raw.goals) == list(expected)
@@ -269,7 +269,7 @@ def test_corpus_goals_match_the_public_conversion() -> None:
     assert [count_parts(goals, "fail_info") for goals in (raw, corrected)] == [394, 394 - 181]
     assert (raw.source, corrected.source) == ("corpus-raw:test", "corpus:test")
     assert raw.sha != corrected.sha
-    # The sentences of the corpus belong only to goals with all that they mention.
+    # Only unmodified goals have the sentences of the corpus, which mention every constraint.
     whole = selected_goals("corpus-raw", MULTIWOZ, refused_bookings=True)
     assert [count_parts(goals, "fail_book") for goals in (whole, corrected)] == [80, 0]
     for goal in whole.goals.values():
@@ -340,7 +340,7 @@ def test_sample_goals_are_satisfiable(source: str, number: int) -> None:
 def check_constraints(
     goals: Iterable[Goal], database: ActDatabase, *, raw: bool, drawn: bool
 ) -> None:
-    """Check that no first constraints can be met, and that the others can."""
+    """Check that first constraints are unsatisfiable and the other constraints satisfiable."""
     for goal in goals:
         for part, domain in ((goal[domain], domain) for domain in goal[ORDERING]):
             first = part.get("fail_info")
@@ -363,7 +363,7 @@ def drawn() -> list[Goal]:
 
 
 def counts_of(goals: Iterable[Goal]) -> Counter[str]:
-    """Count the goals that have something, named as in the golden statistics."""
+    """Count goals by property, with the names of the golden statistics."""
     counts: Counter[str] = Counter()
     for goal in goals:
         domains = goal[ORDERING]
@@ -377,7 +377,7 @@ def counts_of(goals: Iterable[Goal]) -> Counter[str]:
 
 
 def relations_of(goal: Goal) -> Iterator[str]:
-    """Yield what domains of a goal have in common."""
+    """Yield values that domains of a goal have in common."""
     areas = [
         goal.get(domain, {}).get("info", {}).get("area") for domain in ("restaurant", "attraction")
     ]
@@ -400,7 +400,7 @@ def relations_of(goal: Goal) -> Iterator[str]:
 def test_sampled_goal_frequencies_match_the_published_statistics(drawn: list[Goal]) -> None:
     statistics = read_json(shared("golden", "live", "goal_statistics.json"))
     assert statistics["n"] == GOALS
-    # A name with "#" counts the slots of a part; it is a sum of the numbers of the slots.
+    # Names with "#" are sums of other counts (the slots of a part).
     expected = {name: n for name, n in statistics["counts"].items() if not name.endswith("#")}
     counts = counts_of(drawn)
     assert counts.keys() == expected.keys()
@@ -409,7 +409,7 @@ def test_sampled_goal_frequencies_match_the_published_statistics(drawn: list[Goa
         share = (number + counts[name]) / (2 * GOALS)
         spread = math.sqrt(2 * GOALS * share * (1 - share))
         deviations[name] = (counts[name] - number) / spread if spread else 0.0
-    # One of 132 normal deviates exceeds 4 once in a hundred runs; all together they spread by 1.
+    # The largest of 132 normal deviates exceeds 4 in one of 100 runs; their spread is 1.
     assert {name: z for name, z in deviations.items() if abs(z) > 4} == {}
     assert math.sqrt(sum(z * z for z in deviations.values()) / len(deviations)) < 1.25
 
@@ -471,7 +471,7 @@ TAXI: dict[str, Any] = {
 
 @pytest.mark.parametrize("given", ["", "leaveAt", "arriveBy|leaveAt"])
 def test_sampled_taxi_goals_have_exactly_one_time(given: str) -> None:
-    """Of two, the time of arrival is removed as often as the time of departure is asked for."""
+    """Of two times, the arrival time is removed with the frequency of departure times."""
     plain = {**TAXI, "slot_combinations": {"taxi": {"info": {given: 1}}}}
     model, rng = GoalModel(plain, ActDatabase({})), Random(3)
     seen: Counter[str] = Counter()
@@ -540,7 +540,7 @@ def test_invalid_goal_models_are_rejected(
 
 
 class Runs:
-    """An object that creates a file when a usual unpickler reads it."""
+    """An object that creates a file when the standard unpickler loads it."""
 
     def __init__(self, place: Path) -> None:
         self._place = place

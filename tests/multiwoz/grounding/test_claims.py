@@ -1,6 +1,6 @@
-"""Claims of dialogues and logs: their verdicts and places, and that they add up to the report.
+"""Claims in dialogues and logs: verdicts, positions, and sums that equal the report.
 
-The logs are written here, on the sample's database. In real logs, no true claim may be flagged.
+The logs are written for these tests, on the sample's database.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ TABLE = call("book_restaurant", {"reference": "ZZ98YX76"}, name="jade pavilion")
 CALLS = {"FIND": FIND, "BOOK": BOOK, "LYING": LYING, "TABLE": TABLE}
 
 
-# Compared with the log of tools
+# Comparison with the log of tools
 
 
 def test_values_agree_with_the_log_if_a_tool_returned_them_for_the_venue() -> None:
@@ -99,7 +99,7 @@ def test_venues_only_in_tool_results_agree_with_the_log() -> None:
     own["slots"] = {"telephone": "phone"}
     expected = [("name", True, False), ("phone", True, False)]
     south = {"area": "south"}
-    # Also where the state finds venues of the database that stand for it.
+    # This also holds if the state matches venues of the database.
     named = turn("I recommend Villa Nova Inn.", own, hotel=south)
     for turns in (
         [turn("I recommend Villa Nova Inn. Its phone is 01632111222.", own)],
@@ -160,7 +160,7 @@ def test_counts_of_incomplete_results_use_the_database_or_stated_total() -> None
     cut = call("find_hotel", json.dumps(SOUTH)[:-20], area="south")
     some = call("find_hotel", {"total": 40, "hotels": SOUTH[:2]}, area="south")
     some["slots"] = {"total": "count"}
-    # The database or the tool states the number.
+    # The number comes from the database or from the tool's total.
     for result, number, agrees in ((cut, len(SOUTH), True), (cut, 9, False), (some, 40, True)):
         found = verdicts(turn(f"I found {number} hotels.", result))
         assert ("choice", str(number), agrees) in found
@@ -218,7 +218,7 @@ def test_true_claims_in_real_logs_are_not_flagged(log: str) -> None:
     assert_adds_up(claims, scored.report().metrics["grounded"])
 
 
-# Counts compared with the database
+# Comparison of counts with the database
 
 CHEAP, EXPENSIVE = 7, 9
 TABLES: Tables = {
@@ -258,7 +258,7 @@ def test_mentioned_values_restrict_the_counted_venues() -> None:
 
 
 def percentages(claims: Iterable[dict[str, Any]], of: str, hit: Sequence[bool]) -> dict[str, float]:
-    """Return the share of claims whose `of` is among `hit`, of those that have one, by slot."""
+    """Return, by slot, the percentage of claims with a value of `of` that is in `hit`."""
     held: dict[str, list[bool]] = {}
     for claim in claims:
         if claim[of] is not None:

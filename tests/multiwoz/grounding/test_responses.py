@@ -1,4 +1,4 @@
-"""Each clause of the definitions in docs/metrics.md, by hand and against a slow twin."""
+"""Each clause of the definitions in docs/metrics.md, with hand cases and a slow twin."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def last(*turns: Turn, tables: Tables = TOWN) -> CheckedMention:
 
 
 def state_of(text: str) -> State:
-    """Return a state of which each part is a domain, or a domain, a slot and its value."""
+    """Return a state; each part of the text is `domain` or `domain slot=value`."""
     state: dict[str, dict[str, str]] = {}
     for part in filter(None, text.split(", ")):
         domain, _, pair = part.partition(" ")
@@ -67,7 +67,7 @@ def state_of(text: str) -> State:
 
 
 def mentions_of(text: str) -> list[Mention]:
-    """Return mentions; a domain stands before the slot unless it is that of restaurants."""
+    """Return mentions; each part of the text is `slot=text` (restaurant) or `domain slot=text`."""
     found = []
     for part in filter(None, text.split(", ")):
         place, _, said = part.partition("=")
@@ -77,7 +77,7 @@ def mentions_of(text: str) -> list[Mention]:
 
 
 def turns_of(text: str) -> list[Turn]:
-    """Return the turns of a dialogue, with states and mentions."""
+    """Return the turns of a dialogue; each turn of the text is `state | mentions`."""
     turns = [turn.split("|") for turn in text.split(" / ")]
     return [(state_of(state.strip()), mentions_of(said.strip())) for state, said in turns]
 
@@ -132,7 +132,7 @@ def test_rooms_amenities_and_opening_hours_are_those_of_the_database(
     assert [checked.agrees for checked in found] == ([] if agrees is None else [agrees])
 
 
-# The venues with which values are compared
+# The venues that values are compared with
 
 
 def test_documentation_example_has_the_expected_verdicts() -> None:
@@ -249,7 +249,7 @@ def booked_after(first: int, turns: int) -> list[frozenset[str]]:
     return [frozenset({"restaurant"} if turn >= first else ()) for turn in range(turns)]
 
 
-# Against a slow twin
+# Comparison with a slow twin
 
 VALUES = {
     "name": ("blue lantern", "red kettle", "old mill", "green dragon"),
@@ -388,7 +388,7 @@ def test_trains_are_booked_by_id_or_by_matching_the_state() -> None:
     for booked, right in bookings:
         errors = booking_errors("train", goal, frozenset({"TR0002"}), booked["train"], "2021")
         assert (errors == []) is right
-    # A search alone is no booking.
+    # A state with only search constraints is no booking.
     assert not booked_in_state({"train": {"day": "monday", "leave": "10:00"}}, DATABASE)
 
 

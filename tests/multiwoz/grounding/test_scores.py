@@ -1,4 +1,4 @@
-"""Grounded scores from predictions to reports, and the reasons of failures in them."""
+"""Grounded scores of predictions in reports, and their failure reasons."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ VENUES = [row for domain in ("restaurant", "hotel", "attraction") for row in row
 
 
 def respoken(pattern: str, new: str | Callable[[re.Match[str]], str]) -> Predictions:
-    """Return the lexicalized sample predictions with other words in place of a pattern."""
+    """Replace a pattern in the responses of the lexicalized sample predictions."""
     return {
         name: [{**turn, "response": re.sub(pattern, new, turn["response"])} for turn in turns]
         for name, turns in sample_predictions(WORDS).items()
@@ -99,7 +99,7 @@ def test_grounded_scores_keep_other_scores_and_match_the_report_schema(system: s
         for plain in (after, before)
     )
     assert expected.items() <= scores.items()
-    # The known keys have the values of the measures, which are not rounded.
+    # The keys of the report have the unrounded values of the measures.
     views = {**after["success"], **after["grounded"]}
     del views["mentions"]
     for name, by_scope in views.items():
@@ -115,7 +115,7 @@ def test_word_scores_require_lexicalized_responses() -> None:
     in_words = report(sample_predictions(WORDS))
     assert None not in in_words["grounded"].values()
     assert "not-grounded" not in warned(in_words)
-    # The outcomes of an explanation have no grounded scores, either.
+    # Explanations have no grounded outcomes, either.
     for explanation in evaluator().checked(sample_predictions("good")).explain_all():
         assert set(explanation.outcomes[WHOLE]) == {"inform", "success"}
 
@@ -139,7 +139,7 @@ def test_booking_score_requires_states_or_bookings() -> None:
 
 
 def test_explicit_bookings_take_precedence_over_the_state() -> None:
-    """The bookings of the annotation are nearly all right."""
+    """Nearly all annotated bookings are right."""
     annotated = {
         name.partition(".")[0].lower(): dialogue
         for name, dialogue in read_json(ROOT / "data/sample/data/MultiWOZ_2.1/data.json").items()
@@ -189,7 +189,7 @@ def test_invented_phones_and_names_are_hallucinations() -> None:
 
 
 def test_venue_hidden_by_an_alias_satisfies_a_goal_with_its_name() -> None:
-    """By the rules "the junction" means the "junction theatre", which the database lacks."""
+    """The alias "the junction" stands for "junction theatre", which the database lacks."""
     gold = evaluator().scorer("sample").gold
     name = next(iter(gold.dialogues))
     goal = {"attraction": Goal({"name": "the junction"}, frozenset())}
@@ -251,13 +251,13 @@ def test_silent_inform_equals_the_inform_of_a_system_without_mentions() -> None:
     assert of_good["grounded_inform"][WHOLE] > of_good["silent_inform"][WHOLE]
 
 
-# What a reason names, put right, gains what was lost
+# Correcting the mention that a reason names repairs the failure
 
 CODES = {name: slot for slot, name in PROVIDABLE.items()}
 
 
 def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> DialogueOutcome:
-    """Return the outcome of a dialogue in which the mentions are right that a reason names."""
+    """Return the outcome of a dialogue after correcting the mentions that a reason names."""
     kind, _, slot = reason.code.partition(":")
     domain, grounded = reason.scope, scorer.grounded(dialogue)
     satisfying = tuple(sorted(grounded.goal[domain].satisfying))
@@ -293,7 +293,7 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
 
 
 def assert_unmet(words: Words, reason: Reason) -> None:
-    """The constraints that a reason names are those that the venues named do not satisfy."""
+    """Check that a reason names exactly the constraints that the named venues violate."""
     domain, wanted = reason.scope, words.constraints[reason.scope]
     offered = words.grounded.outcome.domains[domain].offered
     venues = set(offered) - words.grounded.goal[domain].satisfying
@@ -307,7 +307,7 @@ def assert_unmet(words: Words, reason: Reason) -> None:
 
 
 def checked_reasons(scorer: Scorer, dialogue: NormalizedDialogue) -> Iterator[Reason]:
-    """Yield the reasons of a dialogue; each is a cause, and all failures have one."""
+    """Yield the failure reasons of a dialogue; check that they cause and cover all failures."""
     words = scorer.words(dialogue)
     outcome = words.grounded.outcome
     failed = {
@@ -323,7 +323,7 @@ def checked_reasons(scorer: Scorer, dialogue: NormalizedDialogue) -> Iterator[Re
         assert kind in kinds()
         yield reason
         if kind == "said-before-booked":
-            continue  # It was said; no other word would have won it.
+            continue  # The slot was provided, so no change of a mention repairs this failure.
         after = put_right(scorer, dialogue, reason).domains[reason.scope]
         if kind == "named-wrong":
             assert_unmet(words, reason)

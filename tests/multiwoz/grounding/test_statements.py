@@ -1,4 +1,4 @@
-"""Values are of the venue of their list item, row, column or sentence."""
+"""Values belong to the venue of their list item, row, column or sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.work import calls
 def mentions(
     response: str, pattern: str, slot: str, domain: str = "hotel", **more: Any
 ) -> list[Mention]:
-    """Return what matches a pattern as mentions of a slot."""
+    """Return the matches of a pattern as mentions of a slot."""
     return [
         Mention(*match.span(), match[0], slot, domain, **more)
         for match in re.finditer(pattern, response)

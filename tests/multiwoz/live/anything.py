@@ -1,4 +1,4 @@
-"""Random texts and messages, right and wrong, about the town of docs/metrics.md."""
+"""Strategies for texts and messages, valid or not, about the database of docs/metrics.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the models of a run have used and cost, and scores without faults of the user."""
+"""Token usage and cost of the models of a run, and scores of dialogues without user faults."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Usage = dict[str, int]
 
 
 def with_usage(plain: Mapping[str, Any], agent: Usage, user: Usage | None = None) -> dict[str, Any]:
-    """Return a line in which each message of a side has used the same."""
+    """Return a line with the same usage in each message of a side."""
     of_role = {"assistant": agent, **({} if user is None else {"user": user})}
     messages = [
         {**message, "usage": of_role[message["role"]]} if message["role"] in of_role else message
@@ -57,7 +57,7 @@ def priced(prices: str, **more: Any) -> LiveScorer:
 
 
 def drawn(seed: int) -> list[dict[str, Any]]:
-    """Return lines with random usage, some of it not counted."""
+    """Return lines with random usage, which some messages lack."""
     rng = random.Random(seed)
     lines = []
     for name in USED:
@@ -116,7 +116,7 @@ def test_usage_totals_equal_sums_over_messages(seed: int) -> None:
 
 
 def known_costs() -> list[dict[str, Any]]:
-    """Return four dialogues, one of them lost, each with as many requests as messages."""
+    """Return four dialogues, one of them failed, with one request per message."""
     agent = {"in": 1_000_000, "out": 100_000, "ms": 1500}
     user = {"in": 100_000, "out": 10_000, "cached": 50_000, "ms": 500}
     lost = ("smp0022", "book")
@@ -161,7 +161,7 @@ def test_only_cost_signatures_contain_the_price_checksum(prices: str) -> None:
 
 
 def rows_of(report: Report) -> dict[str, list[str]]:
-    """Return the cells of the table of usage by the labels of its rows."""
+    """Return the cells of the usage table by row label."""
     return {label.text: [cell.text for cell in cells] for label, *cells in report.figures[0].rows}
 
 
@@ -195,7 +195,7 @@ def test_models_without_a_price_cause_a_warning_and_have_no_cost(prices: str) ->
     run = scored(head, *known_costs(), scorer=priced(prices))
     (warning,) = run.warnings
     assert warning.file == "run.jsonl"
-    assert '"small"' in warning.message  # did you mean
+    assert '"small"' in warning.message  # the suggested model name
     found = values(run)
     assert {"agent_usd", "both_usd", "user_usd"} & found.keys() == {"user_usd"}
     unnamed = scored(*known_costs(), scorer=priced(prices)).warnings
@@ -225,7 +225,7 @@ def test_scores_without_user_faults_are_reported_in_addition() -> None:
     resampled = run.report(Resampling(samples=50)).scores
     interval = named(others.report(Resampling(samples=50)).scores, "success").interval
     assert named(resampled, "success", WITHOUT_FAULTS).interval == interval
-    # A user that has failed has a fault.
+    # A dialogue that ended with a user error has a user fault.
     run = scored(line("smp0021"), line("smp0022", end="user_error"), scorer=scorer)
     assert named(run.report().scores, "success", WITHOUT_FAULTS).n == 1
     run = scored(faulty("smp0021"), scorer=scorer)

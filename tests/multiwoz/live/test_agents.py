@@ -1,4 +1,4 @@
-"""Built-in agents: what they understand of users, and whole runs, also in other harnesses."""
+"""Built-in agents: understanding of user utterances, and runs, also in other harnesses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TRIP.constraints["restaurant"] = {"booktime": "18:30", "bookday": "sunday"}
 
 
 def situation_of(name: str) -> BeliefState:
-    """Return what the agent knows: of a domain, of a trip, or what it has asked for."""
+    """Return a belief state with a current domain, a trip, or a requested slot."""
     if name == "nothing":
         return BeliefState()
     if name == "trip":
@@ -75,8 +75,8 @@ SCRIPTS = dict(
     paragraph.split("\n", 1)
     for paragraph in Path(__file__).with_name("agents.txt").read_text("utf-8").split("\n\n")
 )
-"""Dialogues by their titles. Behind what the user says are all calls of the agent, and words and
-acts that its answer has among others; slots in braces are those of the last result."""
+"""Dialogues by title. Lines after a user utterance have all calls of the agent, and texts and acts
+that its answer contains; slots in braces have the values of the last result."""
 
 
 @pytest.mark.parametrize("title", SCRIPTS)
@@ -154,7 +154,7 @@ def test_agents_accept_any_texts_and_tool_results(
 
 
 def slots_of(state: Mapping[str, Mapping[str, str]]) -> set[tuple[str, str, str]]:
-    """Return all slots but names: users take the venue that the system has named."""
+    """Return all slots except names, because users take the name from the system."""
     return {
         (domain, slot, value)
         for domain, slots in state.items()
@@ -165,7 +165,7 @@ def slots_of(state: Mapping[str, Mapping[str, str]]) -> set[tuple[str, str, str]
 
 @pytest.mark.integration
 def test_rule_agent_understands_user_utterances_of_the_corpus() -> None:
-    """Without a word of the system's, so that what they mean by "yes" is not known."""
+    """The agent gets no system utterances, so it cannot interpret "yes"."""
     root = corpus_root("multiwoz-2.2", shared("data", "multiwoz"), offline=True)
     known = Vocabulary(read_tables(root))
     right: list[bool] = []
@@ -195,7 +195,7 @@ def test_rule_agent_understands_user_utterances_of_the_corpus() -> None:
 def test_success_rates_of_built_in_agents_are_in_expected_ranges(
     agent: str, least: float, most: float
 ) -> None:
-    """The policy of ConvLab recommends a venue and answers about another, as it does in acts."""
+    """Like in acts, ConvLab's policy recommends one venue and answers for another."""
     live(agent, "run.jsonl")
     plain = report("run.jsonl")
     assert least <= plain["success"]["success"]["total"] <= most
@@ -223,7 +223,7 @@ def test_rule_agent_dialogues_are_equal_in_a_harness_and_in_a_live_run(stress: s
                 answer = agent(messages)
                 messages += [answer, *episode.answer(answer)]
             dialogues.append(episode.trajectory())
-            # Agents read noise, and neither acts nor what is meant.
+            # Agents get only the noisy text, without acts and the intended text.
             assert [message for message in messages if message["role"] == "user"] == [
                 {"role": "user", "content": message["content"]}
                 for message in dialogues[-1].messages
@@ -299,7 +299,7 @@ SERVED = ("--goals", "corpus:test:4", "--serve-tools")
 @pytest.mark.integration
 @pytest.mark.parametrize("stress", ["clean", "errors=.3,stale=1"])
 def test_rule_agent_dialogues_are_equal_over_mcp(stress: str, elsewhere: Path) -> None:
-    """Also after an interruption."""
+    """This includes a resumed run."""
     Path("own.py").write_text(OWN)
     expected = live("rule", "rule.jsonl", *SERVED[:2], "--stress", stress)
     options = ("own.py:Rule", "served.jsonl", *SERVED, "--stress", stress)

@@ -1,4 +1,4 @@
-"""What became of live dialogues in the small town, rule by rule, and reason by reason."""
+"""Judgement of live dialogues on the small database: each rule and each failure reason."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ GOALS: dict[str, dict[str, Any]] = {
     "ride": {"taxi": RIDE},
     "train": {"train": {**TRAIN, "reqt": ["duration"]}},
 }
-"""What cells name instead of a goal."""
+"""The goals that table cells name."""
 NORTH = {"hotel": {"info": {"area": "north"}, "reqt": ["postcode"]}}
 ASK = "I want a cheap Chinese restaurant. What is its phone number?"
 
 
 def called(name: str, result: Any, /, **arguments: str) -> list[dict[str, Any]]:
-    """A call and its result."""
+    """Return the messages of a call and its result."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     id_ = f"{name} {json.dumps(arguments)}"
     return [
@@ -127,7 +127,7 @@ CAR = "A red Toyota picks you up, call 07123456789."
         (RIDES, ride("10:15"), CAR, ["ride-wrong:leave"]),
         (RIDES, ride("09:15"), "A red Toyota.", ["never-said:phone"]),
         (RIDES, ride("09:15"), "A blue Volvo, call 07123456789.", ["invented:type"]),
-        # A venue that only the user names is confirmed by its details.
+        # If only the user names a venue, its details in a response confirm it.
         (NAMES, FOUND, "It is 01223000001.", []),
         (NAMES, FOUND, "Yes.", ["named-nothing"]),
     ],
@@ -174,7 +174,7 @@ def test_booking_records_may_use_other_slot_names() -> None:
 def test_judgement_rows_contain_counts_of_grounded_mentions() -> None:
     messages = talk(ASK, "The Blue Lantern is at 01223000002.")
     row = judged({"restaurant": LANTERN}, messages).row
-    # A name, a number: both known, and the number is another's.
+    # Both mentions are known, but the number belongs to another venue.
     assert row["mentions.total"] == 2
     assert row["belonging.total"] == 1
     assert row["consistent.total"] == 0
@@ -221,7 +221,7 @@ def test_judgement_accepts_any_messages_and_is_reproducible(
         part = PARTS[domain]
         assert (one.success is None) == ("reqt" not in part)
         assert (one.booking is None) == (one.reference is None) == ("book" not in part)
-        # Whatever is lost has a reason, and whatever has a reason is lost.
+        # An outcome has a failure reason if and only if it failed.
         lost = {reason.outcome for reason in judgement.reasons if reason.scope == domain}
         assert ("inform" in lost) == (not one.inform)
         assert ("booking" in lost) == (one.booking is False)
@@ -281,12 +281,12 @@ CALLED = called("find_hotel", {}, area="east")
         (talk("A hotel in the north. Does it have wifi?", "OK."), [{"hotel": {"area": "north"}}]),
         (talk("I need a hotel. Parking does not matter.", "OK."), [NO_WISH]),
         (talk("I need a hotel.", "OK.", "Hello!", "OK."), [NO_WISH, NO_WISH]),
-        # A later wish replaces an earlier one.
+        # A later constraint replaces an earlier one.
         (
             talk("A hotel in the north.", "There is none.", "Then in the south.", "OK."),
             [{"hotel": {"area": "north"}}, {"hotel": {"area": "south"}}],
         ),
-        # Calls have precedence.
+        # Calls take precedence over utterances.
         (
             [*talk("A hotel in the north."), *CALLED, *talk("", "OK.")[1:]],
             [{"hotel": {"area": "east"}}],

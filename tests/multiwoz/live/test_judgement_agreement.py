@@ -1,6 +1,6 @@
-"""Our verdicts against those of AutoTOD, which had a language model read the dialogues.
+"""Agreement with the verdicts of AutoTOD, for which a language model read the dialogues.
 
-Each verdict on which the two differ is in agreement.tsv, with who is right and why.
+The file agreement.tsv lists all different verdicts, which of them is right, and why.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.integration
 PAGE = ROOT / "benchmarks" / "measurements.md"
 TABLE = Path(__file__).with_name("agreement.tsv")
 VERDICTS = {"inform": "inform", "success": "success", "book": "booking"}
-"""What AutoTOD calls a verdict → what we call it."""
+"""AutoTOD's name of a verdict → mwzeval's name."""
 Verdict = tuple[str, str, str, int, int]
 
 
 @cache
 def verdicts() -> list[Verdict]:
-    """Dialogue, domain, verdict, theirs, ours; where the verdict applies."""
+    """Return dialogue, domain, verdict, theirs and ours of all applicable verdicts."""
     folder = shared("data", "multiwoz", "db")
     names = ("restaurant", "hotel", "attraction", "train", "police", "hospital")
     judge = Judge({name: read_json(folder / f"{name}_db.json") for name in names})
@@ -40,7 +40,7 @@ def verdicts() -> list[Verdict]:
         bookings = [
             {"domain": domain, "slots": record}
             for domain, result in raw["eval_results"].items()
-            # Else the record says what was not found.
+            # After a failed booking, the record is an error message.
             if isinstance(record := result["book"].get("book_record"), dict)
         ]
         judgement = judge.judge(run["goals"], read_messages(messages), bookings)
@@ -54,7 +54,7 @@ def verdicts() -> list[Verdict]:
 
 
 def listed() -> dict[Verdict, str]:
-    """Who is right (ours, theirs or either) about each verdict on which the two differ."""
+    """Return which side (ours, theirs or either) is right for each different verdict."""
     with TABLE.open(encoding="utf-8") as lines:
         return {
             (
@@ -72,7 +72,7 @@ def test_all_differing_verdicts_are_listed() -> None:
 
 @pytest.mark.parametrize("kind", VERDICTS.values())
 def test_agreement_is_at_least_90_percent_and_equals_the_documentation(kind: str) -> None:
-    """At least 90 % without verdicts of AutoTOD that the dialogue itself refutes."""
+    """Verdicts of AutoTOD that the dialogue refutes are counted as agreement for the 90 %."""
     found = [verdict for verdict in verdicts() if verdict[2] == kind]
     refuted = [verdict for verdict in found if listed().get(verdict) == "ours"]
     same = sum(theirs == ours for *_, theirs, ours in found)

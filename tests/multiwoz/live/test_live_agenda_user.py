@@ -1,4 +1,4 @@
-"""The corrected agenda user: each of its rules, and that it always comes to an end."""
+"""The corrected agenda user: each of its rules, and termination of all dialogues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BYE = Act("bye", "general", "none", "none")
 
 
 class PlainDraws(Draws):
-    """Draws without chance: everything at once, in the order of the goal."""
+    """Deterministic draws: everything at once, in the order of the goal."""
 
     def __init__(self, *, same: bool = False, pick: int = 2) -> None:
         self._same, self._pick = same, pick
@@ -67,8 +67,8 @@ SCRIPTS = dict(
     paragraph.split("\n", 1)
     for paragraph in Path(__file__).with_name("agenda_user.txt").read_text("utf-8").split("\n\n")
 )
-"""Dialogues by their titles. A line is a part of the goal, draws, acts, answers that the user has
-noted since, or what it reports at the end."""
+"""Dialogues by title. A line has a part of the goal, draws, acts, the answers that the user knows
+from then on, or the user's final report."""
 
 
 def written(text: str) -> list[Act]:
@@ -76,7 +76,7 @@ def written(text: str) -> list[Act]:
 
 
 def noted(user: LiveUser) -> dict[str, dict[str, str]]:
-    """Return the answers and bookings that the user has got."""
+    """Return the answers and bookings that the user has received."""
     parts = {domain: user.goal[domain] for domain in user.goal["domain_ordering"]}
     slots = {
         domain: {**part.get("reqt", {}), "booked": part.get("booked", "?")}
@@ -197,7 +197,7 @@ def is_known(act: Act) -> bool:
 
 @pytest.mark.integration
 def test_rule_system_succeeds_with_the_agenda_user() -> None:
-    """With the public user on these goals, 93.9 % of dialogues succeed, and 2 % never end."""
+    """With the public user on these goals, 93.9 % of the dialogues succeed and 2 % never end."""
     succeeded = counted = 0
     for line in list(golden("corpus_goals"))[::10]:
         goal = without(line["goal"], "fail_info", line["drop_fail_info"])

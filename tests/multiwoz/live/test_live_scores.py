@@ -1,4 +1,4 @@
-"""Scores of live dialogues against hand cases, sums of their own, and the published evaluator."""
+"""Scores of live dialogues: hand cases, independent counts and the published evaluator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.tables import named
 
 
 def test_aggregated_scores_equal_counts_from_the_dialogues() -> None:
-    """Every goal has the same weight, however many trials it has."""
+    """Every goal has the same weight, independent of its number of trials."""
     spoiled = {1: (), 2: ("book",), 3: ("address", "phone")}
     of_goal = {name: range(1, 2 + index % 3) for index, name in enumerate(USED)}
     lines = [line(name, *spoiled[n], trial=n) for name, ns in of_goal.items() for n in ns]
@@ -89,7 +89,7 @@ def test_unreported_user_faults_are_detected_from_the_messages() -> None:
     say = [{"role": "user", "content": "I want it in the north."}] * 2
     plain["messages"] = [*plain["messages"][:-2], *say]
     plain["turns"] = 4
-    assert values(scored(plain))["user_faults"] == 75  # the value twice, and the repetition
+    assert values(scored(plain))["user_faults"] == 75  # value twice, message once
     told = [f.value for t in scored(plain).explain("smp0021").turns for f in t.facts]
     assert "repeated: I want it in the north." in told
 
@@ -228,7 +228,7 @@ def test_scores_of_acts_equal_those_of_the_published_evaluator() -> None:
         turns = vector["turns"]
         heard = [turn["system"] for turn in turns[1:]] + [[]]
         acts = [[turn["user"], acts] for turn, acts in zip(turns, heard, strict=True)]
-        # The first turn of a system is heard before the user has said anything.
+        # The trajectory format has no system turn before the first user turn.
         if turns[0]["system"]:
             continue
         user = {"goal": vector["goal_end"]}

@@ -1,4 +1,4 @@
-"""Files of live dialogues in the verbs: nothing is needed but the file."""
+"""Verbs on files of live dialogues, which need no other input."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def good() -> str:
 
 @pytest.fixture
 def bad() -> str:
-    """Nothing is booked, and no address told."""
+    """A run without bookings and addresses."""
     return write(Path("bad.jsonl"), [line(name, "book", "address") for name in USED])
 
 
 @pytest.fixture
 def trials() -> str:
-    """The second of three trials is as bad."""
+    """A run with three trials, the second without bookings and addresses."""
     left = {2: ("book", "address")}
     lines = [line(name, *left.get(n, ()), trial=n) for name in USED for n in (1, 2, 3)]
     return write(Path("trials.jsonl"), lines)
@@ -42,7 +42,7 @@ def trials() -> str:
 
 @pytest.fixture
 def compared(capsys: Printed) -> Compared:
-    """Compare files; return what is printed."""
+    """Return a function that compares files and returns the printed JSON."""
 
     def compare(*files: str) -> Any:
         assert main(["compare", *files, "-f", "json"]) == 0
@@ -81,7 +81,7 @@ def test_missing_bookings_lower_success(bad: str, good: str) -> None:
         **{"1-domain": 0, "2-domain": 0},
     }
     assert plain["grounded"]["booking"]["total"] == 0
-    assert plain["live"]["complete"] == 100  # the user believes so
+    assert plain["live"]["complete"] == 100  # the user believes that the goal is complete
     gate = ["--fail-under", "success=60,success.2-domain=50", "-q"]
     assert main(["evaluate", good, *gate]) == 0
     assert main(["evaluate", bad, *gate]) == 1
@@ -96,7 +96,7 @@ def test_trials_are_grouped_by_goal(trials: str) -> None:
     scores = {each["score"]: each for each in plain["meta"]["scores"] if each["scope"] == "total"}
     assert scores["success"]["n"] == len(USED)
     assert "|trials:3|pass:unbiased" in scores["pass^2"]["signature"]
-    # All goals are alike, so resampling them has no spread.
+    # All goals have the same rate, so resampled means are constant.
     assert (scores["pass^1"]["low"], scores["pass^1"]["high"]) == (None, None)
 
 
@@ -113,7 +113,7 @@ def test_files_may_be_compressed_truncated_or_without_header(good: str) -> None:
 
 
 def test_external_dialogues_may_contain_or_name_or_omit_their_goal() -> None:
-    """The goal as annotated, by its id, or that of the dialogue of this name."""
+    """A goal may be an annotation, an id, or the goal of the dialogue with this name."""
     lines = [line(name) for name in USED]
     for other in lines:
         for key in ("end", "trial", "turns", "user"):
@@ -226,7 +226,7 @@ def test_runs_of_different_goals_are_compared_on_their_common_goals(
     good: str, bad: str, compared: Compared, capsys: Printed
 ) -> None:
     of_others = {**HEADER, "goals": {"source": "corpus:test:3", "sha": "76543210"}}
-    # One goal has the same name and is another one.
+    # One goal has the name of a goal of the other run but different content.
     lines = [line(name) for name in USED[1:]]
     *others, last = lines[0]["goal"]["domain_ordering"]
     lines[0]["goal"] = {**lines[0]["goal"], "domain_ordering": others}
@@ -238,7 +238,7 @@ def test_runs_of_different_goals_are_compared_on_their_common_goals(
     assert all("|goals:" not in each["signature"] for each in found["comparisons"])
     assert main(["explain", bad, "--against", other]) == 0
     assert "2 dialogues in common" in capsys.readouterr().out
-    # What the same selection calls the same is the same.
+    # Goals with the same name in the same selection are equal.
     found = compared(bad, good)
     assert [group["common"] for group in found["groups"]] == [4]
     assert "|goals:corpus:test:4@01234567|" in found["comparisons"][0]["signature"]
@@ -257,7 +257,7 @@ def test_explanations_count_reasons_and_pair_trials(trials: str, capsys: Printed
 
 
 def test_unknown_functions_are_mapped_by_the_tools_option() -> None:
-    """What nobody knows is told; --tools says what it is."""
+    """An unknown function causes a warning; `--tools` maps it to a known function."""
     text = json.dumps(line("smp0022")).replace("book_restaurant", "reserve")
     own = write(Path("own.jsonl"), [json.loads(text)])
     plain = report(own)
@@ -325,6 +325,6 @@ def test_parts_of_a_run_are_concatenated_and_refused_as_shards(
 
 
 def test_goals_in_lines_override_goals_of_the_corpus() -> None:
-    """A goal in a line counts, whatever the dialogue is called."""
+    """The goal in a line is used, even if the dialogue has the name of a corpus dialogue."""
     other = line("smp0021", goal=goals()["smp0024"])
     assert report(write(Path("x.jsonl"), [other]))["success"]["success"]["total"] == 0

@@ -1,4 +1,4 @@
-"""What an agent's words say as acts, in wordings of templates, of people and of chat models."""
+"""Conversion of agent texts to acts, with wordings of templates, people and chat models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reader() -> AgentReader:
 
 
 def context(domain: str, said: str = "") -> ReadingContext:
-    """Return the context of a user that has spoken of a domain; `said` are slots and values."""
+    """Return the context of a user that has informed a domain's slots, such as `food=thai`."""
     made = reader().context(begun(GOAL))
     told = [part.split("=") for part in said.split()]
     made.add_user_acts([Act("Inform", domain.capitalize(), slot, value) for slot, value in told])
@@ -131,7 +131,7 @@ TWO = (
         (NOTHING, "My apologies! Shall I look elsewhere?", ["NoOffer Hotel none none"]),
         (NOTHING, "One moment.", []),
         (FOUND, "Shall I go on?", []),
-        # A reference that is not in the text is not known.
+        # Without a reference in the text, the act has none.
         (BOOKED, "Your table is booked.", ["Book Booking none none"]),
         (BOOKED, "One moment, please.", []),
         (
@@ -159,7 +159,7 @@ def heard(reader: AgentReader, text: str, *requested: str) -> list[Act]:
 
 
 def test_words_in_addresses_do_not_change_the_domain() -> None:
-    """A restaurant and a cinema under one roof."""
+    """A restaurant and a cinema have the same address."""
     address = "leisure park, clifton way"
     rows = {
         domain: [{**TOWN[domain][0], "address": address}] for domain in ("restaurant", "attraction")

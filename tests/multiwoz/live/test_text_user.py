@@ -1,4 +1,4 @@
-"""The user in words: what it understands and reports, and how its faults are found in words."""
+"""The user at the text level: understanding, reports, and detection of user faults."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def report_of(talking: UserInWords, agent: Partner) -> dict[str, Any]:
 
 
 class Babbling:
-    """Says any texts in turn."""
+    """An agent that repeats a list of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = cycle(texts)
@@ -144,7 +144,7 @@ def test_user_reports_are_reproducible_for_any_agent_texts(texts: Sequence[str],
 
 
 class RuleSystemInWords:
-    """The rule system of ConvLab-2: it hears the acts of the user, and words its own."""
+    """ConvLab-2's rule system, which gets user acts and answers with text."""
 
     def __init__(self, talking: UserInWords, seed: int) -> None:
         self._talking = talking
@@ -181,7 +181,7 @@ def check_understanding(reports: Sequence[dict[str, Any]]) -> None:
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
-    """Dialogues of the rule agent and the agenda user, about all goals of the sample."""
+    """Dialogues of the rule agent and the agenda user with all goals of the sample."""
     return live("rule", tmp_path_factory.mktemp("held") / "rule.jsonl")
 
 
@@ -192,7 +192,7 @@ def turns_of_user(line: Line) -> list[int]:
 def test_agenda_user_understands_the_rule_agent_with_few_faults(
     lines: list[Line],
 ) -> None:
-    # Without acts of the agent, nothing could be misunderstood.
+    # Misunderstandings can only be detected with acts of the agent.
     messages = [message for line in lines for message in line["messages"]]
     spoken = [m for m in messages if m["role"] == "assistant" and not m.get("tool_calls")]
     assert all(message["acts"] for message in spoken)
@@ -206,7 +206,7 @@ def test_agenda_user_understands_the_rule_agent_with_few_faults(
 
 
 def ended_before(lines: list[Line]) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield dialogues that a user ends where it went on to say what it wants."""
+    """Yield dialogues that the user ends before it has stated its goal."""
     for line in lines:
         for place in turns_of_user(line)[1:-1]:
             yield line["goal"], [*line["messages"][:place], *talk(BYE)]
@@ -216,7 +216,7 @@ def test_ending_before_the_goal_is_stated_is_reported(lines: list[Line]) -> None
     cut = list(ended_before(lines))
     early = [[kind for kind, *_ in faults(*dialogue, token="[DONE]")] for dialogue in cut]
     assert len(cut) > 100
-    # A second wish may be said by the agent that there is nothing of the first.
+    # The agent may offer the goal's second value before the user states it.
     assert early.count([EARLY]) >= 0.98 * len(cut)
     assert not any(faults(*dialogue, token="[GIVE UP]") for dialogue in cut)
 
@@ -233,7 +233,7 @@ def test_ending_in_the_message_that_requests_a_booking_is_reported(lines: list[L
         ]
         if calls:
             last = max(place for place in turns_of_user(line) if place < calls[-1])
-            # What the agent does after it is too late.
+            # A booking by the agent after the user's last message does not count.
             for messages in (line["messages"][: last + 1], line["messages"][: calls[-1] + 3]):
                 ((kind, _, detail),) = faults(line["goal"], messages, token="[DONE]")
                 assert kind == EARLY

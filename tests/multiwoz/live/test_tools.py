@@ -1,4 +1,4 @@
-"""Tools executed on a database: what they find and book, and what they say of bad calls."""
+"""Tools on a database: results, bookings, and errors of invalid calls."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_bookings_return_the_venue_and_the_booked_values() -> None:
     assert re.fullmatch("[A-Z0-9]{8}", booked.pop("reference"))
     assert booked == {**TABLE, "status": "booked", "name": "blue lantern", "people": "2"}
     train = agent.call("book_train", {"trainid": "tr0003", "people": "3"})
-    # Two trains have this id, on different days.
+    # Two trains on different days have this id.
     assert "day" not in train
     known = {"trainid": "TR0003", "people": "3", "price": "7.00 pounds", "destination": "norwich"}
     assert {"status": "booked", **known}.items() <= train.items()
@@ -141,7 +141,7 @@ def test_only_failures_planned_in_the_goal_are_refused() -> None:
 
 @pytest.mark.integration
 def test_tools_match_the_public_database_and_can_book_names_in_goals() -> None:
-    """By another program, where both take a value to mean the same."""
+    """Oracle: the public database; foods that the tools read as an alias are skipped."""
     agent = real_tools().of_dialogue(1, "a")
     compared = Counter[str]()
     for goal in golden("corpus_goals"):
@@ -155,7 +155,7 @@ def test_tools_match_the_public_database_and_can_book_names_in_goals() -> None:
             elif info and "name" not in info:
                 names = [row["name"] for row in real_database().query(domain, info.items())]
                 found = agent.call(f"find_{domain}", info)
-                # Modern european food is european here, as it is for the scores.
+                # Like the scores, the tools search for european instead of modern european food.
                 if names and (found["count"] == len(names) or "food" not in info):
                     assert found["count"] == len(names)
                     assert [row["name"] for row in found["results"]] == names[:5]
@@ -167,7 +167,7 @@ def test_tools_match_the_public_database_and_can_book_names_in_goals() -> None:
 
 @pytest.mark.integration
 def test_goals_whose_failure_can_be_satisfied_by_tools_are_detected() -> None:
-    """Brazilian food is portuguese by an alias, which only the public database does not know."""
+    """The tools know the alias of brazilian food, portuguese; the public database does not."""
     goal = {
         "domain_ordering": ["restaurant"],
         "restaurant": {"fail_info": {"food": "brazilian", "pricerange": "cheap"}},

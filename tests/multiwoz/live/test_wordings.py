@@ -1,4 +1,4 @@
-"""Every act of users and systems can be said, with its value in the words, in good sentences."""
+"""Every user and system act has a wording with its value and correct punctuation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USER, SYSTEM = user_text, system_text
 BYE = Act("bye", "general", "none", "none")
 TRACES = ("traces_pair", "traces_pair_corpus", "traces_user")
 WRONG = re.compile(r"\b(?i:([^\W_]+) \1)\b|[.?!] [a-z]|  | [.,?!;:]|[.,?!]{2}")
-"""A word twice, a small letter at the begin of a sentence, and marks or spaces too many."""
+"""A repeated word, a sentence without a capital letter, or redundant marks and spaces."""
 
 
 Wordings = Callable[[list[Act], Random], str]
@@ -48,14 +48,14 @@ def check(wordings: Wordings, said: list[Act], rng: Random) -> None:
 
 
 def without(values: list[str], text: str) -> str:
-    """Return the text with something plain for the values, which may hold anything."""
+    """Replace the values in a text, which may contain arbitrary characters."""
     for number, value in enumerate(sorted(values, key=len, reverse=True)):
         text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"Value{number}", text)
     return text
 
 
 def is_said(wordings: Wordings, act: Act) -> bool:
-    """Tell whether the value stands in the words: not where there is none, or it has a verb."""
+    """Return whether the text of an act contains its value."""
     if act.domain == "general" or act.intent == "Request" or act.slot == "none":
         return False
     if act.value in ("none", "?"):
@@ -160,7 +160,7 @@ FLAGS = {"Internet": "no", "Parking": "yes", "Area": "north"}
             r"an expensive italian .* in the same area as the hotel\b",
         ),
         (informs("Restaurant", Day="monday", People="1", Time="18:15"), "for 1 .* monday at 18:15"),
-        # What is not wanted comes last.
+        # Negated slots come last.
         (informs("Hotel", none="none", **FLAGS), r"parking .*(?:without|no) (?:internet|wifi)"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Live dialogues in the embedded sample town: runs, and files written by a script."""
+"""Live dialogues on the embedded sample: runs, and scripted trajectory files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def vocabulary() -> Vocabulary:
 
 @cache
 def sample_goals() -> dict[str, Goal]:
-    """Return the goals of the test fold of the sample, without bookings that fail."""
+    """Return the goals of the sample's test fold without bookings that must fail."""
     known = annotated_goals(SAMPLE, "test", ROOT)
     return {name: without(k.goal, "fail_book", k.goal[ORDERING]) for name, k in known.items()}
 
@@ -71,7 +71,7 @@ def goals() -> dict[str, Goal]:
 
 
 def talk(*texts: str) -> list[Message]:
-    """Return messages in turn, the user's first."""
+    """Return alternating messages, the user's first."""
     roles = ("user", "assistant")
     return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
 
@@ -85,13 +85,13 @@ def live(agent: str, output: Path | str, *options: str) -> list[Line]:
 
 
 def report(*arguments: Path | str) -> Any:
-    """Return what `mwzeval evaluate` writes."""
+    """Return the report of `mwzeval evaluate`."""
     assert main(["evaluate", *map(str, arguments), "-q", "-o", "report.json"]) == 0
     return read_json(Path("report.json"))
 
 
 class Script:
-    """Serves a goal, domain by domain; `skipped` are parts that it leaves out."""
+    """A scripted dialogue that serves a goal domain by domain, except the `skipped` parts."""
 
     def __init__(self, name: str, goal: Goal, skipped: Iterable[str] = ()) -> None:
         self.messages: list[Message] = []
@@ -142,7 +142,7 @@ class Script:
 
 
 def line(name: str, *skipped: str, trial: int | None = None, **keys: Any) -> Line:
-    """Return the line of a dialogue; what is `skipped` of the goal is not done for the user."""
+    """Return the line of a scripted dialogue that omits the `skipped` parts of the goal."""
     goal = goals()[name]
     messages = Script(name, goal, skipped).messages
     called = name if trial is None else f"{name}#{trial}"
@@ -153,7 +153,7 @@ def line(name: str, *skipped: str, trial: int | None = None, **keys: Any) -> Lin
 
 
 def write(path: Path, lines: Iterable[Line], *, head: Line | None = HEADER) -> str:
-    """Write a file of trajectories; return its name."""
+    """Write a trajectory file; return its name."""
     rows = [*([] if head is None else [head]), *lines]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)

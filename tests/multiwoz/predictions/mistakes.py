@@ -1,7 +1,7 @@
-"""Realistic mistakes in a predictions file: each changes the predictions of a correct system.
+"""Realistic mistakes in predictions files, as changes of a correct system's predictions.
 
-A mistake takes predictions (dialogue id → turns) and the gold dialogues of their fold, and returns
-new predictions.
+A mistake is a function of predictions (dialogue id → turns) and the gold dialogues of their fold
+that returns new predictions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def response(change: Change) -> Mistake:
 
 
 def slots(change: Callable[[str, Mapping[str, str]], tuple[str, Mapping[str, str]]]) -> Mistake:
-    """Return a mistake in each domain's part of a state."""
+    """Return a mistake that changes each (domain, slots) pair of a state."""
     return states(lambda values: [dict(change(*of) for of in state.items()) for state in values])
 
 
@@ -85,13 +85,13 @@ def value(change: Change, names: Sequence[str] = ()) -> Mistake:
 
 
 def replaced(*pairs: str) -> Change:
-    """Return what replaces whole values; a pair is written `old new`."""
+    """Return a function that replaces whole values; a pair is written `old new`."""
     new = dict(pair.split() for pair in pairs)
     return lambda text: new.get(text, text)
 
 
 def swapped(first: str, second: str) -> Mistake:
-    """Swap two slots, or two domains."""
+    """Return a mistake that swaps two slots or two domains."""
     names = {first: second, second: first}
     return slots(
         lambda domain, of: (names.get(domain, domain), {names.get(s, s): of[s] for s in of})
@@ -99,7 +99,7 @@ def swapped(first: str, second: str) -> Mistake:
 
 
 def reordered(order: Callable[[list[str]], Sequence[str]], *keys: str) -> Mistake:
-    """Give each dialogue the turns of another one, or some keys of them."""
+    """Return a mistake that gives each dialogue the turns (or some keys) of another dialogue."""
 
     def mistake(predictions: Predictions, gold: Gold) -> dict[str, list[Turn]]:
         result = {}
@@ -120,7 +120,7 @@ def moved(step: int) -> Callable[[list[str]], list[str]]:
 
 
 def partly(mistake: Mistake, chosen: Callable[[int, int, int], bool]) -> Mistake:
-    """Make a mistake only where (number of the dialogue, of all, number of the turn) is chosen."""
+    """Restrict a mistake to chosen (number of dialogue, number of dialogues, number of turn)."""
 
     def some(predictions: Predictions, gold: Gold) -> dict[str, list[Turn]]:
         wrong, turn_numbers = mistake(predictions, gold), count(1)
@@ -160,7 +160,7 @@ def shuffled(values: Values) -> Values:
 
 
 def only(place: Callable[[int], int]) -> Callable[[Values], Values]:
-    """Return what puts one value, at a place that the length determines, into all turns."""
+    """Return a function that copies the value at a position, given the length, to all turns."""
     return lambda values: [values[place(len(values))]] * len(values)
 
 
@@ -168,14 +168,14 @@ FIRST, MIDDLE, LAST = only(lambda size: 0), only(lambda size: size // 2), only(l
 
 
 def emptied(empty: Any) -> Callable[[Values], Values]:
-    """Return what empties the second half of a dialogue."""
+    """Return a function that empties the second half of a dialogue."""
     return lambda values: [
         v if i <= (len(values) - 1) // 2 else empty for i, v in enumerate(values)
     ]
 
 
 def changes(values: Values) -> Values:
-    """Return what each state adds to the state before."""
+    """Return the new values of each state."""
     result = []
     before: State = {}
     for state in values:
@@ -186,7 +186,7 @@ def changes(values: Values) -> Values:
 
 
 def changed_domain(values: Values) -> Values:
-    """Return the slots of the domains that changed in a turn, or of the last that did."""
+    """Return the slots of the domains that changed in a turn, or else of the last changed ones."""
     result: list[State] = []
     before: State = {}
     for state in values:
@@ -198,7 +198,7 @@ def changed_domain(values: Values) -> Values:
 
 
 def with_user(form: str) -> Mistake:
-    """The response includes the utterance of the user."""
+    """Return a mistake in which the response includes the user utterance."""
     return key(
         "response",
         lambda texts, gold: [
@@ -209,7 +209,7 @@ def with_user(form: str) -> Mistake:
 
 
 def clock(change: Callable[[int], int]) -> Change:
-    """Return what changes the hour of a time."""
+    """Return a function that changes the hour of a time."""
 
     def changed(text: str) -> str:
         time = re.fullmatch(r"(\d\d?) ?: ?(\d\d)", text)
@@ -219,7 +219,7 @@ def clock(change: Callable[[int], int]) -> Change:
 
 
 def shifted(first: str, last: str, step: int) -> Change:
-    """Return what moves some characters in the table of Unicode."""
+    """Return a function that shifts the code points of some characters."""
     table = {char: char + step for char in range(ord(first), ord(last) + 1)}
     return lambda text: text.translate(table)
 
@@ -242,7 +242,7 @@ def rotated(domain: str, of: Mapping[str, str]) -> tuple[str, Mapping[str, str]]
 
 
 def forms(make: Callable[[Change], Mistake], *of: str) -> dict[str, Mistake]:
-    """Return mistakes that put each text into a form."""
+    """Return mistakes that format each text with a template."""
     return {f"{make.__name__} as {form}": make(form.format) for form in of}
 
 
@@ -271,9 +271,9 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "empty state in the last turn": states(lambda s: [*s[:-1], {}]),
     },
     "same-state": {
-        "the last state everywhere": states(LAST),
-        "the first state everywhere": states(FIRST),
-        "the state of the middle everywhere": states(MIDDLE),
+        "the last state in all turns": states(LAST),
+        "the first state in all turns": states(FIRST),
+        "the middle state in all turns": states(MIDDLE),
         "gold states of the last turn": gold_states(LAST),
     },
     "other-dialogues": {
@@ -283,9 +283,9 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "responses in random order": responses(shuffled),
         "responses of the next dialogue": reordered(moved(1), "response"),
         "responses of the previous dialogue": reordered(moved(-1), "response"),
-        "dialogues of the next id": reordered(moved(1)),
+        "dialogues with the next id": reordered(moved(1)),
         "dialogues renamed": reordered(lambda names: sorted(names, key=lambda n: n[::-1])),
-        "half of the dialogues of the next id": half(reordered(moved(1))),
+        "half of the dialogues with the next id": half(reordered(moved(1))),
         "turns in reversed order": dialogues(lambda turns, gold: turns[::-1]),
         "turns in random order": dialogues(lambda turns, gold: shuffled(turns)),
     },
@@ -316,7 +316,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     },
     "shifted-times": {
         "times 12 hours later": value(clock(lambda hour: (hour + 12) % 24), TIMES),
-        "times of a clock of 12 hours": value(clock(lambda hour: (hour - 1) % 12 + 1), TIMES),
+        "times on a 12-hour clock": value(clock(lambda hour: (hour - 1) % 12 + 1), TIMES),
         "times 1 hour later": value(clock(lambda hour: (hour + 1) % 24), TIMES),
     },
     "misplaced-values": {
@@ -376,7 +376,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "all responses joined in each turn": responses(
             lambda r: [" ".join(r[: i + 1]) for i in range(len(r))]
         ),
-        "responses of the user": with_user("{user}"),
+        "user utterances as responses": with_user("{user}"),
         "the user's utterance before the response": with_user("{user} {system}"),
         "the user's utterance with roles": with_user("user: {user} system: {system}"),
         "the user's utterance after the response": with_user("{system} {user}"),
@@ -395,7 +395,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         f"every {n}th response lexicalized": every(n, in_words) for n in (2, 3, 5, 10)
     },
     "same-placeholders": {
-        # What surrounds them, their order and other placeholders hide nothing.
+        # Surrounding text and other placeholders do not prevent the warning.
         "the same placeholders in each turn": responses(
             lambda r: [f"{i} {ALWAYS}" + " [value_food]" * (i % 2) for i in range(len(r))]
         ),
@@ -418,6 +418,6 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         ),
     },
 }  # fmt: skip
-"""By the kind of the warning that each causes in real systems."""
+"""Kind of warning → mistakes that cause it in predictions of real systems."""
 
 OF_ALL = {name: (kind, mistake) for kind, of in MISTAKES.items() for name, mistake in of.items()}

@@ -1,4 +1,4 @@
-"""Counts of parts add up to those of the whole, and decide what the turns decide."""
+"""Counts of parts add up to the counts of the whole and determine the sources of scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Realistic mistakes are reported with their count and place; correct systems are not."""
+"""Realistic mistakes are reported with count and position; correct systems cause no warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUMBERS = {
     "the same placeholders in each turn": "452 of 452",
     "answers before the requests": "62 of 452",
 }
-"""Numbers in messages about the whole sample."""
+"""Numbers in messages of mistakes without a position."""
 PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
 SOME = [name for of in MISTAKES.values() for name in list(of)[:2]]
 """The first two mistakes of each kind."""
@@ -38,7 +38,7 @@ ON_SAMPLE = {
     "first turn missing": "shifted-states",
     "every 10th response lexicalized": "mixed-responses",
 }
-"""Mistakes that have another kind of warning in the 62 dialogues of the sample."""
+"""Mistakes that cause another kind of warning in the 62 dialogues of the sample."""
 
 
 def evaluator(corpus: str = "sample", **choices: Any) -> Evaluator:
@@ -88,7 +88,7 @@ def test_mistakes_in_sample_predictions_are_reported_with_their_place(names: Seq
 def test_mistakes_in_predictions_of_real_systems_are_reported(system: str) -> None:
     by = evaluator("multiwoz-2.2")
     predictions = system_of(system)
-    # A wrong value is wrong in several ways.
+    # A wrong value may be reported under another kind.
     also = {"states of the previous dialogue": "unknown-values"}
     failures = [
         name
@@ -102,9 +102,9 @@ def test_mistakes_in_predictions_of_real_systems_are_reported(system: str) -> No
 
 @pytest.fixture
 def half_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All limits are half as far from none, so that what passes has a wide margin."""
+    """Halve the limits of all warnings, so that correct systems must pass with a wide margin."""
     changed = tuple(
-        # Systems that have domains only where they offer have none in 42 % of the turns.
+        # Systems with active domains only at offers have none in 42 % of the turns.
         sign._replace(share=sign.share * (0.7 if sign.sign == "inactive" else 0.5))
         for sign in plausibility.signs()
     )

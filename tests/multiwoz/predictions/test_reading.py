@@ -1,4 +1,4 @@
-"""Bad input: each kind of it has its message, its place and its exit code."""
+"""Invalid input: each kind has its message, position and exit code."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.command_lines import Run
 from tests.parts import lines_of
 from tests.places import GOOD, read_json, sample_file, sample_predictions, without, write_json
 
-ID = "smp0021"  # of 3 turns
+ID = "smp0021"  # has 3 turns
 TURN = {"response": "a [name]", "state": {}, "active_domains": ["hotel"]}
 BOOKING = {"domain": "hotel", "slots": {"name": "the lodge", "stay": "3"}}
 GOOD_BYTES = Path(GOOD).read_bytes()
 
 
 def one(*lacking: str, **changed: Any) -> str:
-    """A file of one turn, with some of its keys changed."""
+    """Return the content of a file with one turn, without some keys or with changed keys."""
     return json.dumps({ID: [{k: v for k, v in TURN.items() if k not in lacking} | changed]})
 
 
@@ -55,9 +55,9 @@ MISFITS: dict[str, dict[str, Any]] = {
     "calls[0].arguments": {"calls": [{"function": "a", "arguments": 1}]},
     "calls[0].slots": {"calls": [{"function": "a", "slots": []}]},
 }
-"""Values of another shape by the key that is named."""
+"""Reported key → changes that give a value the wrong type."""
 BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
-    # what, content, kind, turn, key
+    # id, content, kind, turn, key
     ("empty file", "", "empty-file", None, None),
     ("cut file", '{"a": [}', "not-json", None, None),
     ("NaN", one(state={"hotel": {"stars": float("nan")}}), "not-json", None, None),
@@ -75,7 +75,7 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     ("__proto__ as id", json.dumps({"__proto__": [TURN]}), "unknown-dialogue", None, None),
     ("control characters in id", json.dumps({"a\x1b[31m\n": [TURN]}),
      "unknown-dialogue", None, None),
-    ("more turns than there are", json.dumps({ID: [TURN] * 4}), "too-many-turns", None, None),
+    ("too many turns", json.dumps({ID: [TURN] * 4}), "too-many-turns", None, None),
     ("no response", one("response"), "missing-response", 0, "response"),
     ("misspelled response", one("response", respone="a"), "missing-response", 0, "response"),
     ("null as state", one(state=None), "shape", 0, "state"),
@@ -124,7 +124,7 @@ def test_error_messages_list_only_the_first_of_many_errors() -> None:
         Evaluator(success=True, corpus="sample").evaluate({f"x{n}": [TURN] for n in range(500)})
     assert len(caught.value.problems) == 501
     lines = str(caught.value).splitlines()
-    assert len(lines) == 2  # none of them is in the fold; each of them is not
+    assert len(lines) == 2  # one message for 500 unknown dialogues, one for the missing dialogues
     assert "500" in lines[-1]
     different = [Problem("x", f"problem {number}", count=2) for number in range(30)]
     lines = str(InputError(different)).splitlines()
@@ -194,7 +194,7 @@ def test_errors_for_records_that_are_not_dialogues_suggest_a_remedy(
 
 
 def complete(*changes: tuple[int, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """All sample dialogues, with changes to the turns of the first ones: (dialogue, changes)."""
+    """Return all sample dialogues with changes, (dialogue, changes), in some first turns."""
     predictions = sample_predictions("good")
     names = list(predictions)
     for dialogue, change in changes:
@@ -204,7 +204,7 @@ def complete(*changes: tuple[int, dict[str, Any]]) -> dict[str, list[dict[str, A
 
 FIRST, SECOND = list(sample_predictions("good"))[:2]
 WARNINGS: list[tuple[str, Any, str, int, tuple[Any, ...]]] = [
-    # what, predictions, kind, count, place (dialogue, turn, key)
+    # id, predictions, kind, count, place (dialogue, turn, key)
     ("an unknown key", complete((0, {"acts": 1}), (1, {"acts": 2})), "unknown-key",
      2, (FIRST, 0, "acts")),
     ("a misspelled key", complete((1, {"active_domain": []})), "unknown-key",
@@ -226,11 +226,11 @@ WARNINGS: list[tuple[str, Any, str, int, tuple[Any, ...]]] = [
     ("no placeholder at all",
      {name: [{**turn, "response": re.sub(r"\[\w+\]", "it", turn["response"])} for turn in turns]
       for name, turns in complete().items()}, "lexicalized", 1, (None, None, None)),
-    ("some without state", complete((0, {})) | {FIRST: [{"response": "[name]",
+    ("one dialogue without states", complete((0, {})) | {FIRST: [{"response": "[name]",
      "active_domains": []}] * 3}, "partial-state", 1, (None, None, None)),
-    ("some without active domains", complete() | {FIRST: [{"response": "[name]", "state": {}}] * 3},
+    ("one without active domains", complete() | {FIRST: [{"response": "[name]", "state": {}}] * 3},
      "partial-active_domains", 1, (None, None, None)),
-    ("a turn too few", {n: t[1:] if n == FIRST else t for n, t in complete().items()},
+    ("one turn missing", {n: t[1:] if n == FIRST else t for n, t in complete().items()},
      "fewer-turns", 1, (None, None, None)),
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Values that say that a slot is not filled, and values that look like others, are told."""
+"""Warnings about values of unfilled slots and about values with unusual spelling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.places import GOOD, sample_predictions, write_json
 State = dict[str, dict[str, str]]
 Change = Callable[[State], State]
 TOLD = "--unfilled"
-"""What the warning names."""
+"""The option that the warning names."""
 ZERO_WIDTH = "\u200b"
 
 
@@ -34,7 +34,7 @@ def changed(change: Change) -> Predictions:
 
 
 def all_slots(value: str) -> Change:
-    """Return what lists all slots of all domains, the unfilled ones with this value."""
+    """Return a function that adds all unfilled slots of all domains with this value."""
     return lambda state: {
         domain: dict.fromkeys(sorted(slots), value) | state.get(domain, {})
         for domain, slots in ONTOLOGY.items()

@@ -1,4 +1,4 @@
-"""Only known placeholders, held against words by their number, make responses delexicalised."""
+"""Known placeholders and identifiers in text decide whether responses are delexicalized."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_single_bracket_does_not_change_the_response_type(turn: int, bracket: 
     found = scored(predictions)
     assert found["success"]["inform"] == expected["success"]["inform"]
     assert found["meta"]["responses"]["taken_as"] == "lexicalized"
-    # Links are not told as placeholders that nobody knows.
+    # Links are not reported as unknown placeholders.
     kinds = {warning["kind"] for warning in found["meta"]["warnings"]}
     unknown = {"unknown-placeholder"} if "odd" in bracket else set()
     assert unknown <= kinds <= {"lexicalized", "mixed-responses", *unknown}
@@ -86,7 +86,7 @@ def test_venue_names_in_brackets_are_read_and_cause_a_warning() -> None:
     [(0, LINK), (-1, " [odd]"), (0, " [type](https://example.org)"), (-1, " [area]")],
 )
 def test_a_single_bracket_does_not_change_the_reward(bracket: str, turn: int) -> None:
-    """Placeholders stay, so one that no goal asks for changes nothing but the decision."""
+    """The added placeholder is not requested, so it could only change the response type."""
     evaluator = Evaluator(corpus="sample")
     for name, turns in sample_predictions("lexicalized").items():
         expected = evaluator.reward(name, turns)
@@ -102,7 +102,7 @@ def test_detection_reads_only_the_responses_that_decide() -> None:
     assert len(longest) > 7
 
     def reading(text: str) -> int:
-        """Return the work of deciding what eight responses are."""
+        """Return the number of calls that detect the type of eight responses."""
         turns = [
             {**turn, "response": f"{text}, {number}"} for number, turn in enumerate(longest[:8])
         ]
@@ -110,8 +110,8 @@ def test_detection_reads_only_the_responses_that_decide() -> None:
             lambda: known.evaluate_dialogue(name, turns)
         )
 
-    reading("hello")  # prepares gold data
-    in_words = reading("the phone of hotel aurelia is 01223 000001")  # all turns are read
+    reading("hello")  # loads gold data
+    in_words = reading("the phone of hotel aurelia is 01223 000001")  # reads all turns
     assert reading("the phone of [hotel_name] is [hotel_phone]") < in_words / 3
 
 

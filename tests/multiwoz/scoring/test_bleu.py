@@ -1,4 +1,4 @@
-"""Summed statistics score exactly what sacreBLEU and NLTK make of all segments at once."""
+"""Summed statistics give exactly the scores of sacreBLEU and NLTK for all segments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ units = st.lists(st.tuples(st.sampled_from("xyz?"), st.lists(few_words, max_size
 def test_bleu_statistics_of_a_unit_depend_only_on_its_segments(
     of_units: dict[str, list[str]], said: list[tuple[str, list[str]]]
 ) -> None:
-    """A unit may come several times, lack segments, or have more than there are references."""
+    """A unit may be repeated, and may have fewer or more segments than references."""
     found = Bleu("gold", of_units).rows(said)
     assert [list(row.values()) for row in found] == [
         statistics(segments, of_units.get(unit, [])) for unit, segments in said
@@ -67,7 +67,7 @@ def test_bleu_statistics_of_a_unit_depend_only_on_its_segments(
 
 
 def statistics(hypotheses: list[str], references: list[str]) -> list[int]:
-    """Return sacreBLEU's statistics of the segments that have a reference."""
+    """Return sacreBLEU's statistics of the segments with a reference."""
     pairs = list(zip(hypotheses, references, strict=False))
     if not pairs:
         return [0] * len(BLEU.columns)

@@ -1,4 +1,4 @@
-"""Every lost dialogue has reasons; repairing what they name wins it, and nothing less does."""
+"""Every failed dialogue has reasons, and it passes if and only if their causes are repaired."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "uba
 
 
 def is_won(case: Scenario, domain: str, outcome: str, slot: str | None) -> bool:
-    """Tell whether a domain informs, or has a requested slot counted, by the scorer itself.
+    """Return whether the scorer accepts a domain's offer, or counts a requested slot.
 
-    To offer nothing any longer, which is enough of a train, is not taken for a repair.
+    Although a train needs no offer, removing an offer is not considered a repair.
     """
     result = case.outcome().domains[domain]
     if outcome == "inform":
@@ -134,12 +134,12 @@ SLOT_OF = {"3": "stars", "4": "stars", "acorn": "name", "birch": "name"}
 
 
 def hotel(values: str) -> dict[str, dict[str, str]]:
-    """Return a state of a hotel with these values, areas but for `SLOT_OF`."""
+    """Return a hotel state with these values; `SLOT_OF` has their slots (default: area)."""
     return {"hotel": {SLOT_OF.get(value, "area"): value for value in values.split()}}
 
 
 def said(response: str, values: str | None = "north 4", active: str = "hotel") -> NormalizedTurn:
-    """Return a turn; without `values` its state has no hotel."""
+    """Return a turn; if `values` is None, the state has no hotel."""
     state = {} if values is None else hotel(values)
     return NormalizedTurn(response, state, tuple(active.split()))
 
@@ -177,34 +177,34 @@ def listed(found: Iterable[Failure]) -> list[tuple[str, int | None]]:
 
 
 INFORM: list[tuple[str, Any, list[tuple[str, int | None]]]] = [
-    # what, turns, expected
-    ("an offer as wanted", [offer()], []),
+    # id, turns, expected
+    ("a correct offer", [offer()], []),
     ("no offer", [silent()], [("no-venue-offered", None)]),
-    ("nothing at all", [NOTHING],
+    ("no offer, active domain and state", [NOTHING],
      [("no-venue-offered", None), ("domain-not-active", 0), ("no-state", 0)]),
-    ("the least lacking turn counts", [NOTHING, silent(active=""), silent(), silent(None)],
+    ("turn with the fewest defects", [NOTHING, silent(active=""), silent(), silent(None)],
      [("no-venue-offered", None)]),
-    ("elsewhere", [NOTHING, offer(active="taxi")], [("domain-not-active", 1)]),
-    ("for another domain", [offer(active="restaurant"), silent()], [("no-venue-offered", None)]),
-    ("no state of it", [silent(), offer(None)], [("no-state", 1)]),
+    ("offer in another active domain", [NOTHING, offer(active="taxi")], [("domain-not-active", 1)]),
+    ("for a wrong domain", [offer(active="restaurant"), silent()], [("no-venue-offered", None)]),
+    ("no state of the domain", [silent(), offer(None)], [("no-state", 1)]),
     ("an empty state", [offer("")],
      [("missing-constraint:area", 0), ("missing-constraint:stars", 0)]),
     ("a wrong area", [offer("south 4")], [("wrong-constraint:area", 0)]),
-    ("don't care", [offer("dontcare 4")], [("wrong-constraint:area", 0)]),
+    ("dontcare as area", [offer("dontcare 4")], [("wrong-constraint:area", 0)]),
     ("no stars", [offer("north")], [("missing-constraint:stars", 0)]),
-    ("all wrong", [offer("south 3")],
+    ("wrong area and stars", [offer("south 3")],
      [("wrong-constraint:area", 0), ("wrong-constraint:stars", 0)]),
-    ("another venue was settled on", [offer("north birch")],
+    ("the state names another venue", [offer("north birch")],
      [("missing-constraint:stars", 0), ("extra-constraint:name", 0)]),
-    ("nothing matches", [offer("west 4")], [("no-venue-matches-state", 0)]),
-    ("nothing matches a name", [offer("north 4 birch")], [("no-venue-matches-state", 0)]),
-    ("lost at the last offer", [offer(), offer("south"), silent(None)],
+    ("no venue matches", [offer("west 4")], [("no-venue-matches-state", 0)]),
+    ("no venue matches the name", [offer("north 4 birch")], [("no-venue-matches-state", 0)]),
+    ("the last offer is wrong", [offer(), offer("south"), silent(None)],
      [("wrong-constraint:area", 1)]),
-    ("wanted something else at the last offer", [offer(), offer("south"), silent()],
+    ("the state is right only after the last offer", [offer(), offer("south"), silent()],
      [("not-offered-again", None)]),
-    ("lost at an offer of nothing", [offer(), offer("west")], [("no-venue-matches-state", 1)]),
-    ("the name is gone", [silent("north acorn"), offer("4")], [("name-lost", 1)]),
-    ("name and more are gone", [silent("acorn"), offer("")], [("name-lost", 1)]),
+    ("the last offer is empty", [offer(), offer("west")], [("no-venue-matches-state", 1)]),
+    ("the name is removed from the state", [silent("north acorn"), offer("4")], [("name-lost", 1)]),
+    ("name and constraints are removed", [silent("acorn"), offer("")], [("name-lost", 1)]),
 ]  # fmt: skip
 
 
@@ -236,13 +236,13 @@ def test_a_lost_name_is_the_reason_when_constraints_match_the_annotation(
 @pytest.mark.parametrize(
     ("wanted", "tracked", "codes"),
     [
-        # With only `leave` added, no train is offered; an empty offer would pass, too.
+        # Adding only `leave` gives an empty offer, which would pass but is no repair.
         (
             {"leave": "17:00", "departure": "cambridge"},
             {"arrive": "17:00", "departure": "cambridge"},
             ["misplaced-constraint:leave"],
         ),
-        # A changed time is not a moved value.
+        # Different times are not a misplaced value.
         (
             {"leave": "17:00", "departure": "cambridge"},
             {"arrive": "17:30", "departure": "cambridge"},
@@ -278,10 +278,10 @@ def test_states_correct_at_the_offer_are_not_the_reason() -> None:
     assert listed([failure]) == [("not-offered-again", None)]
     assert "turn 0" in failure.reason().text.lower()
     assert "wanted area=south" in failure.reason().text
-    # The annotation does not know of any change: the state was wrong from the first.
+    # The annotation never had another value, so the state was wrong from the beginning.
     found = assert_complete_and_true(scenario(turns, annotated=hotel("north 4")))
     assert listed(found) == [("wrong-constraint:area", 0)]
-    # The user never wanted what the goal says: no later turn could have known.
+    # The annotation never agrees with the goal, so no later state could be correct.
     (failure,) = assert_complete_and_true(scenario([turns[0], said("that is free", "south 4")]))
     assert failure.reason().text.endswith("; the annotation of that turn agrees with the state.")
 
@@ -291,7 +291,7 @@ def test_reasons_mention_names_given_in_other_turns() -> None:
     (failure,) = assert_complete_and_true(scenario(turns))
     assert failure.reason().code == "no-venue-offered"
     assert "other turns give it: turn 0 (active: none)" in failure.reason().text
-    # Where the user had asked for a hotel by then, that it was not noticed is the reason.
+    # If the annotation has a hotel in that turn, the missing active domain and state are reasons.
     found = assert_complete_and_true(scenario(turns, annotated=hotel("north 4")))
     assert listed(found) == [("domain-not-active", 0), ("no-state", 0)]
 
@@ -300,18 +300,18 @@ NEVER_GAVE, NEVER_BOOKED = ("never-gave:reference", None), ("never-booked:refere
 
 
 SUCCESS: list[tuple[str, str, Any, Any, Any]] = [
-    # what, slot, later, booked, expected
+    # id, slot, later, booked, expected
     ("given", "PHONE", [said("PHONE")], [], []),
     ("not given", "POST", [said("PHONE")], [], [("never-gave:postcode", None)]),
-    ("given elsewhere", "PHONE", [said("PHONE", active="taxi")], [],
+    ("given in another active domain", "PHONE", [said("PHONE", active="taxi")], [],
      [("domain-not-active:phone", 1)]),
-    ("given when booked", "REFERENCE", [silent(), said("REFERENCE")], [2], []),
-    ("given too early", "REFERENCE", [said("REFERENCE"), silent()], [2],
+    ("given after the booking", "REFERENCE", [silent(), said("REFERENCE")], [2], []),
+    ("given before the booking", "REFERENCE", [said("REFERENCE"), silent()], [2],
      [("gave-before-booked:reference", 1)]),
-    ("not given when booked", "REFERENCE", [silent()], [1], [NEVER_GAVE]),
+    ("booked, not given", "REFERENCE", [silent()], [1], [NEVER_GAVE]),
     ("given, not booked", "REFERENCE", [said("REFERENCE")], [], [NEVER_BOOKED]),
-    ("nothing given nor booked", "REFERENCE", [], [], [NEVER_GAVE, NEVER_BOOKED]),
-    ("booked while elsewhere", "REFERENCE", [silent(active="taxi")], [1],
+    ("neither given nor booked", "REFERENCE", [], [], [NEVER_GAVE, NEVER_BOOKED]),
+    ("booked in another active domain", "REFERENCE", [silent(active="taxi")], [1],
      [NEVER_GAVE, ("domain-not-active:reference", 1)]),
 ]  # fmt: skip
 

@@ -46,7 +46,7 @@ Judged = tuple[bool, bool | None, tuple[str, ...], set[str]]
 def twin(
     goal: dict[str, DomainGoal], turns: list[dict[str, DomainTurn]]
 ) -> tuple[bool, bool, dict[str, Judged]]:
-    """Inform, Success, and by domain: matched, successful, on offer, missing."""
+    """Return Inform, Success, and by domain: matched, successful, offered venues, missing slots."""
     matched, offers, missing = {}, {}, {}
     for domain, wanted in goal.items():
         offer: tuple[str, ...] = ()

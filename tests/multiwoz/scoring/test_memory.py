@@ -1,4 +1,4 @@
-"""What a long training loop remembers is bounded: entries are counted, not bytes."""
+"""The memory of a long training loop is bounded; the tests count entries, not bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST = 2**16
 
 
 def entries(*roots: object) -> int:
-    """Return how many items all containers have that can be reached, not through modules."""
+    """Return the number of items in all reachable containers, except through modules."""
     seen: set[int] = set()
     waiting = list(roots)
     count = 0
@@ -37,7 +37,7 @@ def entries(*roots: object) -> int:
 
 
 def other_predictions(step: int) -> dict[str, Any]:
-    """Return predictions that differ from those of every other step in what they say and ask."""
+    """Return predictions with responses and states that differ between all steps."""
     return {
         name: [
             {
@@ -76,7 +76,7 @@ def test_evaluator_memory_grows_only_by_database_answers() -> None:
         predictions = other_predictions(step)
         evaluator.evaluate(predictions)
     turns = sum(map(len, predictions.values()))
-    # An answer: one item here and in its column, its key of two parts, and a pair in the key.
+    # A cached answer has several entries: itself, its column, and its nested key.
     assert entries(evaluator) - before <= 8 * turns * steps
 
 

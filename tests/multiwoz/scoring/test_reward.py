@@ -1,4 +1,4 @@
-"""Rewards by hand, from outcomes of beginnings of a dialogue, and as the numbers of `evaluate`."""
+"""Rewards: hand cases, outcomes of partial dialogues, and scores of `evaluate`."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_grounded_rewards_equal_the_evaluation_of_the_dialogue() -> None:
 def test_grounded_weights_require_explicitly_lexicalized_responses(
     responses: str, name: str
 ) -> None:
-    """A policy could choose what it is judged as by a bracket."""
+    """With detection, a policy could choose its evaluation by adding a bracket."""
     evaluator = Evaluator(corpus="sample", responses=responses)
     weights = RewardWeights(**{name: 1})
     rollout = next(iter(sample_predictions("lexicalized").items()))

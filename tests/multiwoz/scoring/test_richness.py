@@ -1,4 +1,4 @@
-"""Richness equals a brute-force count over all turns, however the turns are accumulated."""
+"""Richness equals a brute-force count over all turns for every order of accumulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ turns = st.lists(responses, max_size=6)
 
 
 def twin(turns: list[str]) -> dict[str, float]:
-    """The measures as the specification defines them, each counted from scratch."""
+    """Compute each measure from scratch by its definition."""
     tokenized = [lex_div.tokenize(turn) for turn in turns]
     ngrams = {
         n: [tuple(t[i : i + n]) for t in tokenized for i in range(len(t) - n + 1)]
@@ -97,7 +97,7 @@ def test_window_types_merge_associatively_to_those_of_the_text(
     for part in parts:
         in_order.merge(WindowTypes(window, part))
     while len(counted) > 1:
-        # Neighbours in any order: merging is associative.
+        # Merging neighbours is associative, so the order of merges does not matter.
         left = data.draw(st.integers(0, len(counted) - 2))
         counted[left].merge(counted.pop(left + 1))
     assert vars(counted[0]) == vars(in_order)

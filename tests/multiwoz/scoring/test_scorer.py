@@ -1,4 +1,4 @@
-"""Whole dialogues score as the rules, followed step by step, say they do."""
+"""Scores of dialogues equal those of the step-by-step specification."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ rules_ = st.sampled_from(RULES)
 
 @cache
 def annotated() -> dict[str, dict[str, Any]]:
-    """Goal, booked domains and states of the sample's test fold, read from its raw files."""
+    """Read goals, booked domains and states of the sample's test fold from its raw files."""
     old = {
         n.split(".")[0].lower(): d for n, d in read_json(SAMPLE / "MultiWOZ_2.1/data.json").items()
     }
@@ -117,7 +117,7 @@ provisions = st.sampled_from(
 
 @st.composite
 def predicted(draw: st.DrawFn) -> tuple[str, Turns]:
-    """A sample dialogue with responses at random and gold states with slips."""
+    """Draw a sample dialogue with random responses and gold states with errors."""
     name = draw(st.sampled_from(sorted(annotated())))
     gold = annotated()[name]
     values = st.sampled_from(
@@ -179,7 +179,7 @@ def test_state_scores_of_random_predictions_match_the_specification(
 
 @pytest.mark.parametrize(
     ("length", "agree"),
-    # One letter of 20 differs: 95 percent, which is not above 95; of 25: 96 percent.
+    # One different letter of 20 gives 95 percent, which is not above 95; of 25, 96 percent.
     [(20, False), (25, True)],
 )
 def test_values_match_above_95_percent_similarity(length: int, agree: bool) -> None:
@@ -193,7 +193,7 @@ def test_values_match_above_95_percent_similarity(length: int, agree: bool) -> N
 @pytest.mark.parametrize(
     ("key", "misleading", "kinds", "signed"),
     [
-        # Without a state of its own no turn's response would find the venues that it offers.
+        # Empty states change the offered venues, so the scores differ from those of gold states.
         ("state", {}, ["partial-state", "no-states"], "state:gold|domains:predicted"),
         (
             "active_domains",

@@ -1,7 +1,7 @@
-"""Joint goal accuracy and its relatives the slow way, straight from their definitions.
+"""A slow implementation of joint goal accuracy and related scores by their definitions.
 
-Nothing here imports the code under test. States are domain → slot → value; gold ones have the
-values that are right, "" among them where leaving the slot out is.
+This module does not import the code under test. States are domain → slot → value. Gold states have
+all right values of a slot, and "" if omitting the slot is right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Agree = Callable[[str, Sequence[str]], bool]
 
 
 def outcomes(turn: Turn, agree: Agree, keep: Callable[[str], bool]) -> dict[tuple[str, str], str]:
-    """Say of each slot of either state, of domains to keep, what became of it."""
+    """Return the outcome of each slot of both states in the domains to keep."""
     predicted = {(d, s): v for d, of in turn[0].items() if keep(d) for s, v in of.items()}
     gold = {(d, s): v for d, of in turn[1].items() if keep(d) for s, v in of.items()}
     found = {}
@@ -36,7 +36,7 @@ def joint(turn: Turn, agree: Agree, keep: Callable[[str], bool] = lambda domain:
 
 
 def flexible(dialogue: Sequence[Turn], agree: Agree, rate: float) -> list[float]:
-    """Return the same where a slot may have several right values and be right to leave out."""
+    """Return flexible goal accuracy by turn; slots may have several right values or be optional."""
     credits: list[float] = []
     latest_error = -1
     for number, turn in enumerate(dialogue):
@@ -61,7 +61,7 @@ def flexible(dialogue: Sequence[Turn], agree: Agree, rate: float) -> list[float]
 
 
 def turn_f1(turn: Turn, agree: Agree) -> Fraction:
-    """Return the F1 of a turn: 1 of two empty states, 0 when one is empty."""
+    """Return the F1 of a turn: 1 for two empty states, 0 if only one is empty."""
     kinds = list(outcomes(turn, agree, lambda domain: True).values())
     right, wrong = kinds.count("correct"), kinds.count("wrong")
     predicted = right + wrong + kinds.count("spurious")
@@ -80,7 +80,7 @@ def scores(
     known_slots: int | None,
     rate: float,
 ) -> dict[tuple[str, str], Fraction]:
-    """Return the scores by name and scope, of 1 and not of 100."""
+    """Return the scores by name and scope, from 0 to 1."""
     turns = [turn for dialogue in dialogues for turn in dialogue]
     result = {("joint_goal_accuracy", "total"): mean([joint(turn, agree) for turn in turns])}
     for domain in domains:

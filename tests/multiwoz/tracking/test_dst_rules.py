@@ -1,4 +1,4 @@
-"""State tracking under further rules, from the command line to the report."""
+"""State tracking with other rules: command line and report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def reported(run: Run, *arguments: str) -> tuple[Any, Ran]:
-    """Return the report of an evaluation, and what was printed."""
+    """Return the report and the output of an evaluation."""
     ran = run("evaluate", *arguments, "-o", "report.json")
     return read_json(Path("report.json")), ran
 

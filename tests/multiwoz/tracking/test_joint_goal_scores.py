@@ -1,4 +1,4 @@
-"""Joint goal accuracy: by hand, and against a twin written from the definitions."""
+"""Joint goal accuracy: hand cases, and a twin by the definitions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ gold_states = st.fixed_dictionaries(
 
 @st.composite
 def dialogue(draw: st.DrawFn) -> list[twin.Turn]:
-    """Turns of a few states that come again, some of them right."""
+    """Draw turns from a few repeated states, some of them right."""
     gold = draw(st.lists(gold_states, min_size=1, max_size=3))
     right = [
         {d: {slot: max(values) for slot, values in of.items()} for d, of in state.items()}

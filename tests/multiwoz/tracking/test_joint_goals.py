@@ -1,4 +1,4 @@
-"""States under conventions: each choice by hand, properties that must hold, and corpora."""
+"""Conventions of state tracking: hand cases of each choice, properties, and corpora."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Slots = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def gold_of(turns: Sequence[Slots]) -> GoldDialogue:
-    """A dialogue with these values annotated."""
+    """Return a dialogue with these annotated values."""
     texts = ("",) * len(turns)
     return GoldDialogue(
         goal={},
@@ -47,7 +47,7 @@ def gold_of(turns: Sequence[Slots]) -> GoldDialogue:
 
 
 def row_of(rule: str, predicted: Sequence[Any], gold: Sequence[Slots]) -> dict[str, float]:
-    """The counts under a rule, by their names without the rule's."""
+    """Return the counts under a rule; their names omit the rule."""
     (convention,) = parse_rules(rule)[1]
     goals = JointGoals(convention, "2021")
     turns = [Turn(None, state, None) for state in predicted]
@@ -56,7 +56,7 @@ def row_of(rule: str, predicted: Sequence[Any], gold: Sequence[Slots]) -> dict[s
 
 
 def slots_in(text: str) -> dict[str, dict[str, str]]:
-    """Read `domain-slot=value; …`."""
+    """Parse `domain-slot=value; …`."""
     state: dict[str, dict[str, str]] = {}
     for part in filter(None, text.split("; ")):
         domain, slot, value = re.split("[-=]", part, maxsplit=2)
@@ -65,7 +65,7 @@ def slots_in(text: str) -> dict[str, dict[str, str]]:
 
 
 def gold_in(text: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Read the same with `|` between alternatives."""
+    """Parse `domain-slot=value|value; …` with alternative values."""
     return {
         domain: {slot: tuple(value.split("|")) for slot, value in slots.items()}
         for domain, slots in slots_in(text).items()
@@ -74,61 +74,61 @@ def gold_in(text: str) -> dict[str, dict[str, tuple[str, ...]]]:
 
 EVERY = " ".join(PRESETS)
 CONSISTENT = [name for name in PRESETS if name != "trade-script"]
-"""`trade-script` reads the two sides differently, so that a state is not right of itself."""
+"""`trade-script` normalises the two sides differently, so a state may not match itself."""
 BY_HAND = [
-    # what, predicted, gold, rules; those with ! do not accept it
-    ("booking slots are called so with and without book",
+    # id, predicted, gold, rules; rules with ! do not accept the prediction
+    ("booking slots are equal with and without the prefix book",
      "hotel-day=monday; hotel-book stay=2; hotel-bookpeople=3",
      "hotel-bookday=monday; hotel-bookstay=2; hotel-bookpeople=3", EVERY),
-    ("slots of search and booking may have the same name in another domain",
+    ("train slots are equal with and without the prefix book and in all spellings",
      "train-day=monday; train-people=1; train-arrive by=09:00; train-leaveAt=08:00",
      "train-day=monday; train-bookpeople=1; train-arriveBy=09:00; train-leaveat=08:00", EVERY),
-    ("case and blanks say nothing",
+    ("case and blanks are ignored",
      "restaurant-food= Modern  European ", "restaurant-food=modern european", EVERY),
-    ("an empty slot is not filled, in whichever words",
+    ("empty and not mentioned slots are unfilled",
      "restaurant-food=; restaurant-area=not mentioned", "taxi-leave=not mentioned", EVERY),
-    ("exact values are normalised, literal ones are not",
+    ("exact values are normalised, literal values are not",
      "hotel-type=guest house; train-leave=5:15 pm", "hotel-type=guesthouse; train-leave=17:15",
      "exact !mwz22 !trade exact+values=fuzzy95"),
     ("fuzzy values may lack a part",
      "hotel-name=cambridge belfry", "hotel-name=the cambridge belfry",
      "exact+values=fuzzy95 !exact"),
-    ("spellings of dontcare are one", "hotel-area=do n't care", "hotel-area=dontcare", EVERY),
-    ("dontcare is a value",
+    ("all spellings of dontcare are equal", "hotel-area=do n't care", "hotel-area=dontcare", EVERY),
+    ("dontcare is a value unless the rule treats it as absent",
      "", "hotel-area=dontcare", "!exact exact+dontcare=absent !trade !mwz22"),
-    ("none is no value", "hotel-area=none", "", "exact !exact+none=value trade mwz22"),
-    ("none annotated is missed where it is a value",
+    ("none may be no value", "hotel-area=none", "", "exact !exact+none=value trade mwz22"),
+    ("an annotated none is missing if none is a value",
      "", "hotel-area=none", "exact !exact+none=value"),
-    ("of alternatives any is right, or the first",
+    ("any alternative is right, or only the first",
      "hotel-area=north", "hotel-area=centre|north",
      "exact !exact+alternatives=first mwz22 !trade"),
-    ("an alternative may be to leave the slot out",
+    ("an alternative may be an omitted slot",
      "", "hotel-area=none|north", "exact !exact+none=value exact+alternatives=first"),
-    ("the first alternative may be one that is left out",
+    ("the first alternative may be ignored",
      "hotel-area=north", "hotel-area=none|north", "exact !exact+alternatives=first"),
-    ("bookings may be left out",
+    ("bookings may be excluded",
      "hotel-day=monday; hotel-area=north", "hotel-bookday=friday; hotel-area=north",
      "!exact exact+booking=out trade+booking=out"),
-    ("other domains may be left out",
+    ("other domains may be excluded",
      "hospital-department=x; bus-day=monday", "", "!exact exact+slots=30 trade !mwz22"),
-    ("slots that there are none of may be left out",
+    ("unknown slots may be excluded",
      "taxi-area=north; boat-size=big", "", "!exact exact+slots=30"),
     ("labels are corrected on both sides",
      "hotel-type=guesthouse; hotel-area=center; hotel-internet=free",
      "hotel-type=guest house; hotel-area=cen; hotel-internet=yes", "trade !mwz22"),
-    ("a label may be corrected into what is predicted",
+    ("a corrected label may equal the prediction",
      "hotel-type=guest house", "hotel-type=guesthouse", "trade trade-script !trade-raw"),
-    ("or of annotated ones only",
+    ("only annotated labels may be corrected",
      "hotel-type=guesthouse", "hotel-type=guesthouse", "trade !trade-script"),
-    ("a label that cannot be used stays a label that nothing can be",
+    ("an invalid label becomes none, which trade-script counts as a slot",
      "hotel-area=none", "hotel-area=moderate", "trade !trade-script trade-script+none=absent"),
-    ("none that is predicted is no slot",
+    ("a predicted none is no slot",
      "hotel-area=none", "", "trade-raw trade-script exact+none=annotated"),
-    ("labels of another slot are taken away",
+    ("labels of another slot are removed",
      "", "hotel-area=moderate; hotel-type=centre; attraction-type=m", "trade !exact"),
-    ("the same label is mended by slot",
+    ("the correction of a label depends on its slot",
      "hotel-area=north", "hotel-area=no; hotel-bookday=no", "trade !exact"),
-    ("any is dontcare where labels are corrected",
+    ("any is dontcare if labels are corrected",
      "hotel-area=any", "hotel-area=dontcare", "trade !exact trade+dontcare=absent"),
 ]  # fmt: skip
 
@@ -254,7 +254,7 @@ def test_all_gold_values_in_data_json_corpora_are_read(
     write_json(root / "data" / place / "test.json", {"MUL0001.json": {"goal": {}, "log": log}})
     fold = load_fold(corpus, "test", corpus_root(corpus, root, offline=True))
     dialogue = fold.dialogues["mul0001"]
-    # What Inform, Success and fuzzy95 see.
+    # The states for Inform, Success and fuzzy95.
     hotel = {"area": "centre", "type": "dontcare", "bookday": "monday"}
     assert dialogue.states == ({"hotel": hotel, "restaurant": {"food": "thai"}},)
     (found,) = dialogue.slot_values()

@@ -1,4 +1,4 @@
-"""What is wrong with states: told turn by turn, and in number what the scores count."""
+"""State errors: explanations of turns, and totals that equal the counts of the scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tracked(predictions: Any, **options: Any) -> list[Explanation]:
 
 
 def mixed() -> dict[str, list[dict[str, Any]]]:
-    """Return states of a weak tracker, every third dialogue with slots that are not annotated."""
+    """Return weak-tracker states; every third dialogue also has slots without annotation."""
     predictions = sample_predictions("weak-tracker")
     for number, turns in enumerate(predictions.values()):
         for turn in turns[1:] if number % 3 == 0 else ():

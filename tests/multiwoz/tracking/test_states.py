@@ -1,4 +1,4 @@
-"""How conventions of joint goal accuracy are spelled, and what is said of wrong spellings."""
+"""Names of conventions of joint goal accuracy, and errors for invalid names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.places import ROOT, read_json, shared
 CHANGED = {
     choice: st.sampled_from(sorted(values))
     for choice, values in CHOICES.items()
-    # TRADE's labels leave no choice of this.
+    # TRADE's labels determine this choice.
     if choice != "none"
 }
 conventions = st.builds(

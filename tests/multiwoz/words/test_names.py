@@ -1,4 +1,4 @@
-"""Names that no database has are found where the text makes them plain, and nowhere else."""
+"""Unknown venue names are recognized only in text that marks them clearly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VENUES = {
 
 @cache
 def delexicalizer() -> Delexicalizer:
-    """Return what reads the names of a few venues."""
+    """Return a delexicalizer that knows a few venues."""
     rows = {
         domain: [
             {"id": str(number), "name": name, "area": "north", "address": "1 Weir Street"}
@@ -42,14 +42,14 @@ def delexicalizer() -> Delexicalizer:
 
 
 def invented(response: str, active: tuple[str, ...] = HERE) -> list[tuple[str, str | None]]:
-    """Return the names that no venue has, and their domains."""
+    """Return the unknown venue names and their domains."""
     found = delexicalizer().dialogue([response], [{}], [active])[0].mentions
     named = with_unknown_names(response, found, active, delexicalizer().gazetteer)
     return [(m.text, m.domain) for m in named if m.slot == "name" and m.value is None]
 
 
 def alone(response: str) -> tuple[Mention, ...]:
-    """Return the names in a response of which nothing else was read."""
+    """Return the unknown names in a response without other mentions."""
     return with_unknown_names(response, (), HERE, delexicalizer().gazetteer)
 
 
@@ -122,7 +122,7 @@ def test_unknown_name_spans_match_the_text(response: str) -> None:
 
 
 def test_capitals_pattern_scans_long_words_once() -> None:
-    # Searched from each letter anew to its end, it would take a quarter of an hour.
+    # A quadratic search would take a quarter of an hour.
     assert PATTERNS["capitals"].search("A" * 90_000) is None
 
 

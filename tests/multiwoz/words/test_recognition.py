@@ -1,4 +1,4 @@
-"""Values in responses are found as people and models write them, and placeholders replace them."""
+"""Values are recognized as people and models write them, and replaced with placeholders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VENUES = ("restaurant", "hotel", "attraction")
 
 
 def rows_of(columns: str, *rows: str) -> list[dict[str, str]]:
-    """Return rows of which each is a text, with its cells between bars."""
+    """Return rows of a table; the cells of a row are separated by ` | `."""
     return [dict(zip(columns.split(), row.split(" | "), strict=True)) for row in rows]
 
 
@@ -176,7 +176,7 @@ def test_common_words_are_names_only_if_capitalized_or_in_the_state() -> None:
         ("i love the place", wanted),
     ):
         assert [m.value for m in found(response, "attraction", state=state)] == ["the place"]
-    # A capital article belongs to a name.
+    # A capitalized article is part of the name.
     texts = [m.text for m in found("The Copper Spoon or the Copper Spoon")]
     assert texts == ["The Copper Spoon", "Copper Spoon"]
 
@@ -214,7 +214,7 @@ def test_mention_spans_are_exact_and_other_text_is_unchanged(
             rebuilt += [response[position:start], f"[{placeholder(mention)}]"]
             position = end
     assert "".join([*rebuilt, response[position:]]) == delexicalized.response
-    # Placeholders are no values.
+    # Placeholders are not recognized as values.
     (twice,) = dialogue(delexicalized.response, active=active)
     assert all("[" not in mention.text for mention in twice.mentions)
 
@@ -241,8 +241,8 @@ def test_recognition_cost_is_linear_in_response_length(units: Sequence[str]) -> 
         text = unit * (size // len(unit))
         return calls(lambda: dialogue(text, active=["restaurant"]))
 
-    # Ten times the text; a quadratic step would be a hundred times the work. The caches of words
-    # are filled first.
+    # With ten times the text, a quadratic step would take a hundred times the work. The first
+    # calls fill the caches.
     for unit in units:
         work(unit, 500)
     failed = [unit for unit in units if 12 * work(unit, 1_000) < work(unit, 10_000)]
@@ -320,7 +320,7 @@ def test_prices_of_rooms_are_told_by_the_words_beside(response: str, is_room: bo
 @pytest.mark.parametrize(
     ("response", "domain", "domains"),
     [
-        # A family ticket is no room, and what suits a diet is no cuisine.
+        # A family ticket is no room, and vegetarian dishes are no cuisine.
         ("A family ticket is £4.", "attraction", ["attraction"]),
         ("It has vegetarian dishes.", "restaurant", [None]),
         ("It has vegetarian cuisine.", "restaurant", ["restaurant"]),
@@ -417,7 +417,7 @@ def test_stations_that_are_nowhere(said: str, slot: str | None) -> None:
     assert not any(m.written for m in unknown)
 
 
-# An address is one mention, however much of it is said, and is right or wrong as a whole
+# An address is a single mention, even if it is incomplete
 
 ADDRESSES: Tables = {
     "restaurant": rows_of(
@@ -439,7 +439,7 @@ ADDRESSES: Tables = {
 
 
 def after_name(name: str, words: str, domain: str = "restaurant") -> list[Mention]:
-    """Return what is found in words about a venue after its name."""
+    """Return the mentions in a text after the name of a venue."""
     return found(f"{name.title()} is at {words} .", domain, town="addresses")[1:]
 
 

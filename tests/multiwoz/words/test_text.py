@@ -1,4 +1,4 @@
-"""Markup is left out and words keep their places; the tables of words are valid."""
+"""Markup is removed, words keep their positions, and the word tables are valid."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_text_without_markup_is_unchanged(response: str) -> None:
 
 
 def test_long_runs_of_blanks_are_scanned_once() -> None:
-    # Searched from each of them anew, they would take minutes.
+    # A quadratic search would take minutes.
     for response in (f"a\n{' ' * 90_000}b", f"a\n|{' ' * 90_000}b", f"a{' ' * 90_000}*b*"):
         assert shown(response).text.replace(" ", "") in ("a¶b", "a¶|b", "ab")
 

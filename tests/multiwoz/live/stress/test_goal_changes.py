@@ -1,4 +1,4 @@
-"""Users that change their wishes, or have an attitude: plans, triggers, and where they end."""
+"""Users that change their goals or have an attitude: plans, triggers and limits."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_act_level_users_change_their_goals(elsewhere: Path) -> None:
         assert line["end"] == "user_stop"
         stated = [act[0] for acts, _ in line["acts"] for act in acts]
         changes = [change["kind"] for change in line["stress"].get("changes", ())]
-        # A system that finds nothing ends a first wish as well.
+        # A failed search also makes the user replace its first constraints.
         minds, others = stated.count("mind"), stated.count("change")
         assert minds <= changes.count("change") <= minds + others
         assert stated.count("aside") == changes.count("aside")

@@ -1,4 +1,4 @@
-"""Noise in messages: it can be decoded, and only agents read it."""
+"""Noise in user messages can be decoded, and only agents receive it."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_noise_conditions_draw_independently(several: list[str], seed: int) -> N
 
 
 def check_decodable(rows: Any, database: DatabaseTools, draws: int, least: int) -> None:
-    """Check that no other value is as near, and that names find the same."""
+    """Check that a noised value is nearest to its original, and that names find their venue."""
     own, count = Noise(rows, database), 0
     columns: dict[str, set[str]] = {}
     for row in chain.from_iterable(rows.values()):
@@ -195,7 +195,7 @@ def test_noisy_values_of_multiwoz_can_be_decoded() -> None:
 def test_noise_does_not_change_the_intended_messages_of_the_user(
     elsewhere: Path, options: Sequence[str]
 ) -> None:
-    """The agent `silent` gives the same answer to every text, so the users say the same."""
+    """The agent `silent` ignores the text, so the users intend the same messages."""
     clean = live("silent", "clean.jsonl", *options)
     noisy = live("silent", "noisy.jsonl", "--stress", "words", *options)
     assert any("meant" in message for line in noisy for message in line["messages"])

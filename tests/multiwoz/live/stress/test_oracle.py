@@ -1,4 +1,4 @@
-"""The agent `oracle` succeeds under all conditions; without conditions, nothing differs."""
+"""The agent `oracle` succeeds under all conditions and without conditions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RUN = "run.jsonl"
 
 
 def all_conditions() -> Iterator[object]:
-    """Yield presets and single conditions with kinds of changes that they cause."""
+    """Yield presets and single conditions with the kinds of changes that they cause."""
     for preset in PRESETS:
         yield pytest.param(preset, {"change", ASIDE} if preset == "goals" else set())
     for condition, layer in LAYERS.items():
@@ -46,7 +46,7 @@ def test_oracle_succeeds_under_all_conditions(stress: str, kinds: set[str]) -> N
         assert line["user"].get("ended") == "complete"
         for change in line.get("stress", {}).get("changes", ()):
             found.add(change["kind"])
-            # An aside is never in the last message.
+            # The last message has no aside.
             assert 0 <= change["turn"] < line["turns"] - (change["kind"] == ASIDE)
     assert kinds <= found <= {*CHANGES}
     assert report(RUN)["success"]["success"]["total"] == 100
@@ -57,7 +57,7 @@ def test_oracle_succeeds_under_all_conditions(stress: str, kinds: set[str]) -> N
     ("agent", "stress", "low", "high"),
     [
         *(("oracle", stress, 100, 100) for stress in PRESETS),
-        # The ranges are those of the calibration with an independent implementation.
+        # The ranges come from a calibration with an independent implementation.
         ("rule", "realistic", 62, 80),
         ("rule", "hard", 21, 42),
         ("rule-convlab", "realistic", 40, 57),

@@ -318,7 +318,7 @@ def test_bookings_reported_before_any_actual_booking_are_false() -> None:
     )
     rows = run.scored_table.trial_rows
     assert rows.column("false_booking").tolist() == [0, 1, 1, 0]
-    # What the last user understood is not known.
+    # The last dialogue has no record of the user's understanding.
     assert rows.column("can_book").tolist() == [1, 1, 1, 0]
     assert rows.column("failed_bookings").tolist() == [0, 0, 0, 0]
 

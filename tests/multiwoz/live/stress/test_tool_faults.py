@@ -1,4 +1,4 @@
-"""Faults of functions, in any sequence of calls: each can be overcome, and nothing else differs."""
+"""Function faults in any sequence of calls are recoverable and change no other result."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ITEMS = st.sampled_from(sorted(GOALS))
 def called(
     several: list[Call], conditions: str, item: str, seed: int = 0
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """Return the results with faults, those without, and the events."""
+    """Return the results with and without faults, and the events."""
     record, results = Record(), []
     planned = Planned(item, GOALS[item], seed=seed)
     for rates in (parse_conditions(conditions), Conditions({})):
@@ -77,7 +77,7 @@ def called(
 
 
 def kind_of(result: Mapping[str, Any], sound: Mapping[str, Any]) -> Kind:
-    """Return the fault in a result, by what the agent sees."""
+    """Return the kind of the fault in a result that an agent can see."""
     if result == sound:
         return None
     if result.get("status") in ("unavailable", "error"):
@@ -207,7 +207,7 @@ def test_calls_fail_at_the_given_rate_and_rarely_twice() -> None:
 def test_at_most_four_calls_fail_in_a_dialogue(condition: str, status: str) -> None:
     results, _, events = called(rides(6), f"{condition}=1", "smp0021")
     assert [result["status"] for result in results] == [*[status] * 4, "booked", "booked"]
-    assert {event["turn"] for event in events["faults"]} == {-1}  # no message yet
+    assert {event["turn"] for event in events["faults"]} == {-1}  # no user message yet
     results, _, _ = called(rides(2) * 2, "timeouts=1", "smp0021")
     assert [result["status"] for result in results] == ["error", "error", "booked", "booked"]
 
