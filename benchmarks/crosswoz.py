@@ -27,7 +27,7 @@ from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load
 
 TRACKS = ("dst", "nlu", "policy")
 SCORING_SECONDS = 1
-"""Of these tracks together."""
+"""Limit for these tracks together."""
 QUERY_MICROSECONDS = 50
 ACT_A_SECOND, TEXT_A_SECOND = 1000, 200
 DIALOGUES = 500

@@ -1,6 +1,6 @@
-"""Speed and memory of DSTC7 reading, scoring and retrieval, on invented data at full scale.
+"""Speed and memory of DSTC7 reading, scoring and retrieval on synthetic data of full size.
 
-The file that is streamed has some 1.1 GB in a temporary folder. Peak memory is read on Linux.
+The streamed file has about 1.1 GB and is in a temporary folder. Peak memory requires Linux.
 """
 
 import tempfile

@@ -1,9 +1,9 @@
-"""Invented DSTC7 data of full size: `python -m benchmarks.dstc7_data FOLDER` writes all of it.
+"""Write synthetic DSTC7 data of full size: `python -m benchmarks.dstc7_data FOLDER`.
 
-Each of 400 topics has words that contexts use and other words that replies use, so that what goes
-together can be learned; besides, contexts share some words with the right reply, so that a search
-engine finds some of them. Words are as frequent and as long as in the Ubuntu data, and a few very
-short replies come again and again. The same seed gives the same bytes.
+Each of 400 topics has words for contexts and other words for replies, so that models can learn
+their relation. Contexts also share some words with the right reply, so that a search engine finds
+some of the replies. Frequencies and lengths of words are those of the Ubuntu data, and a few very
+short replies are repeated often. The same seed gives the same bytes.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 COMMON, TOPICS, TOPIC_WORDS, SHORT, HARD, LISTED, LONGEST = 300, 400, 30, 40, 10, 100, 70
-"""Words without a topic, topics, words of each, short replies, wrong ones that are hard to tell."""
+"""Common words, topics, words per topic, short replies, hard replies, candidates, most words."""
 SEED = 7
 FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
 SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvwyz" for vowel in "aeiou"]
@@ -51,7 +51,7 @@ class World:
         self.texts = [" ".join(self.words[reply]) for reply in self.replies]
         starts = np.cumsum(np.bincount(self.topic, minlength=TOPICS))[:-1]
         self.same_topic = np.split(np.argsort(self.topic, kind="stable"), starts)
-        # The replies that have a word, for each that is not common.
+        # Word → replies with the word, for all words that are not common.
         all_words = np.concatenate(self.replies)
         owners = np.repeat(np.arange(pool), list(map(len, self.replies)))
         order = np.flatnonzero(all_words >= COMMON)
@@ -64,7 +64,7 @@ class World:
         return np.searchsorted(self.cumulative[:-1], d.random(count), side="right")
 
     def example(self, split: str, number: int) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return an example, and which of its candidates is right."""
+        """Return an example and the index of its right candidate."""
         place_of_split = list(FIRST_ID).index(split)
         d = np.random.default_rng([SEED, 1 + place_of_split, number])
         answer = int(d.integers(self.pool))
@@ -86,7 +86,7 @@ class World:
             chosen |= dict.fromkeys(place for place in drawn if place != answer)
         offered = [answer, *list(chosen)[: LISTED - 1]]
         replies = [offered[place] for place in d.permutation(LISTED)]
-        # Twelve digits that never come twice, as the factor is odd.
+        # Twelve digits, which are unique because the factor is odd.
         first = 1 + (number * len(FIRST_ID) + place_of_split) * LISTED
         options = [
             {"candidate-id": f"{n * 0x40E4C6F4E8A21 % 2**48:012X}", "utterance": self.texts[place]}
@@ -108,12 +108,12 @@ class World:
 def lengths(
     d: np.random.Generator, count: int, mean: float, deviation: float, longest: int = LONGEST
 ) -> np.ndarray:
-    """Return log-normal numbers of words."""
+    """Draw log-normal numbers of words."""
     return np.clip(np.rint(d.lognormal(mean, deviation, count)), 1, longest).astype(np.int64)
 
 
 def write(folder: Path, sizes: dict[str, int], world: World) -> dict[str, Path]:
-    """Write subtask 1 of Ubuntu and return the files: splits, and `targets` of the last one."""
+    """Write Ubuntu subtask 1; return the files of the splits, and `targets` of the last split."""
     files = {split: folder / f"ubuntu_{split}_subtask_1.json" for split in sizes}
     files["targets"] = folder / "ubuntu_responses_subtask_1.tsv"
     for split, size in sizes.items():

@@ -31,7 +31,7 @@ LATENCY = 0.02
 AT_A_TIME = 64
 DIALOGUES = 1000
 TURNS = 4
-"""Of the scripted user; the model calls a function before each second answer."""
+"""Turns of the scripted user; the model calls a function before every second answer."""
 MOST_RATIO = 1.3
 REPETITIONS = 5
 TEXT = "There are 14 places that might suit you, and all of them are in the centre of the town. "
@@ -129,7 +129,7 @@ def serve() -> None:
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Let a server answer in a process of its own; yield its URL."""
+    """Run a server in a separate process; yield its URL."""
     command = (sys.executable, "-m", "benchmarks.endpoints")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -57,7 +57,7 @@ def rows(data: Path) -> Iterator[Row]:
 
 
 def held(setting: ActSetting | WordSetting) -> float:
-    """Return how many dialogues are held, and in acts judged, in a second."""
+    """Return the number of dialogues per second, including judgement at the act level."""
     goals = setting.items[:GOALS]
 
     def hold(seed: int) -> None:
@@ -83,7 +83,7 @@ def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
     tables = read_tables(root)
 
     def call_all(seed: int) -> None:
-        shared = DatabaseTools(tables)  # which remembers no query
+        shared = DatabaseTools(tables)  # has an empty cache
         for number, of_dialogue in enumerate(calls):
             tools = shared.of_dialogue(seed, str(number))
             for name, arguments in of_dialogue:
@@ -95,7 +95,7 @@ def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
 
 
 def scoring(setting: WordSetting, data: Path) -> Row:
-    """Return the time to score the file of a text-level run once the data are loaded."""
+    """Return the time to score the file of a text-level run without loading the data."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "run.jsonl")
         run(setting, file, progress=False)

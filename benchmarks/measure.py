@@ -20,8 +20,8 @@ import re
 from pathlib import Path
 print("", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
 """
-"""The end of a script that reports its peak memory: what the system reports of a child process
-can be the memory of its parent."""
+"""The end of a script that reports its own peak memory, because the value that the system reports
+for a child process can be that of its parent."""
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,13 @@ CORPUS = "multiwoz-2.2"
 WARM_UP = "ubar"
 SYSTEMS = ("augpt", "galaxy-e2e", "hdsa")
 REWARDED = ("galaxy-e2e", "hdsa")
-"""With states, and with the gold states."""
+"""A system with predicted states, and a system with gold states."""
 
 Predictions = dict[str, list[dict[str, Any]]]
 
 
 def rows(data: Path) -> Iterator[Row]:
-    """Yield the rows of the table, with ratios of CPU time to a yardstick that runs next to it."""
+    """Yield the rows of the table, with ratios of CPU time to that of a yardstick."""
     yield from _start()
     folder = data / "multiwoz" / "predictions"
     yardsticks = {system: yardstick(_read(folder, system)) for system in SYSTEMS}
@@ -75,7 +75,7 @@ def _start() -> Iterator[Row]:
 
 
 def _file_after_file(folder: Path, yardsticks: Mapping[str, Callable[[], object]]) -> Iterator[Row]:
-    """Score new files in a process that has scored others, as in a training loop."""
+    """Score new files in a process that has scored other files, as in a training loop."""
     for what, limit, chosen in (
         ("BLEU + Inform & Success + richness", 0.7, (True, True, True)),
         ("Inform & Success", 0.12, (False, True, False)),
@@ -112,7 +112,7 @@ def yardstick(predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Callabl
             references.append(reference)
 
     def corpus_bleu() -> object:
-        # A fresh tokeniser each time: sacreBLEU remembers lines, and every run is of new ones.
+        # A new tokeniser each time, because sacreBLEU caches lines.
         bleu = sacrebleu.BLEU(force=True)
         for tokenizer in (Tokenizer13a, TokenizerRegexp):
             vars(tokenizer)["__call__"].cache_clear()
@@ -198,7 +198,7 @@ def _delexicalization(human: Predictions, evaluator: Evaluator) -> Row:
     gc.freeze()
     corpus_bleu, pairs = yardstick(human), []
     for _ in range(REPETITIONS):
-        delexicalizer = Delexicalizer(scorer.gold.tables)  # which remembers no text
+        delexicalizer = Delexicalizer(scorer.gold.tables)  # has an empty cache
         took = cpu_seconds(lambda: [delexicalizer.dialogue(*s) for s in situations])  # noqa: B023
         pairs.append((took, cpu_seconds(corpus_bleu)))
     what = f"delexicalization of {sum(len(s[0]) for s in situations):,} human responses"

@@ -62,7 +62,7 @@ print(time.process_time() - start)
 
 
 def parts() -> dict[str, list[str]]:
-    """Return the arguments for `python` by name; what prints a number is timed by that."""
+    """Return name → arguments for `python`; a printed number replaces the CPU time."""
     predictions = [str(DATA / "multiwoz" / "predictions" / f"{name}.json") for name in SYSTEMS]
     warm = WARM.replace("{P}", repr([*predictions[3:4], *predictions[:3]]))
     mwzeval = ["-m", "mwzeval"]
@@ -125,7 +125,7 @@ def main() -> None:
     wanted = tuple(given.parts) or ("",)
     chosen = {name: arguments for name, arguments in known.items() if name.startswith(wanted)}
     if given.other:
-        chosen.pop("yardstick", None)  # is the same library in both checkouts
+        chosen.pop("yardstick", None)  # the library is the same in both checkouts
     with tempfile.TemporaryDirectory() as folder:
         here, there = (Path(folder) / name for name in ("here", "there"))
         here.mkdir()

@@ -27,7 +27,7 @@ from mwzeval.pydial.tasks import TASKS
 from mwzeval.pydial.vector_env import make_vector_environment
 
 ORIGINAL = {"CR": 30.1, "SFR": 12.4, "LAP": 13.5}
-"""Dialogues a second of the original without errors and without logging."""
+"""Dialogues per second of the original program without errors and logging."""
 DIALOGUES_A_SECOND = {"CR": 600, "SFR": 250, "LAP": 250}
 STEPS_A_SECOND = {"CR": 6000, "SFR": None, "LAP": None}
 DIALOGUES, STEPS = 300, 5000
@@ -36,7 +36,7 @@ TRAINING, TESTS, MEGABYTES = 1000, 500, 600
 TRAINING_SECONDS = {
     "gp-sarsa": 15, "dqn": 12, "ppo": 14, "a2c": 18, "a2c-modern": 20, "enac": 25,
 }  # fmt: skip
-"""About twice what is measured on one core, imports (2 to 4 seconds) included."""
+"""About twice the time measured on one core, including imports (2 to 4 seconds)."""
 TRAIN = """
 import sys, tempfile
 from mwzeval.pydial.job import Job, run_job
@@ -94,7 +94,7 @@ def _single(domain: Domain, name: str) -> Callable[[int], float]:
     def rate(seed: int) -> float:
         generator, actions = np.random.default_rng(seed), []
         _, info = environment.reset(seed=seed)
-        # Actions are chosen beforehand: choosing takes as long as a step.
+        # Actions are drawn beforehand, because drawing takes as long as a step.
         for _ in range(STEPS):
             actions.append(int(generator.choice(np.flatnonzero(info["action_mask"]))))
             _, _, ended, _, info = environment.step(actions[-1])

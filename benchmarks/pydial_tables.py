@@ -1,4 +1,4 @@
-"""Write the figures of benchmarks/pydial/ from runs, so that none is copied by hand.
+"""Write the figures of benchmarks/pydial/ from runs.
 
 `python -m benchmarks.pydial_tables RUN… -o FOLDER` writes tables.md (of the first run, and of all
 runs side by side), results.json (a line per run, task, policy and number of training dialogues),
@@ -132,7 +132,7 @@ def _figures(runs: Sequence[Results], labels: Sequence[str]) -> str:
 
 
 def _means(label: str, results: Results) -> Sheet:
-    """Return the means of policies over all tasks, beside the paper's."""
+    """Return the means of policies over all tasks, next to the paper's."""
     row = results.groups()[-1][0]
     over = f"Mean over {len(results.tasks)} tasks" if len(results.tasks) > 1 else row
     over += f", {label}" * bool(label)

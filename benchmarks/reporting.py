@@ -102,7 +102,7 @@ def _comparison(folder: Path, corpus_bleu: Callable[[], object]) -> Iterator[Row
 
 
 def _browser(content: bytes) -> Iterator[Row]:
-    """Yield how soon chromium, if it is installed, paints and filters a page."""
+    """Yield the times in which chromium, if installed, paints and filters a page."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         print("the page is not measured in a browser: chromium is missing", file=sys.stderr)

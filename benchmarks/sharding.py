@@ -20,8 +20,8 @@ from mwzeval.multiwoz.shards import evaluate_shards
 from mwzeval.text import to_json
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
-"""Systems with states. Neighbouring dialogues and rollouts are of different systems, so that every
-shard has as many texts."""
+"""Systems with states. Neighbouring dialogues and rollouts come from different systems, so that all
+shards have a similar number of texts."""
 
 DIALOGUES = 100_000
 FEW_DIALOGUES = 10_000

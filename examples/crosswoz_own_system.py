@@ -1,7 +1,7 @@
-"""A system of one's own in CrossWOZ's simulation, in ten lines.
+"""A custom system for CrossWOZ's simulation in ten lines.
 
 Run `mwzeval crosswoz simulate --system examples.crosswoz_own_system:NamesOnly --revision sample`
-in the repository, or this file. It knows one trick: it names a venue and answers nothing else.
+in the repository, or run this file. The system names venues and answers no other request.
 """
 
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from mwzeval.crosswoz.corpus.database import Database
 
 
 class NamesOnly:
-    """Names the first venue of whatever domain the user asks about."""
+    """Names the first venue of each domain that the user mentions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def answer(self, user_acts: Acts) -> Iterable[Act]:
-        """Return what the system says."""
+        """Return the system's acts."""
         for domain in dict.fromkeys(act.domain for act in user_acts if act.intent == "Request"):
             for venue in self._database.query(domain, {})[:1]:
                 yield Act("Inform", domain, "名称", venue.name)

@@ -1,10 +1,10 @@
-"""PPO with masks in one file, in the style of CleanRL: PyTorch, and 64 dialogues in each step.
+"""PPO with action masks in one file, in the style of CleanRL, with 64 parallel dialogues.
 
     pip install '.[batched,neural]'
     python examples/pydial_cleanrl_ppo.py
 
-The environments are compiled when they are first used, which takes a minute once. `--task CR-3`
-takes one of the published tasks, which are downloaded.
+The first use compiles the environments, which takes a minute. `--task CR-3` selects one of the
+published tasks, which are downloaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mwzeval.pydial.agents import play_tests
 from mwzeval.pydial.log import TrainingLog
 from mwzeval.pydial.tasks import DEMO
 
-gymnasium.register_envs(mwzeval)  # the import has; this is for linters
+gymnasium.register_envs(mwzeval)  # done by the import; satisfies linters
 ENVIRONMENTS, STEPS, EPOCHS, MINIBATCHES = 64, 32, 4, 8
 GAMMA, LAMBDA, CLIP, ENTROPY, LEARNING_RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
 
@@ -41,13 +41,13 @@ def mlp(inputs: int, outputs: int, scale: float) -> nn.Sequential:
 
 
 def choices(actor: nn.Module, states: Tensor, masks: Tensor) -> Any:
-    """Return the distribution of actions, in which those that are masked have no probability."""
+    """Return the distribution of actions; masked actions have probability 0."""
     return Categorical(logits=actor(states).masked_fill(~masks, -torch.inf), validate_args=False)
 
 
 def entropy_of(policy: Any) -> Tensor:
-    """Return the entropies, in which masked actions count for nothing."""
-    entropies: Tensor = -(policy.probs * policy.logits.clamp(min=-1e9)).sum(-1)  # not 0 × −inf
+    """Return the entropies of distributions without the masked actions."""
+    entropies: Tensor = -(policy.probs * policy.logits.clamp(min=-1e9)).sum(-1)  # avoids 0 × −inf
     return entropies
 
 
@@ -69,7 +69,7 @@ def main() -> None:
         num_envs=ENVIRONMENTS,
         vectorization_mode="vector_entry_point",
         autoreset_mode=AutoresetMode.SAME_STEP,
-        confusion_seed=seed,  # what sounds alike, as in the test
+        confusion_seed=seed,  # the confusion tables of the test
     )
     observations, info = environments.reset(seed=seed)
     size, actions = observations.shape[1], info["action_mask"].shape[1]

@@ -5,7 +5,7 @@
     mwzeval evaluate --benchmark pydial offline.jsonl
 
 The data set is read with Minari, and the policy is learned by conservative Q-learning (Kumar et
-al., 2020). docs/pydial_training.md says how d3rlpy is installed.
+al., 2020). docs/pydial_training.md describes the installation of d3rlpy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SETTINGS = {"learning_rate": 1e-3, "batch_size": 64, "alpha": 0.1}
 
 
 def recorded(folder: Path) -> Any:
-    """Return the dialogues of a data set in Minari's format as d3rlpy wants them."""
+    """Convert the dialogues of a data set in Minari's format to d3rlpy's format."""
     stored = minari.MinariDataset(folder / DATA)
     episodes = [
         d3rlpy.dataset.Episode(
@@ -37,7 +37,7 @@ def recorded(folder: Path) -> Any:
         )
         for dialogue in stored.iterate_episodes()
     ]
-    # Some actions may never have been taken, so the number of actions cannot be counted.
+    # The recorded dialogues may lack some actions, so the number of actions is given.
     return d3rlpy.dataset.ReplayBuffer(
         d3rlpy.dataset.InfiniteBuffer(),
         episodes=episodes,
@@ -69,7 +69,7 @@ def main() -> None:
     )
 
     def act(observation: Any, mask: Any) -> int:
-        """Return the allowed action of the highest value."""
+        """Return the allowed action with the highest value."""
         actions = np.arange(len(mask))
         values = policy.predict_value(np.repeat(observation[np.newaxis], len(mask), 0), actions)
         return int(np.where(mask, values, -np.inf).argmax())

@@ -1,9 +1,9 @@
-"""PPO with masks in TorchRL: environment, collector, loss and advantages are TorchRL's.
+"""PPO with action masks; environment, collector, loss and advantages are TorchRL's.
 
     pip install '.[rl,neural]' torchrl
     python examples/pydial_torchrl.py
 
-`--task CR-3` takes one of the published tasks, which are downloaded.
+`--task CR-3` selects one of the published tasks, which are downloaded.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from mwzeval.pydial.agents import play_tests
 from mwzeval.pydial.envs import MaskInObservation
 from mwzeval.pydial.tasks import DEMO
 
-gymnasium.register_envs(mwzeval)  # the import has; this is for linters
+gymnasium.register_envs(mwzeval)  # done by the import; satisfies linters
 ENVIRONMENTS, FRAMES, EPOCHS, BATCH = 8, 1024, 4, 256
 
 
 def make_environment(task: str, seed: int) -> TransformedEnv:
-    """Return an environment of TorchRL whose random actions are allowed ones."""
+    """Return a TorchRL environment whose random actions are allowed actions."""
     environment = gymnasium.make(
         f"mwzeval/{task if task.startswith(DEMO) else f'PyDial-{task}'}-v0",
-        confusion_seed=seed,  # what sounds alike, as in the test
+        confusion_seed=seed,  # the confusion tables of the test
     )
     wrapped = GymWrapper(MaskInObservation(environment), categorical_action_encoding=True)
     return TransformedEnv(wrapped, ActionMask(action_key="action", mask_key="action_mask"))
@@ -53,14 +53,14 @@ def mlp(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class Actor(nn.Module):
-    """Scores of actions, and which are allowed."""
+    """The scores and masks of actions."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, states: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the scores and the masks as truth values."""
+        """Return the scores and the masks as booleans."""
         return self.network(states), masks.bool()
 
 

@@ -5,8 +5,8 @@
         --user examples/pydial_trained_user.py:TrainedUser
 
 The user reads the file that TRAINED_USER names, or `trained_user.safetensors`. Its acts are drawn
-from a network, which sees the last exchanges relative to the goal: no slot and no value. So what
-was learned in one domain can be used in others. Training needs mwzeval[neural], talking only NumPy.
+from a network, whose input describes the last turns relative to the goal, without slots and values.
+Therefore it also works in other domains. Training needs mwzeval[neural], dialogues only NumPy.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ SYSTEM = ("hello", "bye", "repeat", "reqmore", "request", "confirm", "select", "
 USER = ("null", "hello", "inform", "request", "affirm", "negate", "deny", "confirm", "reqalts")
 REQUESTS = 1 + FURTHER_REQUESTS
 MEMORY = 3
-"""The network sees so many exchanges: this one and those before."""
+"""Number of turns, including the current one, that are input of the network."""
 SELDOM = 3
-"""Acts that are said less often in training are one, which is never drawn."""
+"""Acts with a lower count in training are merged to one act, which is never drawn."""
 ELSE = "else"
 Features = NDArray[np.float32]
 
 
 class Account:
-    """What a user knows of its dialogue: features of it, and acts relative to its goal."""
+    """The state of a dialogue: features for the network, and acts relative to the goal."""
 
     def __init__(self, goal: Goal, domain: Domain) -> None:
         self.goal = goal
@@ -62,7 +62,7 @@ class Account:
         self._seen: list[list[float]] = []
 
     def hear(self, act: Act) -> Features:
-        """Return what the network sees after a system act, shape (features,)."""
+        """Return the network's input after a system act, shape (features,)."""
         again = act.says_the_same(self.heard)
         self._fruitless += again
         before = self.goal.recommended
@@ -109,12 +109,12 @@ class Account:
         return np.array([each for exchange in recent for each in exchange], dtype=np.float32)
 
     def say(self, act: Act) -> None:
-        """Note what the user says; another value than before changes its goal."""
+        """Record the user's act; a new value of a slot changes the goal."""
         self._said = act
         if act.name in ("inform", "affirm", "negate"):
             now = {item.slot: item for item in act.items if item.value and not item.negated}
             self._told |= now.keys()
-            # In its place: acts and features number the constraints.
+            # The position is kept, because acts and features number the constraints.
             self.goal.constraints[:] = [now.get(i.slot, i) for i in self.goal.constraints]
 
     def relative(self, act: Act) -> str:
@@ -146,7 +146,7 @@ class Account:
         return known.get(item, "asked" if item in asked else ELSE)
 
     def act(self, text: str, rng: Rng) -> Act | None:
-        """Return the act that `relative` made a text of, None where it cannot be said now."""
+        """Return the act of a text from `relative`, None if it is impossible now."""
         name, _, rest = text.partition("(")
         parts = [part for part in rest.rstrip(")").split(",") if part]
         items = [self._item(part, rng) for part in parts]
@@ -181,7 +181,7 @@ class Account:
 
 
 class Turn(NamedTuple):
-    """What a user saw, and what it said, without slots and values."""
+    """The network's input and the user's relative act in a turn."""
 
     features: Features
     act: str
@@ -210,13 +210,13 @@ def agenda_turns(task_name: str, numbers: Iterable[int], seed: int) -> list[Turn
 
 
 class Network(NamedTuple):
-    """The relative acts that were learned, and the layers that give their probabilities."""
+    """The learned relative acts, and the layers that compute their probabilities."""
 
     acts: tuple[str, ...]
     layers: tuple[NDArray[np.float32], ...]
 
     def log_probabilities(self, features: Features) -> NDArray[np.float64]:
-        """Return those of all acts, shape (…, acts), of features, shape (…, features)."""
+        """Return log-probabilities, shape (…, acts), given features, shape (…, features)."""
         weight, bias, second, last = self.layers
         scores = np.maximum(features @ weight + bias, 0) @ second + last
         scores = scores.astype(np.float64) - scores.max(axis=-1, keepdims=True)
@@ -227,7 +227,7 @@ class Network(NamedTuple):
         return self.acts.index(act if act in self.acts else ELSE)
 
     def log_likelihood(self, turns: Sequence[Turn]) -> float:
-        """Return the mean of a turn, in nats."""
+        """Return the mean log-likelihood of a turn, in nats."""
         given = self.log_probabilities(np.stack([turn.features for turn in turns]))
         return float(
             np.mean([row[self.number_of(t.act)] for row, t in zip(given, turns, strict=True)])
@@ -235,7 +235,7 @@ class Network(NamedTuple):
 
 
 def trained(turns: Sequence[Turn], *, seed: int = 0, epochs: int = 20, hidden: int = 64) -> Network:
-    """Return a network that imitates. Raises `DependencyError` without PyTorch."""
+    """Return a network that imitates the turns. Raises `DependencyError` without PyTorch."""
     torch = required("torch")
     counts = Counter(turn.act for turn in turns)
     acts = (ELSE, *sorted(a for a, n in counts.items() if n >= SELDOM and a != ELSE))
@@ -260,7 +260,7 @@ def trained(turns: Sequence[Turn], *, seed: int = 0, epochs: int = 20, hidden: i
 
 
 def frequencies(network: Network, turns: Sequence[Turn], held_out: Sequence[Turn]) -> float:
-    """Return the mean log-likelihood of a turn where acts are as frequent as in `turns`."""
+    """Return the mean log-likelihood of a model that uses only the frequencies of acts."""
     counts = Counter(network.number_of(turn.act) for turn in turns)
     total = len(turns) + len(network.acts)
     return float(
@@ -269,7 +269,7 @@ def frequencies(network: Network, turns: Sequence[Turn], held_out: Sequence[Turn
 
 
 def saved(path: str, network: Network, task: str, seed: int, dialogues: int) -> None:
-    """Write a network as a checkpoint. Raises `MwzevalError` when it cannot be written."""
+    """Write a network as a checkpoint. Raises `MwzevalError` if this fails."""
     arrays: dict[str, Any] = {f"layer{at}": layer for at, layer in enumerate(network.layers)}
     about = {"task": task, "seed": seed, "dialogues": dialogues, "acts": list(network.acts)}
     write_arrays(path, KIND, arrays, about)
@@ -299,7 +299,7 @@ def _parts(acts: Sequence[str]) -> list[str]:
 
 
 class TrainedUser:
-    """A user that says what the network draws; its changes of goal are its own."""
+    """A user with acts drawn from the network, which may change its goal."""
 
     def __init__(self, goal: Goal, domain: Domain, rng: Rng) -> None:
         self._network = loaded(os.environ.get(VARIABLE, FILE))
@@ -308,11 +308,11 @@ class TrainedUser:
 
     @property
     def goal(self) -> Goal:
-        """What it wants now, and was told; success is judged by it."""
+        """The current goal with the received answers, by which success is judged."""
         return self._account.goal
 
     def answer(self, act: Act) -> Act:
-        """Return what the user says to an act of the system."""
+        """Return the user's answer to a system act."""
         given = np.exp(self._network.log_probabilities(self._account.hear(act)))
         given[self._network.acts.index(ELSE)] = 0.0
         said = None
@@ -320,14 +320,14 @@ class TrainedUser:
             drawn = self._rng.random() * given.sum()
             at = min(int(np.searchsorted(np.cumsum(given), drawn, "right")), len(given) - 1)
             said = self._account.act(self._network.acts[at], self._rng)
-            given[at] = 0.0  # what cannot be said now is not drawn again
+            given[at] = 0.0  # an impossible act is not drawn again
         said = said or BYE
         self._account.say(said)
         return said
 
 
 def main() -> None:
-    """Train a user, say how well it predicts other dialogues, and write it."""
+    """Train a user, print its likelihood on other dialogues, and save it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", metavar="TASK")
     parser.add_argument("--dialogues", type=int, default=1000, metavar="N")

@@ -1,10 +1,10 @@
-"""Train sb3-contrib's MaskablePPO on a dialogue task, follow it, and test it as the benchmark does.
+"""Train sb3-contrib's MaskablePPO on a dialogue task and test it like the benchmark.
 
     pip install '.[rl]' sb3-contrib
     python examples/train_maskable_ppo.py
 
-It takes half a minute of one core. The task is an embedded one, so nothing is downloaded; `--task
-CR-3` takes one of the published tasks.
+This takes half a minute on one core. The default task is embedded, so nothing is downloaded;
+`--task CR-3` selects one of the published tasks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import mwzeval
 from mwzeval.pydial.agents import DialogueCallback, play_tests
 from mwzeval.pydial.tasks import DEMO
 
-gymnasium.register_envs(mwzeval)  # the import has; this is for linters
+gymnasium.register_envs(mwzeval)  # done by the import; satisfies linters
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
         f"mwzeval/{task if task.startswith(DEMO) else f'PyDial-{task}'}-v0",
         n_envs=16,
         seed=seed,
-        env_kwargs={"confusion_seed": seed},  # what sounds alike, as in the test
+        env_kwargs={"confusion_seed": seed},  # the confusion tables of the test
     )
     model = MaskablePPO(
         "MlpPolicy",

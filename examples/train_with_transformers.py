@@ -1,13 +1,13 @@
-"""Fine-tune with transformers, look at Inform, Success and BLEU every epoch, and keep the best.
+"""Fine-tune with transformers, score Inform, Success and BLEU every epoch, and keep the best model.
 
     pip install '.[training]'
     python examples/train_with_transformers.py --output tiny-model
 
-Two ways to the same scores: `compute_metrics` for a `Seq2SeqTrainer` that generates, and a
-callback that generates by itself and works with any Trainer. The model is a tiny random T5 with a
-vocabulary of whole words, learned from the embedded sample corpus, so this needs no download and
-no GPU, and its responses are no good. For a real one, replace `tiny_model` and `word_tokenizer`
-by `from_pretrained` and the corpus by `multiwoz-2.2`.
+There are two ways to the same scores: `compute_metrics` for a `Seq2SeqTrainer` that generates, and
+a callback that generates by itself and works with any Trainer. The model is a tiny random T5 with a
+vocabulary of whole words from the embedded sample corpus. It needs no download and no GPU, but its
+responses are bad. For a real model, replace `tiny_model` and `word_tokenizer` with
+`from_pretrained` and the corpus with `multiwoz-2.2`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WORDS = 32
 
 @dataclass(frozen=True)
 class Example:
-    """One system turn: what the user said before, and the gold response with placeholders."""
+    """A system turn: the previous utterances, and the delexicalized gold response."""
 
     dialogue: str
     turn: int
@@ -57,7 +57,7 @@ class Example:
 
 
 def examples_of(corpus: str, fold: Fold, dialogues: int | None = None) -> list[Example]:
-    """Return the system turns of a fold, or of its first few dialogues, in order."""
+    """Return the system turns of a fold, or of its first dialogues, in order."""
     gold = load_fold(corpus, fold, corpus_root(corpus, None, offline=True))
     responses = gold_predictions(gold)
     return [
@@ -70,7 +70,7 @@ def examples_of(corpus: str, fold: Fold, dialogues: int | None = None) -> list[E
 
 
 def word_tokenizer(examples: list[Example]) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of whole words, in which a placeholder is one (special) token."""
+    """Return a tokenizer of whole words with placeholders as special tokens."""
     tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     special = ["<pad>", "</s>", "<unk>", *(f"[{name}]" for name in PLACEHOLDERS)]
@@ -82,7 +82,7 @@ def word_tokenizer(examples: list[Example]) -> PreTrainedTokenizerFast:
 
 
 def encoded(examples: list[Example], tokenizer: PreTrainedTokenizerFast) -> Any:
-    """Return a data set for a Trainer; row i is example i."""
+    """Return a data set for a Trainer with a row for each example."""
     end = tokenizer.eos_token_id
     return [
         {
@@ -112,7 +112,7 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast) -> T5ForConditionalGeneration
 
 
 class KeepBestResponses(TrainerCallback):
-    """After each epoch: generate all responses, score them, save model and responses if best."""
+    """Generates and scores all responses after each epoch; saves the best model and responses."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class KeepBestResponses(TrainerCallback):
         model: Any = None,
         **_: Any,
     ) -> None:
-        """Score the model as it is now."""
+        """Score the current model."""
         predictions: dict[str, list[dict[str, str]]] = {}
         for example, response in zip(self.examples, self.responses(model), strict=True):
             predictions.setdefault(example.dialogue, []).append({"response": response})
@@ -174,12 +174,12 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.output is not None:
         return train(arguments, arguments.output)
-    with TemporaryDirectory() as folder:  # nothing is left behind
+    with TemporaryDirectory() as folder:  # checkpoints are temporary
         return train(arguments, Path(folder))
 
 
 def train(arguments: argparse.Namespace, output: Path) -> int:
-    """Train, with the best model in a folder; return the exit code."""
+    """Train and save the best model in a folder; return the exit code."""
     torch.manual_seed(arguments.seed)
 
     evaluator = Evaluator(bleu=True, success=True, corpus="sample", fold="dev")

@@ -1,1 +1,1 @@
-"""Programs that made what `data/` and `predictions/` embed; the package does not need them."""
+"""Development programs, such as generators of the embedded data; the package needs none of them."""

@@ -1,4 +1,4 @@
-"""Pages of the site outside `docs/`: a hook of MkDocs, which mkdocs.yml names.
+"""A MkDocs hook for pages of the site outside `docs/`.
 
 Pages of `docs/` link to other files of the repository (the README, results of benchmarks,
 programs), and these link to each other. On the site such files are below `repository/`; Markdown
@@ -29,16 +29,16 @@ EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 
 
 class Examples(griffe.Extension):
-    """Shows the examples of docstrings as code."""
+    """Formats the examples of docstrings as code."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Put fences around each example of a docstring."""
+        """Put code fences around each example of a docstring."""
         if obj.docstring:
             obj.docstring.value = EXAMPLE.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the files that can be reached from pages, and the page of options."""
+    """Add the files that are linked from pages, and the page of options."""
     pages = [f"docs/{file.src_uri}" for file in files.documentation_pages()]
     for path in _linked([*pages, *START]):
         if not path.startswith("docs/"):
@@ -51,7 +51,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return the text of a page with links to the places of files on the site."""
+    """Return the text of a page with the links adapted to the site."""
     places = {_on_site(path): path for path in _linked(START)}
     path = places.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     if page.file.src_uri == "options.md":
@@ -61,14 +61,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     def relinked(match: re.Match[str]) -> str:
         target = _target(path, match[1])
         if not (ROOT / target).exists():
-            return match[1]  # text that looks like a link, which MkDocs reports
+            return match[1]  # MkDocs reports text that looks like a link
         return posixpath.relpath(_on_site(target), here or ".")
 
     return LINK.sub(relinked, markdown)
 
 
 def _linked(pages: Any) -> list[str]:
-    """Return pages and all files of the repository that can be reached from them, by path."""
+    """Return pages and all files of the repository that they link to, also indirectly, by path."""
     found = list(pages)
     for path in found:
         if path.endswith(".md"):
@@ -86,13 +86,13 @@ def _target(path: str, link: str) -> str:
 def _on_site(path: str) -> str:
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
-    # MkDocs leaves out what begins with a dot.
+    # MkDocs ignores files whose name begins with a dot.
     place = ELSEWHERE + path.lstrip(".")
     return re.sub(r"\.ipynb$", ".md", place)
 
 
 def _notebook(path: Path) -> str:
-    """Return a notebook as Markdown: its texts, its code and its output."""
+    """Return a notebook as Markdown with its texts, code and output."""
     parts = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -115,12 +115,12 @@ def _notebook(path: Path) -> str:
 
 
 def _options() -> str:
-    """Return the page with the help of all commands, by benchmark where it differs."""
+    """Return the page with the help of all commands, by benchmark if the help differs."""
     from mwzeval.benchmark import benchmarks
     from mwzeval.cli import VERBS, command_parser
 
     def help_of(parser: argparse.ArgumentParser) -> str:
-        # Without the last line, the place of pages on this machine.
+        # The last line, the location of pages on this machine, is removed.
         return f"```text\n{argparse.ArgumentParser.format_help(parser)}```"
 
     os.environ["COLUMNS"] = "84"

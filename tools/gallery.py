@@ -1,6 +1,6 @@
-"""Make the figures of `docs/index.md` again, by the commands that it shows.
+"""Regenerate the figures of `docs/index.md` with the commands that it shows.
 
-Figures whose commands are not there (the pages of `report`) are screenshots.
+Figures without a command (pages of `report`) are screenshots.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FIGURE = re.compile(r"^mwzeval (plot .*) -o (\w+\.png)$", re.MULTILINE)
 
 
 def draw(images: Path = IMAGES) -> None:
-    """Write the figure of each `plot` command of the page, from the top of the repository."""
+    """Write the figure of each `plot` command of the page, run in the root of the repository."""
     for command, name in FIGURE.findall(GALLERY.read_text(encoding="utf-8")):
         code = main([*shlex.split(command), "-o", str(images / name)])
         assert code == 0, command

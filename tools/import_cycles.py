@@ -1,6 +1,6 @@
-"""An import contract: no module imports itself by way of others.
+"""An import contract that forbids import cycles.
 
-Imports in functions and those for types alone count as well.
+Imports inside functions and imports for type checking count as well.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from importlinter import Contract, ContractCheck, output
 
 
 class NoCyclesContract(Contract):
-    """Forbids cycles of imports between the modules of the root packages."""
+    """Forbids import cycles between the modules of the root packages."""
 
     type_name = "no_cycles"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Find a shortest cycle through each import that is part of one."""
+        """Find a shortest cycle through each import that is part of a cycle."""
         cycles = {}
         for module in sorted(graph.modules):
             for imported in sorted(graph.find_modules_directly_imported_by(module)):
@@ -24,6 +24,6 @@ class NoCyclesContract(Contract):
         return ContractCheck(kept=not cycles, metadata={"cycles": list(cycles.values())})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print the cycles, one a line."""
+        """Print one cycle per line."""
         for cycle in check.metadata["cycles"]:
             output.print_error(" → ".join(cycle))

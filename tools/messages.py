@@ -1,11 +1,11 @@
-"""Write all messages and help texts of the package into one file, to be read as English.
+"""Write all messages and help texts of the package to one file for proofreading.
 
     python -m tools.messages            # writes tests/messages.txt
     python -m tools.messages --check    # exit code 1 if the file is not up to date
 
-A message is a text of at least three words in the source that is not a docstring; names of
-variables stand where their values are printed. What users of dialogues say (tables of phrases) is
-data and not listed.
+A message is a string of at least three words in the source that is not a docstring; names of
+variables replace their values. Utterances of dialogue users (tables of phrases) are data and not
+listed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORDS = re.compile(r"[A-Za-z]{2,}\S* +\S+ +\S+")
 
 
 def text_of(node: ast.expr) -> str:
-    """Return a text with the expressions in braces; nothing for what is not a text."""
+    """Return a string with its expressions in braces, "" for other nodes."""
     match node:
         case ast.Constant(value=str(text)):
             return text
@@ -41,7 +41,7 @@ def text_of(node: ast.expr) -> str:
 
 
 def messages(tree: ast.AST) -> Iterator[str]:
-    """Yield the texts of a module in their order, without docstrings."""
+    """Yield the strings of a module in order, without docstrings."""
     for field in ast.iter_child_nodes(tree):
         if isinstance(field, ast.Expr) and isinstance(field.value, ast.Constant):
             continue  # a docstring

@@ -75,7 +75,7 @@ class Mutant(NamedTuple):
     """The source of the line."""
 
     def rank(self, seed: int) -> str:
-        """Return its place in a random order in which unchanged lines keep theirs."""
+        """Return its position in a random order that unchanged lines keep."""
         identity = f"{seed}\t{self.file}\t{self.text}\t{self.start[1]}\t{self.new}"
         return hashlib.sha256(identity.encode()).hexdigest()
 
@@ -178,7 +178,7 @@ def _files() -> list[str]:
     return [file for file in listed.stdout.split() if TARGETS.match(file)]
 
 
-# As a plug-in of pytest, this module records the seconds and the tier of each test.
+# As a pytest plug-in, this module records the seconds and the tier of each test.
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

@@ -1,6 +1,6 @@
-"""Execute the notebooks of `examples/` again, and keep what they print.
+"""Execute the notebooks of `examples/` and store their output.
 
-`python -m tools.notebooks` writes all of them, so that what they show is of the current version.
+`python -m tools.notebooks` updates all notebooks to the output of the current version.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.ip
 
 
 def executed(path: Path) -> dict[str, Any]:
-    """Return a notebook with the outputs of a run in its folder, without what differs by run.
+    """Execute a notebook in its folder; return it without metadata that differ between runs.
 
     Raises `nbclient.exceptions.CellExecutionError` with the cell that fails.
     """
@@ -27,7 +27,7 @@ def executed(path: Path) -> dict[str, Any]:
     client = NotebookClient(
         notebook, timeout=600, kernel_name="python3", resources=folder, coalesce_streams=True
     )
-    # Kernels ask for colours, whose codes are no text that can be read or compared.
+    # Kernels enable colours, whose escape codes would be part of the output.
     client.execute(env={**os.environ, "NO_COLOR": "1"})
     plain: dict[str, Any] = json.loads(nbformat.writes(notebook))
     plain["metadata"] = {"kernelspec": plain["metadata"]["kernelspec"]}
@@ -42,7 +42,7 @@ def executed(path: Path) -> dict[str, Any]:
 
 
 def printed(notebook: dict[str, Any]) -> list[str]:
-    """Return what each cell prints or shows as text; pictures count as nothing."""
+    """Return the text output of each cell, "" for pictures."""
     return [
         "".join(
             "".join(output.get("text", output.get("data", {}).get("text/plain", [])))

@@ -1,4 +1,4 @@
-"""Build the published files, and check them as a user would install them.
+"""Build the published files, and check them as installed by a user.
 
 `python -m tools.release` writes an sdist and a wheel to `dist/`. It checks that all places have the
 same version, that the archives lack no file of the package and have none that is not tracked, that
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 MOST_BYTES = 2_000_000
-"""Of the wheel."""
+"""Maximum size of the wheel."""
 RESOLUTIONS = ("lowest-direct", "highest")
 INSIDE = {
     "mwzeval": "mwzeval",
@@ -86,7 +86,7 @@ def missing_and_other(wheel: Path, sdist: Path) -> list[str]:
     in_wheel = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
     with tarfile.open(sdist) as archive:
         in_sdist = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
-    # Useless without the repository.
+    # These files are useless without the repository.
     left_out = (".ci/", ".pre-commit", ".gitignore")
     whole = {name for name in tracked if not name.startswith(left_out)}
     built = {"PKG-INFO", ".gitignore"}
@@ -99,7 +99,7 @@ def missing_and_other(wheel: Path, sdist: Path) -> list[str]:
 
 
 def scores_of(wheel: Path, resolution: str) -> Mapping[str, object]:
-    """Return the scores of the samples with a wheel that is installed alone."""
+    """Return the scores of the samples from a wheel in a new environment."""
     with tempfile.TemporaryDirectory() as name:
         empty = Path(name) / "empty"
         empty.mkdir()

@@ -221,7 +221,6 @@ def test_explain_lists_outcomes_lost_to_another_system(run: Run) -> None:
 
 
 def test_live_with_an_unknown_agent_writes_no_file(name: str, run: Run) -> None:
-    """Other properties of live dialogues are tested in `test_live.py`."""
     ran = run("live --agent nobody -o run.jsonl")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"error: {lacks(name, 'live')}")

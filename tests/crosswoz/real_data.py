@@ -23,7 +23,6 @@ def fold(name: str = "test", revision: str = "release") -> Fold:
 
 @cache
 def database() -> Database:
-    """Return the real database."""
     return Database(fold().tables)
 
 
@@ -34,7 +33,6 @@ def vectors(name: str) -> list[dict[str, Any]]:
 
 
 def figures() -> Any:
-    """Return the golden figures."""
     return json.loads(shared("golden", "crosswoz", "figures.json").read_text(encoding="utf-8"))
 
 

@@ -29,7 +29,6 @@ SEVERAL = Track("advising", 3)
 
 
 def golden(name: str) -> list[dict[str, Any]]:
-    """Return the cases of a golden file."""
     cases: list[dict[str, Any]] = read_json(shared("golden", "dstc7", name))["cases"]
     return cases
 

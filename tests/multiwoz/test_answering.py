@@ -90,7 +90,6 @@ def call(agent: str, words: str = "", output: str = "out.json") -> list[str]:
 
 
 def predict(agent: str, words: str = "", output: str = "out.json", code: int = 0) -> Any:
-    """Return the predictions of an agent."""
     assert main([*call(agent, words, output), "-q"]) == code
     return read_json(Path(output))
 

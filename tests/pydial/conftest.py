@@ -1,4 +1,4 @@
-"""Compiling takes longer than all of these tests: batched simulation runs as Python in them.
+"""Run batched simulation as plain Python, because compilation takes longer than all of these tests.
 
 `test_compiled_code_passes_the_same_tests` compiles.
 """
@@ -7,4 +7,4 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # before numba is imported
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # must precede the import of numba

@@ -1,4 +1,4 @@
-"""PyDial's own domains, and what the original did in them."""
+"""PyDial's own domains, and recorded results of the original program."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ PUBLISHED_PARAMETERS = {
     "Repeat": "repeat",
     "NullResp": "null_response",
 }
-"""The names that the original gives the parameters of a user."""
+"""The original's name of a user parameter → mwzeval's name."""
 
 
 @cache
 def domain(code: str) -> Domain:
-    """Return one of PyDial's domains; skips the test where the data are not there."""
+    """Return one of PyDial's domains; skips the test without the data."""
     return load_domain(code, shared("data", "pydial"))
 
 
@@ -57,17 +57,17 @@ def statistics() -> dict[str, Any]:
 
 @cache
 def traces() -> tuple[dict[str, Any], ...]:
-    """Return the dialogues of the original that were written down."""
+    """Return the recorded dialogues of the original."""
     text = shared("golden", "pydial", "traces.jsonl").read_text(encoding="utf-8")
     return tuple(json.loads(line) for line in text.splitlines())
 
 
 def task_name(name: str) -> str:
-    """Return our name of a task that the golden files call "env3-CR"."""
+    """Convert the golden files' name of a task ("env3-CR") to mwzeval's ("CR-3")."""
     environment, code = name.removeprefix("env").split("-")
     return f"{code}-{environment}"
 
 
 def parameters(published: dict[str, float]) -> Any:
-    """Return a user's parameters from the original's."""
+    """Convert the original's parameters of a user."""
     return UserParameters(**{PUBLISHED_PARAMETERS[key]: p for key, p in published.items()})

@@ -1,4 +1,4 @@
-"""Small runs, episode files and programs, for the tests of what works with them."""
+"""Helpers for small runs, episode files and programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def small_run(
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, without those of times."""
+    """Return the content of all files below a folder, except files with running times."""
     return {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
@@ -42,18 +42,18 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def episode(dialogue: Any, success: bool = True, /, **fields: Any) -> dict[str, Any]:
-    """Return a line of an episode file; `fields` are added, or left out where they are `...`."""
+    """Return a line of an episode file; `fields` are added, or removed if they are `...`."""
     plain = {"dialogue": dialogue, "success": success, "exchanges": 5, "reward": 20 * success - 5}
     return {key: value for key, value in {**plain, **fields}.items() if value is not ...}
 
 
 def episodes(successes: Iterable[object]) -> list[dict[str, Any]]:
-    """Return a line for each dialogue, from its success."""
+    """Return the lines of dialogues with these successes."""
     return [episode(number, bool(success)) for number, success in enumerate(successes)]
 
 
 def write_lines(file: str | Path, lines: Iterable[Any]) -> str:
-    """Write lines of JSON into a file, whose folder is made, and return its path."""
+    """Write JSON lines to a file, create its folder, and return its path."""
     Path(file).parent.mkdir(parents=True, exist_ok=True)
     Path(file).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     return str(file)
@@ -65,7 +65,7 @@ def read_lines(file: str | Path) -> list[dict[str, Any]]:
 
 
 def overflowing(model: Path) -> Path:
-    """Replace all weights of a checkpoint by numbers whose products are infinite."""
+    """Replace all weights of a checkpoint with numbers whose products overflow."""
     origin, weights = read_checkpoint(model)
     huge = {name: np.full_like(array, 1e38) for name, array in weights.items()}
     model.write_bytes(checkpoint_content(origin, 2, huge))
@@ -73,7 +73,7 @@ def overflowing(model: Path) -> Path:
 
 
 def python(code: str, *arguments: object, **environment: str) -> str:
-    """Run a program in a process of its own, and return what it printed."""
+    """Run a program in a separate process and return its output."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     variables = {**os.environ, **environment}
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Episodes of two policies in two published tasks, five seeds each."""
+"""Example episodes of two policies in two published tasks with five seeds each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.samples import LiveSample, Sample
 TASKS = ("CR-1", "SFR-1")
 SEEDS = 5
 EPISODES = 4
-"""Of a task and a seed."""
+"""Number of episodes per task and seed."""
 
 LIVE = LiveSample(
     "--goals Demo-CR-6:8",
@@ -25,7 +25,7 @@ class Base:
 
 
 def write(folder: Path) -> Sample:
-    """Return the sample: every second episode of the worse policy fails, after long."""
+    """Write the sample; every second episode of the worse policy fails after more turns."""
     better = _written(folder / "better.jsonl", TASKS, failing=EPISODES)
     worse = _written(folder / "worse.jsonl", TASKS, failing=2)
     invalid = _written(folder / "invalid.jsonl", ["CR-99"], failing=EPISODES)
@@ -33,7 +33,7 @@ def write(folder: Path) -> Sample:
 
 
 def _written(path: Path, tasks: Sequence[str], *, failing: int) -> str:
-    """Write episodes, of which every `failing`th is none that succeeds."""
+    """Write episodes; every `failing`th of them fails."""
     lines = []
     for task in tasks:
         for seed in range(SEEDS):

@@ -1,4 +1,4 @@
-"""A domain small enough to count everything in it."""
+"""A domain that is small enough for counts by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of episodes: what they are made of, and the commands that show them."""
+"""Scores of episodes: their computation, and the commands that show them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def written(*lines: Any, name: str = "mine.jsonl") -> str:
 
 
 def of_seeds(seeds: int, share: int, name: str = "mine.jsonl") -> str:
-    """Write six episodes of each seed, a share of which fail."""
+    """Write six episodes for each seed, some of which fail."""
     numbers = [(seed, number) for seed in range(seeds) for number in range(6)]
     return written(*(line(n, (seed * n) % share > 0, seed=seed) for seed, n in numbers), name=name)
 
@@ -81,7 +81,7 @@ def test_scores_are_means_over_episodes() -> None:
 
 
 def test_intervals_resample_whole_blocks_of_a_seed() -> None:
-    """Two seeds that agree within themselves, and not with each other."""
+    """All episodes of one seed succeed, and all episodes of the other fail."""
     table = table_of(
         Episode("CR-1", seed, index, seed == 1, 5, 15.0 if seed == 1 else -5.0)
         for seed in (1, 2)
@@ -136,7 +136,7 @@ def test_policies_are_compared_on_the_same_dialogues(folders: list[str], run: Ru
     assert shown.code == 0
     assert "common:60" in shown.out
     assert "handcrafted" in shown.out
-    assert shown.err.count("3 seeds") == 1, "a warning about all systems is given once"
+    assert shown.err.count("3 seeds") == 1, "a warning about all systems is printed once"
 
 
 @pytest.mark.parametrize(("seeds", "few"), [(4, True), (5, False)])

@@ -1,4 +1,4 @@
-"""Checkpoints: a policy that is read acts as the one that was written; other files are refused."""
+"""Checkpoints: a loaded policy acts like the saved policy; other files are refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ WRONG: list[dict[str, Any]] = [
         *(b"PK", CONTENT[:200], CONTENT[:-1]),
         *(checkpoint_content(replace(ORIGIN, **wrong), 3, WEIGHTS) for wrong in WRONG),
         checkpoint_content(ORIGIN, -1, WEIGHTS),
-        # The format is true instead of 1; the blanks keep the length.
+        # The format is true instead of 1; removed blanks keep the length.
         CONTENT.replace(b'\\"format\\": 1,', b'\\"format\\":true,'),
     ],
 )
@@ -78,7 +78,7 @@ def test_invalid_checkpoint_files_are_refused(content: bytes, tmp_path: Path) ->
 
 
 def trained(policy: str, dialogues: int) -> Learner:
-    """Return a small policy that has learned from random dialogues."""
+    """Return a small policy after training on random dialogues."""
     if PRESETS[policy].view != "kernel":
         pytest.importorskip("torch").set_num_threads(1)
     learner = PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
@@ -93,7 +93,7 @@ def trained(policy: str, dialogues: int) -> Learner:
 
 
 def altered(arrays: dict[str, Array]) -> Iterator[dict[str, Array]]:
-    """Yield arrays of which one is missing, or has another shape or no finite numbers."""
+    """Yield arrays with one missing array, wrong shape or invalid numbers."""
     for name, array in arrays.items():
         yield {key: value for key, value in arrays.items() if key != name}
         yield {**arrays, name: array[np.newaxis]}

@@ -1,4 +1,4 @@
-"""Compiled code: jobs have the same files, and the same tests pass, with and without it."""
+"""With compiled code, jobs write the same files and the same tests pass."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_compiled_and_plain_jobs_write_the_same_files(
 def test_training_seconds_exclude_compilation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first call of compiled code takes two seconds of a clock that no test waits for."""
+    """The first call of compiled code takes two seconds on a simulated clock."""
     seconds = [0.0]
 
     def clock() -> float:
@@ -66,7 +66,7 @@ def test_training_seconds_exclude_compilation(
 
     monkeypatch.setattr(time, "thread_time", clock)
     job = Job("Demo-CR-1", "dqn", 1, (20,), tests=2, compiled=True)
-    runner_of(job)  # what is imported is not compiled
+    runner_of(job)  # imports modules, which is not compilation
     for name in ("advance_function", "random_function"):
         monkeypatch.setattr(many, name, compiling(getattr(many, name)))
     run_job(job, tmp_path)

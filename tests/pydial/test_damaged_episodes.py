@@ -1,4 +1,4 @@
-"""Episode files: what is wrong with them is found with its place, by whatever reads them."""
+"""Damaged episode files: every reader reports the errors with their position."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dialogues(number: int) -> Lines:
 
 @pytest.fixture
 def folder(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of two seeds, in the current folder, beside another one."""
+    """A run of two seeds in the current folder, next to another run."""
     for name in ("run", "other"):
         for seed in (0, 1):
             place = elsewhere / name / f"CR-3/gp-sarsa/seed-{seed}"
@@ -46,7 +46,7 @@ def folder(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 READERS = {
     "evaluate": ("evaluate", *PYDIAL, "-q", "."),
-    "evaluate one": ("evaluate", *PYDIAL, "-q", FILE),
+    "evaluate file": ("evaluate", *PYDIAL, "-q", FILE),
     "validate": ("validate", *PYDIAL, "."),
     "explain": ("explain", *PYDIAL, "."),
     "compare": ("compare", *PYDIAL, "../other", "."),
@@ -73,15 +73,15 @@ def changed(**fields: Any) -> Callable[[Lines], Lines]:
 DAMAGES: dict[str, tuple[Callable[[Lines], Lines], tuple[str, str | None, str]]] = {
     "negative exchanges": (changed(exchanges=-5), ("shape", "exchanges", "line 8")),
     "a dialogue twice": (lambda lines: [*lines, lines[3]], ("repeated", None, "line 21")),
-    "half of it": (lambda lines: lines[:10], ("incomplete", None, "10")),
-    "one too many": (lambda _: dialogues(21), ("incomplete", None, "21")),
-    "one left out": (lambda lines: [*lines[:5], *lines[6:]], ("incomplete", None, "19")),
-    "other numbers": (changed(dialogue=99), ("incomplete", None, "20")),
-    "of another task": (changed(task="CR-4"), ("other-place", "task", '"CR-4"')),
-    "of another kind": (changed(legacy=True), ("other-place", "legacy", "true")),
+    "truncated": (lambda lines: lines[:10], ("incomplete", None, "10")),
+    "too many episodes": (lambda _: dialogues(21), ("incomplete", None, "21")),
+    "missing episode": (lambda lines: [*lines[:5], *lines[6:]], ("incomplete", None, "19")),
+    "wrong dialogue number": (changed(dialogue=99), ("incomplete", None, "20")),
+    "other task": (changed(task="CR-4"), ("other-place", "task", '"CR-4"')),
+    "other settings": (changed(legacy=True), ("other-place", "legacy", "true")),
     "a line that is a list": (lambda lines: [*lines, []], ("shape", None, "line 21")),  # type: ignore[list-item]
 }
-"""What is done to a file, and the kind, key and place of the error."""
+"""Damage → function that changes the lines, and kind, key and place of the error."""
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -99,7 +99,7 @@ def test_all_readers_of_a_run_refuse_damaged_tests(reader: str, folder: Path, ru
     if reader == "plot":
         pytest.importorskip("matplotlib")
     before = set(folder.iterdir())
-    for damage in ("negative exchanges", "half of it", "of another kind"):
+    for damage in ("negative exchanges", "truncated", "other settings"):
         write_lines(folder / FILE, DAMAGES[damage][0](dialogues(TESTS)))
         refused = run(*READERS[reader])
         assert refused.code == 2
@@ -133,7 +133,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     ),
     "policy": ("\ud800",),
 }
-"""Values that no episode may have; a text that is no Unicode is an error of the whole line."""
+"""Invalid values of episodes; a text with invalid Unicode is an error of the whole line."""
 FAULTS = [(key, value) for key, values in BAD.items() for value in values]
 
 
@@ -230,7 +230,7 @@ PLAYED = KEPT + 3
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The tests of three policies."""
+    """Test episodes of three policies."""
     output = tmp_path_factory.mktemp("run")
     small_run(output, POLICIES, tests=PLAYED)
     return {file.parts[-3]: file for file in output.glob("*/*/*/test-*.jsonl")}

@@ -1,4 +1,4 @@
-"""Domains are read from files, and everything that is wrong with them is told at once."""
+"""Domains are read from files, and all problems of the files are reported together."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def written(folder: Path, ontology: Any, rows: Any) -> tuple[Path, Path]:
 
 
 def changed(**changes: Any) -> dict[str, Any]:
-    """Return the ontology with other keys."""
+    """Return the ontology with changed keys."""
     return {**ONTOLOGY, **changes}
 
 
 def with_values(**values: Any) -> dict[str, Any]:
-    """Return the ontology with other values of slots."""
+    """Return the ontology with changed slot values."""
     return changed(informable={**INFORMABLE, **values})
 
 
 def cafe(number: int, **changes: Any) -> dict[str, Any]:
-    """Return an entity with other values."""
+    """Return an entity with changed values."""
     return {**ROWS[number], **changes}
 
 
@@ -53,7 +53,7 @@ def test_published_domains_have_the_published_counts(code: str) -> None:
     assert list(ontology.constraint_slots) == facts["system_requestable"]
     assert sorted(ontology.only_requestable) == facts["user_only_requestable"]
     assert sorted(ontology.binary_slots) == facts["binary_slots"]
-    # The database has a twin in JSON, with the same rows in the same order.
+    # A JSON file has the same rows in the same order.
     twin = read_json(shared("data", "pydial", "db", f"{found.name}-entities.json"))
     assert list(found.table.rows) == twin
 
@@ -98,7 +98,7 @@ def test_custom_domains_load_from_json_and_sqlite_and_can_be_pickled(tmp_path: P
 
 
 def errors_of(folder: Path, ontology: Any, rows: Any) -> list[Problem]:
-    """Return the errors of two files."""
+    """Return the errors of a domain's files."""
     with pytest.raises(InputError) as caught:
         read_domain(*written(folder, ontology, rows))
     return [problem for problem in caught.value.problems if problem.severity == "error"]
@@ -196,7 +196,7 @@ def test_names_and_informable_values_are_lowercased(tmp_path: Path) -> None:
 
 
 def test_an_ontology_with_many_values_is_read_quickly(tmp_path: Path) -> None:
-    # So many that comparing each with all would take minutes.
+    # A quadratic comparison would take minutes.
     names = [f"name {number}" for number in range(20_000)]
     domain, _ = read_domain(*written(tmp_path, with_values(name=names), ROWS))
     assert domain.ontology.informable["name"] == tuple(names)

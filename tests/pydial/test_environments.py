@@ -1,4 +1,4 @@
-"""The Gymnasium environments, all that are registered."""
+"""All registered Gymnasium environments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def demo() -> Any:
 
 
 def masked_steps(environment: Any, steps: int, seed: int) -> Iterator[tuple[Any, ...]]:
-    """Yield what allowed actions, drawn with the same seed, bring about."""
+    """Yield the results of random allowed actions."""
     generator = np.random.default_rng(seed)
     yield environment.reset(seed=seed)
     for _ in range(steps):
@@ -48,7 +48,7 @@ def masked_steps(environment: Any, steps: int, seed: int) -> Iterator[tuple[Any,
 
 
 def plain(value: Any) -> Any:
-    """Return a value that can be compared."""
+    """Convert arrays to lists for comparison."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
@@ -345,7 +345,7 @@ def test_actions_have_names(demo: Any) -> None:
 
 @pytest.mark.integration
 def test_stable_baselines3_counts_successes(demo: Any) -> None:
-    """Oracle: rewards, of which only a success has the 20 points."""
+    """Oracle: the last reward of a dialogue is positive only for a success."""
     dqn = pytest.importorskip("stable_baselines3.dqn")
     model = dqn.DQN("MlpPolicy", demo, learning_starts=10**6, seed=1, device="cpu")
     won: list[bool] = []

@@ -1,4 +1,4 @@
-"""Policies and agents in the tasks of the embedded domains: that they learn, what they may do."""
+"""Learning and allowed actions of policies and agents in the embedded domains."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_policy_learns_the_smallest_embedded_task(
 
 
 class Witness(RandomPolicy):
-    """A random policy that notes what it is to learn from."""
+    """A random policy that records its training data."""
 
     def __init__(self) -> None:
         self.recorded: list[tuple[State, Mask, int, float]] = []
@@ -122,7 +122,7 @@ def test_only_legacy_dqn_checks_masks_twice(policy: str, legacy: bool, again: bo
 @pytest.mark.integration
 def test_agent_tests_match_the_tests_of_a_run(tmp_path: Path, run: Run) -> None:
     pytest.importorskip("torch")
-    task = "Demo-CR-4"  # with errors, and without masks: users say goodbye
+    task = "Demo-CR-4"  # has errors and no masks, so users may say goodbye
     (job,) = small_run(tmp_path, "dqn", task, dialogues=[5], tests=6)
     policy = job.preset.learner(268, 16, seed=0, legacy=False)
     policy.load(read_checkpoint(job.model_file(tmp_path, 5), job.origin)[1])

@@ -1,4 +1,4 @@
-"""Live runs: the users of a run's tests meet policies through the loop of all benchmarks."""
+"""Live runs: the users of a run's tests talk to policies in the shared conversation loop."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def code(elsewhere: Path) -> None:
 
 @pytest.fixture
 def live(run: Run) -> Run:
-    """Run `mwzeval live` with a new file of dialogues."""
+    """Run `mwzeval live` with a new output file."""
 
     def hold(agent: str, goals: str, *more: str) -> Any:
         Path("run.jsonl").unlink(missing_ok=True)
@@ -164,7 +164,7 @@ def lines() -> list[dict[str, Any]]:
 
 
 def stepped(simulation: Simulation, policy: HandcraftedPolicy, index: int) -> Any:
-    """Return the outcome of a test dialogue without the loop: one act after the other."""
+    """Return the outcome of a test dialogue without the conversation loop."""
     rng = rng_of_phase(TEST, 3, index)
     belief, total = simulation.begin(rng), 0.0
     while True:
@@ -375,7 +375,7 @@ def test_retest_table_has_run_tests_and_tests_with_other_users(run: Run) -> None
         for figure in ("success", "reward"):
             assert of[policy, "mine.py:Agenda", figure] == of[policy, "agenda", figure]
         assert of[policy, "mine.py:says_all", "success"] != of[policy, "agenda", "success"]
-    Path("mine.py").unlink()  # dialogues that were held are not held again
+    Path("mine.py").unlink()  # saved dialogues are not repeated
     again = run(*command, "agenda,mine.py:says_all", "--policies", "gp-sarsa")
     found = json.loads(again.out)["retest"]
     assert len(found) == 4

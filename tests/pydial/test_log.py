@@ -1,4 +1,4 @@
-"""The training log, compared with the files of the run."""
+"""The training log equals the files of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = dict[tuple[str, int, str], float]
 
 
 def rows_of(file: Path) -> Rows:
-    """Return the numbers of a CSV file by run, step and name, each of which is there once."""
+    """Return the numbers of a CSV file by run, step and name; fails for repeated rows."""
     with file.open(encoding="utf-8", newline="") as stream:
         rows = [
             (r["run"], int(r["step"]), r["name"], float(r["value"])) for r in csv.DictReader(stream)
@@ -38,7 +38,7 @@ def means(lines: list[dict[str, Any]], phase: str) -> dict[str, float]:
 
 
 def expected(output: Path, name: str, every: int, tests: tuple[int, ...]) -> Rows:
-    """Return what is to be logged of a job, from its files."""
+    """Return the expected log of a job, computed from its files."""
 
     rows: Rows = {}
     training = read_lines(output / name / "training.jsonl")
@@ -102,7 +102,7 @@ def test_a_failing_log_file_is_skipped_and_completed_later(
     first.add(entries[2:])
     assert file.read_bytes() == kept
     assert len(capsys.readouterr().err.splitlines()) == 1
-    file.write_bytes(kept + b"training,2,tr")  # by a process that was killed
+    file.write_bytes(kept + b"training,2,tr")  # incomplete line of a killed process
     for path in (file, other):
         log = LogFile(path)
         for entry in entries:
@@ -163,7 +163,7 @@ def test_files_with_other_columns_are_not_overwritten(text: str, tmp_path: Path)
 def test_damaged_metrics_of_a_job_are_rewritten(content: bytes, tmp_path: Path) -> None:
     output = tmp_path / "runs"
     inside, outside = output / "log.csv", tmp_path / "other.csv"
-    (job,) = small_run(output, "random", log=inside)  # in a folder that is not there yet
+    (job,) = small_run(output, "random", log=inside)  # the folder does not exist yet
     (job.folder(output) / "metrics.csv").write_bytes(content)
     small_run(output, "random", log=outside)
     assert rows_of(outside) == rows_of(inside) != {}

@@ -1,4 +1,4 @@
-"""A model behind an endpoint as the user: a scripted server says what the agenda user has said."""
+"""A model behind an endpoint as the user: a scripted server repeats the agenda user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def live(run: Run, monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> Live:
 
 
 class Scripted:
-    """Says what the users of a file have said, whose dialogues it knows by the seed."""
+    """Repeats the user acts of a file; the seed of a request identifies the dialogue."""
 
     def __init__(self, lines: list[dict[str, Any]]) -> None:
         self._lines = {

@@ -1,4 +1,4 @@
-"""A person as the user: what is typed, what is shown, and how it ends."""
+"""A person as the user: input, output and endings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def played(
     legacy: bool = False,
     beliefs: bool = False,
 ) -> tuple[Trajectory | None, str]:
-    """Return the dialogue of a person who types a text, and what was shown."""
+    """Return the dialogue of a person who types a text, and the output."""
     system = adapter_for(policy, load_domain(TASKS[task].domain), TASKS[task], legacy=legacy)
     typed, shown = io.StringIO(text) if isinstance(text, str) else text, io.StringIO()
     return play_with_human(system, seed, typed, shown, beliefs=beliefs), shown.getvalue()
@@ -65,7 +65,7 @@ def test_first_menu_option_reaches_the_goal_without_errors(task: str, seed: int)
     goal, table = dialogue.more["final_goal"], load_domain(TASKS[task].domain).table
     name = goal["requests"]["name"]
     assert f"success: {name}" in shown.splitlines()[-1]
-    # Looked up row by row, apart from what judged the dialogue.
+    # The rows are scanned here, independently of the code that judged the dialogue.
     assert any(
         all(value in ("dontcare", row[slot]) for slot, _, value in goal["constraints"])
         for row in table.rows

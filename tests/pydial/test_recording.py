@@ -1,4 +1,4 @@
-"""Data sets: Minari and Gymnasium are the oracles of what is in them."""
+"""Recorded data sets, checked with Minari and Gymnasium."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEED, DIALOGUES = 3, 8
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of data sets with "mixed"."""
+    """A folder with the data set "mixed"."""
     place = tmp_path_factory.mktemp("sets")
     behaviour = behaviour_named("mixed", DOMAIN, TASK, confusion_seed=SEED)
     write_dataset(place, behaviour, SEED, DIALOGUES)
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def dataset(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The data set, as Minari finds it."""
+    """The data set as loaded by Minari."""
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(folder))
     assert list(minari.list_local_datasets()) == ["mixed/Demo-CR-3-v0"]
     return minari.load_dataset("mixed/Demo-CR-3-v0")
@@ -72,7 +72,7 @@ def test_minari_datasets_contain_the_played_dialogues(dataset: Any) -> None:
         assert episode.infos.keys() == recording.infos.keys() >= {"action_mask", "success"}
         for name, values in recording.infos.items():
             assert np.array_equal(episode.infos[name], values)
-    # The first of more dialogues are the same.
+    # The first dialogues do not depend on the number of dialogues.
     assert [each.seed for each in recordings(again, SEED, 2)] == [p.seed for p in played[:2]]
 
 
@@ -91,7 +91,7 @@ def test_recovered_environment_replays_the_recorded_dialogues(dataset: Any) -> N
         assert info["success"] == episode.infos["success"][-1]
     assert dataset.observation_space == environment.observation_space
     assert dataset.action_space == environment.action_space
-    # Recording did not change what others get from Gymnasium by the same name.
+    # Recording did not change the registered environment.
     registered = gymnasium.spec(environment.spec.id).kwargs
     assert registered == {"task": "Demo-CR-3", "legacy": False}
 
@@ -109,7 +109,7 @@ def test_mixed_behaviour_alternates_handcrafted_and_random_policies() -> None:
 
 
 def test_handcrafted_actions_give_the_acts_of_the_handcrafted_policy() -> None:
-    """Wherever the act can be said with an allowed action; offers have another first entity."""
+    """This holds if an allowed action can express the act; offers may have another entity."""
     process = behaviour_named("random", DOMAIN, TASK).process
     by_acts, by_actions = HandcraftedPolicy(), HandcraftedActions()
     masked = seen = 0
@@ -205,7 +205,7 @@ def test_recording_is_deterministic_and_never_overwrites(elsewhere: Path, run: R
 
 
 def test_a_full_disk_gives_one_error_and_leaves_no_files(tmp_path: Path) -> None:
-    """In a process of its own, which HDF5 would take down."""
+    """The test uses a separate process, because HDF5 would abort it."""
     call = ["pydial", "record", "Demo-CR-1", "--dialogues", "20", "-o", str(tmp_path)]
     limited = subprocess.run(
         [sys.executable, "-m", "mwzeval", *call],

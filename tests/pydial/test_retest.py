@@ -1,4 +1,4 @@
-"""Tests of policies under other conditions: what is played, kept and shown."""
+"""Tests of policies under other conditions: dialogues, files and tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_retest_plays_with_the_errors_and_users_of_the_tested_task(tmp_path: Pat
         assert each.tests["reward"] == {1: np.mean([e.reward for e in episodes])}
         rate = pytest.approx(100 * sum(e.success for e in episodes) / 30)
         assert each.tests["success"] == {1: rate}
-    # The run's own test is not played again.
+    # The run's own test is not repeated.
     kept = {file.parent.name.removeprefix(f"{TASK}-in-") for file in tmp_path.glob("cross/*/*/*")}
     assert kept == {f"{TASK}{v}" for v in ("@errors=50", "@user=fickle", "@errors=50@user=fickle")}
     before = files(tmp_path)
@@ -50,7 +50,7 @@ def test_retest_plays_with_the_errors_and_users_of_the_tested_task(tmp_path: Pat
 
 @pytest.mark.integration
 def test_more_errors_and_less_patience_lower_success(tmp_path: Path) -> None:
-    """Differences are far beyond what chance makes of 300 dialogues (4 points at most)."""
+    """The differences exceed the sampling error of 300 dialogues (at most 4 points)."""
     job = Job(TASK, "handcrafted", 0, (1,), tests=300)
     users = ("standard", "impatient")
     success = {}
@@ -75,7 +75,7 @@ def test_retest_uses_user_models_from_files(tmp_path: Path) -> None:
         simulation.draw_user(Rng(seed))
         drawn.add((simulation.d.patience, simulation.d.parameter[c.GREETING]))
     assert drawn == {(7, 1.0), (8, 1.0), (9, 1.0)}
-    # With the ranges of standard users these are the standard users.
+    # A custom user with the standard ranges equals the standard user.
     standard, same, changed = (
         retest(tmp_path, [HANDCRAFTED], errors=(0.2,), own=own, tests=9)[0].tests
         for own in ({}, {"own-me": UserModel(STANDARD)}, {name: model})

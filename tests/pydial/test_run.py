@@ -1,4 +1,4 @@
-"""The benchmark run: the same result however it is done, stopped or spread."""
+"""The benchmark run: its result does not depend on interruptions and processes."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_random_policy_is_tested_once_and_seldom_succeeds(tmp_path: Path) -> Non
     made = sorted(file.name for file in job.folder(tmp_path).iterdir())
     assert made == ["metrics.csv", "test-000000.jsonl", TIMES]
     episodes = read_episodes(job.test_file(tmp_path, 0), TASK, 0)
-    # Random actions seldom succeed; the handcrafted policy of this task nearly always does.
+    # The random policy rarely succeeds, the handcrafted policy almost always.
     assert 0 < sum(episode.success for episode in episodes) < 40
 
 
@@ -244,7 +244,7 @@ def test_only_complete_tests_count_as_checkpoints(
     for name in ("test-010000.jsonl", f"test-{'9' * 23}.jsonl"):
         (folder / name).touch()
     small_run(tmp_path, "gp-sarsa", dialogues=(5,), progress=True)
-    # The test after 3 dialogues is complete; the empty ones are not and are left alone.
+    # The test after 3 dialogues is complete; the empty test files are ignored.
     assert "1 job (tasks × policies × seeds: 1 × 1 × 1), 9 dialogues" in capsys.readouterr().err
     assert {3, 5} == set(read_times(folder).tests)
     small_run(tmp_path, "gp-sarsa", dialogues=(3, 5), progress=True)

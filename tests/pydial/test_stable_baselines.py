@@ -1,4 +1,4 @@
-"""The callback of stable-baselines3 and the programs of `examples/` that train."""
+"""The callback for stable-baselines3, and the training programs of `examples/`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_callback_logs_dialogue_means(tmp_path: Path) -> None:
     model.set_logger(configure(str(tmp_path), ["csv"]))
     callback = agents.DialogueCallback(window=1000, progress=True)
     model.learn(300, callback=callback)
-    # Dialogues go on in a second call, and so do their rewards.
+    # Dialogues and their rewards continue in a second call.
     model.learn(150, callback=callback, reset_num_timesteps=False)
     environments.close()
     played = [row for file in (tmp_path / "monitors").glob("*.csv") for row in rows_of(file)]

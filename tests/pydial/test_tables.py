@@ -1,4 +1,4 @@
-"""Tables and curves of a run, beside the paper's figures."""
+"""Tables and curves of a run with the paper's figures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def write(folder: Path, place: str, successes: list[int]) -> None:
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    """A run: in CR-1 handcrafted, GP-SARSA and DQN with six seeds, in LAP-1 GP-SARSA."""
+    """A run with six seeds: handcrafted, GP-SARSA and DQN in CR-1, GP-SARSA in LAP-1."""
     for seed in range(6):
         for place, successes in (
             (f"CR-1/handcrafted/seed-{seed}/test-000000.jsonl", [1] * 10),
@@ -126,7 +126,7 @@ def test_few_seeds_are_marked_and_have_no_significance_test(output: Path) -> Non
 
 
 def test_significance_marks_are_corrected_over_the_whole_table(output: Path) -> None:
-    """Scipy's tests, and Holm's definition, by hand."""
+    """Oracle: scipy's tests and the definition of Holm's correction."""
     own = {
         (r.row, r.policy): r
         for r in records_of(read_results(output), 1000, "success")
@@ -166,7 +166,7 @@ def test_compared_runs_are_columns_named_by_their_differing_settings(
     assert gp.header == ("Task", *names, "paper")
     assert texts(gp)["CR-1"][0] == texts(gp)["CR-1"][1]
     assert texts(gp)["LAP-1"] == ["50.0 ±0.0", "–", "78.9"]
-    assert texts(gp)["mean of all"][1] == "–", "of other tasks than the other run's"
+    assert texts(gp)["mean of all"][1] == "–", "the runs have different tasks"
     of_all = sheets["After 1000 training dialogues: success rate (%), mean of all"]
     assert list(texts(of_all)) == ["Handcrafted", "GP-SARSA", "DQN"]
     cells = [cell for sheet in sheets.values() for row in sheet.rows for cell in row]
@@ -201,18 +201,18 @@ def test_training_seconds_are_shown_where_recorded(output: Path) -> None:
             write_json(output / "CR-1" / place / "times.json", times)
         last = document(output).sheets[-1]
         assert last.title.startswith("CPU seconds")
-        assert texts(last) == due, "all numbers of a column have equally many decimals"
+        assert texts(last) == due, "all numbers of a column have the same number of decimals"
 
 
 def test_notes_depend_on_the_content_of_the_tables(output: Path) -> None:
     notes = document(output).notes
     assert any("▲ ▼" in note for note in notes)
-    assert NOTE_ON_LEARNED in notes, "the handcrafted policy is better than the best"
+    assert NOTE_ON_LEARNED in notes, "the handcrafted policy is better than the best learned one"
     learned = records_of(read_results(output), 1000, "success")
     assert any(record.best for record in learned)
     without = [record for record in learned if record.policy != "handcrafted"]
     assert NOTE_ON_LEARNED not in notes_of(without)
-    assert not any("--goodbye" in note for note in notes), "environment 1 has masks"
+    assert not any("--goodbye" in note for note in notes), "environment 1 masks goodbyes"
     shutil.copytree(output / "CR-1", output / "CR-2")
     for who, told in (("user", "only the user may end"), ("policy", "policies may end")):
         write_json(output / "run.json", {"goodbye": who})
@@ -270,7 +270,7 @@ def test_statistics_over_seeds_match_scipy() -> None:
     assert p_value_over_seeds(mine, dict(enumerate(other[:4]))) is None
     assert p_value_over_seeds(mine, mine) == 1.0
     assert p_value_to_published(ours[:4], 70.0, 0.0) is None
-    assert p_value_to_published([100.0] * 10, 99.96, 0.0) == 1.0, "rounding"
+    assert p_value_to_published([100.0] * 10, 99.96, 0.0) == 1.0, "the rounded figures are equal"
     assert p_value_to_published([100.0] * 10, 99.4, 0.0) == 0.0
     assert corrected({"a": 0.01, "b": None, "c": 0.04}) == {"a": 0.02, "c": 0.04}
     assert all_seeds([3, 101, 1, 102, 2, 9]) == "1-3, 9, 101-102"
@@ -286,7 +286,7 @@ def test_mean_curves_use_only_seeds_with_all_tasks(output: Path) -> None:
         write(output / place, "test-001000.jsonl", successes * 5)
     results = read_results(output)
     (means,) = read_curves(output, results, panels="means", band="range", window=4)
-    # LAP-1 has tests and no training, so that there is no curve of all tasks.
+    # LAP-1 has no training, so there is no curve for all tasks.
     assert (means.panel, means.policy) == ("mean of CR", "gp-sarsa")
     for column, due in ((means.low, 25.0), (means.mean, 37.5), (means.high, 50.0)):
         assert column.tolist() == [due] * 5
@@ -390,7 +390,7 @@ def test_legends_of_single_panel_plots_are_inside_the_picture(output: Path) -> N
     records = retest_document(tested).records
     for picture in (plot_curves(output, window=4), plot_retests(records)):
         pixels = imread(io.BytesIO(picture))
-        # Nothing reaches the edges, so nothing is cut off by them.
+        # White edges show that no text is cut off.
         assert (pixels[:, [0, -1], :3] == 1).all()
         assert (pixels[[0, -1], :, :3] == 1).all()
     with pytest.raises(UsageError, match="--errors"):

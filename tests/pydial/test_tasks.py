@@ -1,4 +1,4 @@
-"""The tasks and their figures are the benchmark's."""
+"""Tasks and their parameters equal those of the benchmark."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_names_of_varied_tasks_encode_errors_and_users(
     assert other.base == before.base
     assert other.error_rate == (before.error_rate if errors is None else errors)
     assert other.user_model == (user or before.user_model)
-    # All else is as in the benchmark, but for a channel that has to err.
+    # All other parameters are those of the benchmark, except an error channel if required.
     base = task_named(other.base)
     assert (other.masks, other.environment) == (base.masks, base.environment)
     noisy = other.error_rate > 0 and base.error_set is None

@@ -1,4 +1,4 @@
-"""The example of a user that is trained by imitation of the agenda user."""
+"""The example of a user that is trained to imitate the agenda user."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_trained_user_learns_a_deterministic_user(example: Any) -> None:
     pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     seen = rng.integers(0, 2, (300, 6)).astype(np.float32)
-    # What it says depends on two features together.
+    # The act depends on a combination of two features.
     said = ["affirm()" if row[0] == row[3] else f"inform(c{int(row[1])})" for row in seen]
     toy = [example.Turn(*turn) for turn in zip(seen, said, strict=True)]
     network = example.trained(toy[:200], epochs=80)

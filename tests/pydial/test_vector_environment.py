@@ -1,4 +1,4 @@
-"""Many dialogues behind Gymnasium's vector API, against Gymnasium's own loop over single ones."""
+"""The vector environment equals Gymnasium's own vector loop over single environments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def both(name: str, number: int, mode: AutoresetMode) -> tuple[Any, Any]:
 
 
 def told(step: Any) -> Any:
-    """Return what a step or reset told, without what stands where nothing is told."""
+    """Return the values of a step or reset without the padding of absent info values."""
     *arrays, info = step
     return plain(arrays), _told(info)
 

@@ -1,7 +1,7 @@
 """Write the embedded samples: `python -m tools.samples [--check]`.
 
-Generators write dialogues and predictions, the same bytes on every machine and with every Python
-version. What these are about is input: the databases, and the examples of DSTC7.
+Generators write dialogues and predictions with the same bytes on every machine and Python version.
+Their input are the databases and the examples of DSTC7.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def generated(name: str) -> dict[str, bytes]:
 
 
 def differences(name: str) -> list[str]:
-    """Return the files of a sample that are not as generated, or on one side only."""
+    """Return the different, missing and extra files of a sample."""
     paths = [path for pattern in SAMPLES[name] for path in ROOT.glob(pattern) if path.is_file()]
     found = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
     expected = generated(name)

@@ -1,6 +1,6 @@
-"""Choices that every machine and Python version makes alike, layouts of JSON, tables of phrases.
+"""Reproducible random choices, JSON layouts, and tables of phrases.
 
-Only `random.Random.random` is promised to be stable, so all choices are built from it.
+Python guarantees only the stability of `random.Random.random`, so all choices are based on it.
 """
 
 import json
@@ -36,7 +36,7 @@ class Dice:
 
 
 class Deck:
-    """Phrases in random order; none returns before all others of its list were used."""
+    """Phrases in random order; a phrase is repeated only after all others of its list."""
 
     def __init__(self, dice: Dice) -> None:
         self._dice = dice

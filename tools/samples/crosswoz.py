@@ -1,4 +1,4 @@
-"""The sample of CrossWOZ: simulated conversations in an invented city, and predictions of rules."""
+"""The CrossWOZ sample: simulated dialogues about a fictional city, and rule-based predictions."""
 
 import copy
 import json
@@ -72,7 +72,7 @@ def files() -> dict[str, str]:
 
 
 def conversations(database: Database, nlg: Nlg, fold: str) -> dict[str, Any]:
-    """Return as many dialogues of each goal type, in the format of the public files."""
+    """Return the same number of dialogues per goal type, in the format of the public files."""
     first_id, per_type = FOLDS[fold]
     lacking = dict.fromkeys(names.GOAL_TYPES, per_type)
     generator, found, number = GoalGenerator(database), dict[str, Any](), 0
@@ -108,7 +108,7 @@ def _messages(user: RuleSimulator, database: Database, nlg: Nlg, rng: Rng) -> It
             "dialog_act": [list(act) for act in acts],
             "user_state": goal_to_json(tuple(user.state)),
         }
-        # The state of the first query: no constraint is given up yet.
+        # The state of the first query has all constraints.
         tracker = RuleTracker(source_in_turn=True, state=copy.deepcopy(wizard.state))
         first = tracker.update(acts, answer)
         answer = wizard.answer(acts)
@@ -133,7 +133,7 @@ def _messages(user: RuleSimulator, database: Database, nlg: Nlg, rng: Rng) -> It
 def _vary(
     first: State, last: State, selected: Mapping[str, Sequence[str]], acts: Acts, rng: Rng
 ) -> None:
-    """Change states as people do, in ways that do not follow from the acts."""
+    """Change states like human wizards, in ways that acts do not determine."""
     hotel, services = names.HOTEL, names.SERVICES
     if len(first[hotel][services].split()) > 1 and rng.happens(SERVICES_SWAPPED):
         for state in (first, last):
@@ -203,7 +203,7 @@ def _predictions(fold: Fold, database: Database, nlg: TemplateNlg) -> Iterator[d
             context += [exchange.user.utterance, answer]
 
     def answered(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
-        """Answer by rules with the paper's RuleDST, which does not understand "near"."""
+        """Answer with rules and the paper's RuleDST, which ignores "near"."""
         rng = Rng(f"{SEED}/examples/e2e/{dialogue.name}")
         system = RuleSystem(database, paper_compatible=True)
         for exchange in dialogue.exchanges:

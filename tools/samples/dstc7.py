@@ -1,4 +1,4 @@
-"""The submissions of two example systems to DSTC7 track 1, for the invented examples."""
+"""Submissions of two example systems to DSTC7 track 1 for the synthetic examples."""
 
 import json
 import math
@@ -62,7 +62,7 @@ def _ranking(
 
 
 def _overlap(context: Sequence[str], candidates: Sequence[str]) -> list[float]:
-    """Return how many words each candidate shares with the context, weighted by rarity."""
+    """Return the overlap of each candidate with the context in words, weighted by rarity."""
     spread = Counter(word for text in candidates for word in set(_words(text)))
     said, scores = set(_words(" ".join(context))), []
     for text in candidates:

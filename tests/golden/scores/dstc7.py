@@ -50,8 +50,7 @@ def _submissions(track: Track, folder: Path) -> Iterator[tuple[str, Path]]:
 def _damaged(track: Track) -> Iterator[Ranked]:
     """Yield rankings with repeats, few candidates, or NONE first; one example in five is missing.
 
-    Some rankings have the right answer after a hundred copies of a candidate, because the scorer of
-    2018 handles them differently.
+    Some rankings have the right answer after 100 copies of a candidate (a defect in 2018).
     """
     targets_file = sample_gold(track).targets
     assert targets_file is not None

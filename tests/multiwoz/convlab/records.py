@@ -25,7 +25,6 @@ Trace = dict[str, Any]
 
 @lru_cache(maxsize=1)
 def real_database() -> ActDatabase:
-    """Return the real database."""
     folder = shared("data", "multiwoz", "db")
     return ActDatabase({domain: read_json(folder / f"{domain}_db.json") for domain in TABLES})
 

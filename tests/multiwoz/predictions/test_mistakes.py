@@ -53,7 +53,6 @@ def system_of(name: str) -> Any:
 
 
 def made(name: str, predictions: Any, by: Evaluator, corpus: str = "sample") -> Any:
-    """Return predictions with a mistake."""
     return OF_ALL[name][1](predictions, by.scorer(corpus).gold.dialogues)
 
 

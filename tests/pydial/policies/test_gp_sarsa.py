@@ -1,4 +1,4 @@
-"""GP-SARSA against Engel's model solved densely, all at once."""
+"""GP-SARSA equals a dense batch solution of Engel's model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def dialogues(number: int, seed: int, longest: int = 5) -> list[Dialogue]:
 def dense_posterior(
     played: list[Dialogue], belief: Vector, action: int, discount: float, noise: float
 ) -> tuple[float, float]:
-    """Return mean and variance of Q from R = H Q + H N with N white, by dense algebra."""
+    """Return mean and variance of Q, solving R = H Q + H N (N is white noise) densely."""
     beliefs = np.concatenate([beliefs for beliefs, *_ in played])
     actions, rewards = (np.concatenate([d[column] for d in played]) for column in (1, 2))
     ends = np.cumsum([len(beliefs) for beliefs, *_ in played])

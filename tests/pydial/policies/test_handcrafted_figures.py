@@ -1,4 +1,4 @@
-"""The handcrafted policy against the simulated user: the original's figures, within its noise."""
+"""The handcrafted policy with the simulated user reproduces the original's figures."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.integration
 DIALOGUES = 500
 WORST = 3.0
 MANY = 24_000
-"""Without errors dialogues are independent, and so many show a rule too many of the user."""
+"""Without errors, dialogues are independent; this number reveals a wrong rule of the user."""
 NOISY = [f"{code}-{environment}" for environment in "356" for code in CODES]
 A_RUN = 1000
 AGREEING = {"2": "1", "4": "3"}
-"""Environments in which the policy does the same as in others, for it looks at no mask."""
+"""Environment → environment with equal dialogues, because the policy ignores masks."""
 FIGURES = ("success", "reward", "turns")
 Figures = dict[str, list[float]]
 
@@ -44,7 +44,7 @@ def simulation(name: str, confusion_seed: int = 0) -> Simulation:
 
 
 def figures_of(simulation: Simulation, number: int, seed: int) -> Figures:
-    """Return success (percent), reward and turns of each of some dialogues."""
+    """Return success (percent), reward and turns of each dialogue."""
     episodes = list(play(simulation, HandcraftedPolicy(), number, seed))
     return {
         "success": [100.0 * e.success for e in episodes],
@@ -61,9 +61,9 @@ def of_seeds(name: str, seeds: int) -> Figures:
 
 
 def z_of(mine: list[float], theirs: list[float]) -> float:
-    """Return how many standard errors two means are apart, over seeds."""
+    """Return the difference of two means over seeds, in standard errors."""
     spread = variance(mine) / len(mine) + variance(theirs) / len(theirs)
-    # Four seeds of 97.0 % each are luck, not certainty: 500 dialogues cannot be that sure.
+    # The spread of few equal seeds is too small, so it is at least that of a binomial rate.
     rate = mean(mine)
     binomial = rate * (100 - rate) / DIALOGUES if 0 < rate < 100 else 0.0
     return (mean(mine) - mean(theirs)) / sqrt(max(spread, binomial / len(theirs), 1e-9))
@@ -104,10 +104,10 @@ def test_figures_without_errors_match_the_original(name: str) -> None:
 
 @pytest.mark.slow
 def test_noisy_tasks_match_the_original_with_its_confusion_tables() -> None:
-    """With the tables of the original's seeds its runs differ from ours by their dialogues only.
+    """With the confusion tables of the original's seeds, runs differ only by their dialogues.
 
-    Most of what seeds differ by is what sounds alike, in all tasks of a seed: without it, figures
-    of all noisy tasks together are twice as sharp.
+    Most of the variance between seeds comes from the confusion tables, which all tasks of a seed
+    share. Without it, the test of all noisy tasks together is twice as precise.
     """
     apart: dict[tuple[str, str], tuple[float, float]] = {}
     for name in NOISY:

@@ -1,4 +1,4 @@
-"""Neural policies: what they learn, from what, and that NumPy and PyTorch compute the same."""
+"""Neural policies: learning, their inputs, and agreement of NumPy and PyTorch."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ torch = pytest.importorskip("torch")
 
 
 class Corridor:
-    """Ask for each of two things, then say goodbye: 20 for that, and -1 an exchange.
+    """Request two slots, then say goodbye: a reward of 20, and -1 for each turn.
 
-    Saying goodbye too soon brings nothing; asking twice is masked. The best return is 17.
+    An early goodbye has no reward, and repeated requests are masked. The best return is 17.
     """
 
     size, actions = 4, 3
@@ -50,7 +50,7 @@ class Corridor:
 
 
 def play(policy: Learner, rng: Rng, *, training: bool) -> float:
-    """Play an episode and return what it brought; masked actions are an error."""
+    """Play an episode and return its total reward; masked actions are an error."""
     world, total, ended = Corridor(), 0.0, False
     if training:
         policy.begin()
@@ -73,7 +73,6 @@ def train(policy: Learner, episodes: int) -> None:
 
 
 def mean_return(policy: Learner) -> float:
-    """Return what a policy gets in tests."""
     return float(np.mean([play(policy, Rng(index), training=False) for index in range(50)]))
 
 
@@ -122,7 +121,7 @@ def test_policies_with_the_same_weights_act_the_same(name: str) -> None:
 @pytest.mark.parametrize(
     ("exploration", "shares"),
     [
-        # That of the published program starts again every thousand dialogues.
+        # The schedule of the published program restarts after every thousand dialogues.
         (Exploration(), {0: 0.3, 500: 0.2625, 999: 0.225075, 1000: 0.3, 3500: 0.2625}),
         (Exploration(0.3, 0.05, 4000, None), {0: 0.3, 2000: 0.175, 4000: 0.05, 9000: 0.05}),
     ],
@@ -268,7 +267,7 @@ def test_ppo_discount_and_trace_change_the_learned_weights(setting: str) -> None
 
 
 def test_ppo_defaults_match_the_discount_trace_and_clip_of_its_paper() -> None:
-    """Schulman et al. (2017), Table 3."""
+    """The defaults are those of Schulman et al. (2017), Table 3."""
     settings = ppo.PPOSettings()
     assert (settings.discount, settings.trace, settings.clip) == (0.99, 0.95, 0.2)
 

@@ -1,8 +1,8 @@
-"""What sounds alike in a run of the original: its tables of confusions, drawn with its seed.
+"""The confusion tables of a run of the original, drawn with its seed.
 
-The original draws nothing before them, so that they follow from the seed alone: word lists are
-shuffled by NumPy's `RandomState`, and nearest words are found by NumPy 1.16's quicksort, which
-decides between words that are as near.
+The original draws nothing before the tables, so they depend only on the seed. NumPy's `RandomState`
+shuffles word lists, and NumPy 1.16's quicksort finds nearest words and determines the order of
+words with equal distance.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from mwzeval.pydial.simulator.rng import Rng
 from tests.pydial.real_domains import domain
 
 SHORT = 16
-"""Parts that are not longer than this, and one, are sorted by insertion."""
+"""Partitions of up to this length plus one are sorted by insertion."""
 
 
 @cache
 def original_confusion(code: str, seed: int) -> Confusion:
-    """Return the confusions of a run of the original in one of its domains."""
+    """Return the confusion tables of a run of the original in one of its domains."""
     of: Domain = domain(code)
     random = np.random.RandomState(seed)
     confusion = Confusion(of, Rng(0))
@@ -58,7 +58,7 @@ def _table(words: Sequence[str], random: np.random.RandomState) -> dict[str, Nei
 
 
 def order_of(keys: Sequence[int]) -> list[int]:
-    """Return the places of the keys in ascending order, as NumPy 1.16 does."""
+    """Return the indices that sort the keys, with the order of ties in NumPy 1.16."""
     order = list(range(len(keys)))
     parts = [(0, len(keys) - 1)]
     while parts:
@@ -73,7 +73,7 @@ def order_of(keys: Sequence[int]) -> list[int]:
 
 
 def _divide(keys: Sequence[int], order: list[int], first: int, last: int) -> int:
-    """Put what is less than the median of three before it and the rest behind; return its place."""
+    """Partition around the median of three; return its index."""
 
     def swap(a: int, b: int) -> None:
         order[a], order[b] = order[b], order[a]

@@ -1,4 +1,4 @@
-"""Every outcome of what is left to chance, with its probability."""
+"""Enumerate all outcomes of random choices with their probabilities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class Script:
-    """Chance that follows a script of choices, then takes the first ways and notes the others."""
+    """A random source that follows a script, then takes first choices and records the others."""
 
     def __init__(self, script: Sequence[int]) -> None:
         self._script = list(script)
@@ -41,7 +41,7 @@ class Script:
 
 
 class Uniform:
-    """A number from 0 to 1 of which nothing is known but what it was compared with."""
+    """A uniform random number that is known only through its comparisons."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -66,7 +66,7 @@ class Uniform:
 
 
 def outcomes(run: Callable[[Script], Result]) -> Iterator[tuple[Result, float]]:
-    """Yield the result of every way that chance can take, and the probability of that way."""
+    """Yield the result and the probability of every sequence of random choices."""
     script: list[int] | None = []
     while script is not None:
         rng = Script(script)

@@ -1,4 +1,4 @@
-"""Parts of the simulator by themselves, in words."""
+"""Single parts of the simulator with a text interface."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def simulation_of(domain: Domain, *, legacy: bool = False, task: Task = MASKED) 
 
 
 class Tracker:
-    """The tracker, and what a system sees and says after it, without users or a channel."""
+    """The tracker and the views and acts of a system, without users and the error channel."""
 
     def __init__(self, domain: Domain, *, legacy: bool = False, task: Task = MASKED) -> None:
         self.simulation = simulation_of(domain, legacy=legacy, task=task)
@@ -84,7 +84,7 @@ class Tracker:
         return METHODS[method_of(self.t, self.d)]
 
     def accepted(self) -> list[str]:
-        """Return the accepted slots, the likeliest first."""
+        """Return the accepted slots, the most probable first."""
         return [self.view.codes.slots[slot] for slot in self.d.accepted_slot[: self.d.count]]
 
     def mask(self) -> list[bool]:
@@ -96,14 +96,14 @@ class Tracker:
         return {name for name, may in zip(self.names, self.mask(), strict=True) if may}
 
     def act(self, action: str, rng: Any) -> Act:
-        """Return the act of a summary action, which is taken."""
+        """Take a summary action and return its act."""
         self.d.rng = rng
         say_action(self.t, self.d, self.names.index(action))
         return self.view.next_act
 
 
 class TextUser:
-    """The simulated user in a state of one's own."""
+    """The simulated user in a given state."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class TextUser:
         self.last_heard(NULL)
 
     def twin(self, rng: Any) -> TextUser:
-        """Return another user in the same state."""
+        """Return a copy of the user with another random source."""
         other, d = copy(self), copy(self.d)
         for name in DialogueRecord.__slots__:
             if isinstance(numbers := getattr(d, name), list):
@@ -145,7 +145,7 @@ class TextUser:
         return other
 
     def agenda(self) -> list[Act]:
-        """Return the acts of the agenda, the first on top."""
+        """Return the acts of the agenda from top to bottom."""
         d, acts, begin = self.d, [], 0
         for at in range(d.agenda):
             end = d.agenda_end[at]
@@ -154,7 +154,7 @@ class TextUser:
         return acts[::-1]
 
     def set_agenda(self, acts: Iterable[Act]) -> None:
-        """Stack acts, the first on top."""
+        """Replace the agenda with acts, given from top to bottom."""
         d = self.d
         d.agenda = 0
         for act in reversed(list(acts)):
@@ -164,7 +164,7 @@ class TextUser:
                 g.extend(d, self.view._item_code(act.items[at]))
 
     def say_again(self, act: Act) -> None:
-        """Make an act what the user has said last."""
+        """Set the last act of the user."""
         d = self.d
         self.view.put_user(act)
         d.again_act, d.again_items = d.user_act, d.user_items
@@ -197,7 +197,7 @@ class TextUser:
 
 
 def nbest(simulation: Simulation, act: Act, rng: Any) -> list[tuple[Act, float]]:
-    """Return what is heard of an act."""
+    """Return the hypotheses of the error channel for an act."""
     simulation.d.rng = rng
     simulation.view.put_user(act)
     transmit(simulation.t, simulation.d)

@@ -1,4 +1,4 @@
-"""Random acts about a domain, of so few values that what is said and what is wanted often meet."""
+"""Random acts with few values of a domain, so that acts and goals often match."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DOMAIN_CASES = [
     *(pytest.param(code, marks=pytest.mark.integration) for code in ("Demo-SFR", "Demo-LAP")),
     *(pytest.param(code, marks=pytest.mark.integration) for code in CODES),
 ]
-"""What is compared: a tiny domain, those embedded, and those of the benchmark."""
+"""A tiny domain, the embedded domains, and the domains of the benchmark."""
 
 
 def domain_named(code: str) -> Domain:
-    """Return one of these domains; skips the test where real data are not there."""
+    """Return one of these domains; skips the test without the real data."""
     if code == "Cafes":
         return CAFES
     return load_domain(code) if code.startswith("Demo-") else domain(code)
 
 
 class RandomActs:
-    """Acts about a few entities of a domain, and for each slot one value that may be of none."""
+    """Acts about a few entities, and about one value per slot that they may lack."""
 
     def __init__(self, domain: Domain, random: Random) -> None:
         ontology = domain.ontology
@@ -54,17 +54,17 @@ class RandomActs:
         return self.random.sample(of, min(len(of), self.random.randint(0, most)))
 
     def value(self, slot: str) -> str:
-        """Return one of the values of a slot or "dontcare"."""
+        """Draw one of the values of a slot or "dontcare"."""
         return self.random.choice([*self.values[slot], DONTCARE])
 
     def answer(self, slot: str) -> str:
-        """Return what a system may say of a slot."""
+        """Draw a value that a system may inform for a slot."""
         if slot not in self.values:
             return self.random.choice(["1", NONE, "not available"])
         return self.value(slot)
 
     def system_act(self) -> Act:
-        """Return an act like those of systems in the benchmark, which never ask for a name."""
+        """Draw a system act as in the benchmark, whose systems never request a name."""
         random = self.random
         kind = random.random()
         slot = random.choice(self.constraint_slots)
@@ -82,7 +82,7 @@ class RandomActs:
         return self.system_inform()
 
     def system_inform(self) -> Act:
-        """Return an offer, an answer, or that nothing (else) matches."""
+        """Draw an offer, an answer, or a message that nothing (else) matches."""
         random = self.random
         slots = self.some((*self.constraint_slots, *self.answers), 4)
         items = [Item(slot, self.answer(slot)) for slot in slots]
@@ -96,7 +96,7 @@ class RandomActs:
         return Act("inform", (*items[:1], *names, *items[1:]))
 
     def user_act(self, system: Act) -> Act:
-        """Return anything that a user may be heard to say, often about what the system said."""
+        """Draw any user act of the error channel, often about the system act."""
         random = self.random
         twice = ["inform", "request", "confirm", "affirm", "negate", "deny", "reqalts"] * 2
         name = random.choice(["inform", "inform", "inform", "request", *twice, *BARE])
@@ -112,7 +112,7 @@ class RandomActs:
             return Act(name, tuple(two[: random.randint(0, 2)]))
         if name in ("affirm", "negate", "reqalts") and random.random() < 0.6:
             return Act(name)
-        # What no preference about a confirmed name, or with a yes, means is not specified.
+        # The specification does not cover dontcare for a confirmed name or with affirm.
         confirmed = system.items[0].slot if system.name == "confirm" else ""
         unclear = name == "confirm" or confirmed == "name" or (name == "affirm" and confirmed)
         if not unclear and random.random() < 0.2:
@@ -125,6 +125,6 @@ class RandomActs:
         return Act(name, tuple(Item(slot, self.answer(slot)) for slot in slots))
 
     def constraint_inform(self) -> Act:
-        """Return what a user says most: values of some constraints."""
+        """Draw the most frequent user act: values of some constraints."""
         slots = self.some(self.constraint_slots, 5)
         return Act("inform", tuple(Item(slot, self.value(slot)) for slot in slots))

@@ -1,8 +1,8 @@
 """The system of the original: its focus tracker, masks, summary actions and handcrafted policy.
 
-Written down from the specification alone (2, 3, 6 to 9), sentence by sentence, for tests to compare
-with: elementary acts one after the other, and every value of every slot. Where something is left to
-chance, every possible act is yielded.
+A slow implementation of the specification (2, 3, 6 to 9) as an oracle for tests. It processes
+elementary acts one by one and every value of every slot. For random choices, it yields every
+possible act.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Acts = Iterator[Act]
 
 
 class Elementary(NamedTuple):
-    """An elementary act of a user: of no, of one slot, with or without a value."""
+    """An elementary act of a user: without or with one slot, without or with a value."""
 
     name: str
     slot: str = ""
@@ -34,7 +34,7 @@ class Elementary(NamedTuple):
 
 
 class SpecifiedSystem:
-    """What a system believes and may do; `goals` has no value of probability 0."""
+    """The belief and the possible actions of a system; `goals` omits values with probability 0."""
 
     def __init__(self, domain: Domain, *, legacy: bool) -> None:
         self.domain, self.legacy = domain, legacy
@@ -55,7 +55,7 @@ class SpecifiedSystem:
         self.offered_before &= self.legacy
 
     def update(self, system: Act, hypotheses: Sequence[tuple[Act, float]]) -> None:
-        """Take in one exchange (6)."""
+        """Update the belief with a system act and the user hypotheses (6)."""
         answered = self._machine(system)
         total = sum(score for _, score in hypotheses)
         heard: dict[str, dict[str, float]] = {}
@@ -87,7 +87,7 @@ class SpecifiedSystem:
             self.requested[slot] = min(1.0, kept + requested.get(slot, 0.0))
 
     def _machine(self, system: Act) -> set[str]:
-        """Keep the features of a system act; return the slots that it informs."""
+        """Store the features of a system act; return the slots that it informs."""
         self.cannot_help = self.offered = False
         if system.name != "inform":
             return set()
@@ -103,7 +103,7 @@ class SpecifiedSystem:
         return {i.slot for i in system.items if i.slot != "name" and i.value != NONE}
 
     def _in_context(self, act: Act, system: Act) -> Act:
-        """Return what a bare yes or no means (3.2)."""
+        """Return the meaning of affirm or negate without slots (3.2)."""
         if act not in (Act("affirm"), Act("negate")):
             return act
         yes = act.name == "affirm"
@@ -149,9 +149,9 @@ class SpecifiedSystem:
         ]
 
     def _resolved(self, acts: list[Elementary], system: Act) -> list[Elementary]:
-        """Return the acts with the slot that the system asks about for `this`.
+        """Replace `this` in the acts with the slot that the system asks about.
 
-        If there is none, `this` is nothing; in legacy, it is something about no slot.
+        Without such a slot, acts with `this` are removed; in legacy, they have no slot.
         """
         asks = ("request",) if self.legacy else ("request", "confirm", "select")
         slot = system.items[0].slot if system.name in asks else ""
@@ -182,14 +182,14 @@ class SpecifiedSystem:
             return "byname"
         return "none"
 
-    # What policies look at (2, 7)
+    # Features of policies (2, 7)
 
     def ranked(self, slot: str) -> list[tuple[float, str]]:
-        """Return the probabilities and values of a slot, the likeliest first."""
+        """Return the probabilities and values of a slot, the most probable first."""
         return sorted(((p, value) for value, p in self.goals[slot].items()), reverse=True)
 
     def likeliest_name(self) -> str:
-        """Return the top of the name belief, "" for no name."""
+        """Return the most probable name, "" if no name is more probable."""
         names = self.ranked("name")
         return names[0][1] if names and names[0][0] > self.none["name"] else ""
 
@@ -204,7 +204,7 @@ class SpecifiedSystem:
         return accepted
 
     def matching(self, accepted: Mapping[str, str] | None = None) -> list[Entity]:
-        """Return the rows that have the values of slots, by default of all that are accepted."""
+        """Return the rows that match the values of slots (default: all accepted slots)."""
         slots = (self.accepted() if accepted is None else accepted).items()
         wanted = [(slot, value.lower()) for slot, value in slots if value != DONTCARE]
         return [
@@ -214,7 +214,7 @@ class SpecifiedSystem:
         ]
 
     def is_discriminable(self, accepted: Mapping[str, str] | None = None) -> bool:
-        """Tell whether another slot would tell the matching rows apart."""
+        """Return whether another slot distinguishes the matching rows."""
         slots = (self.accepted() if accepted is None else accepted).items()
         indifferent = {slot for slot, value in slots if value == DONTCARE}
         rows = self.matching(accepted)
@@ -224,7 +224,7 @@ class SpecifiedSystem:
         )
 
     def matches(self, likeliest: Sequence[str]) -> list[bool]:
-        """Return five facts about the matches of the first 1 to 5 of these accepted slots."""
+        """Return five features of the matches for each of the first 1 to 5 accepted slots."""
         facts = []
         for number in range(1, 6):
             accepted = {s: v for s, v in self.accepted().items() if s in likeliest[:number]}
@@ -244,7 +244,7 @@ class SpecifiedSystem:
         return top if top in ("finished", "restart") and methods[top] > 0.5 else "byconstraints"
 
     def is_flagged(self, *discourse_acts: str) -> bool:
-        """Tell whether the flag of one of some discourse acts is set."""
+        """Return whether the flag of at least one of these discourse acts is set."""
         return any(self.discourse_acts.get(act, 0.0) > 0.5 for act in discourse_acts)
 
     def requested_slots(self) -> list[str]:
@@ -253,11 +253,11 @@ class SpecifiedSystem:
     # Masks (8.2)
 
     def asks_for_alternatives(self) -> bool:
-        """Tell whether this sets the request for alternatives that is then pending."""
+        """Return whether the user requests alternatives, which are then pending."""
         return self.method() == "byalternatives" and not self.is_flagged("thankyou", "ack")
 
     def forbidden(self, *, pending: bool) -> set[str]:
-        """Return the actions that are masked with all switches on."""
+        """Return the actions that are masked if all masks are enabled."""
         method, offered = self.method(), self.last_offered != ""
         conditions = {
             "inform": method != "byconstraints"
@@ -277,7 +277,7 @@ class SpecifiedSystem:
     # Acts of summary actions (8.3)
 
     def acts(self, action: str) -> Acts:
-        """Yield the acts that an action may become."""
+        """Yield the possible acts of an action."""
         kind, _, slot = action.partition("_")
         if kind == "request":
             yield Act("request", (Item(slot),))
@@ -305,7 +305,7 @@ class SpecifiedSystem:
         return [row for row in self.domain.table.rows if row["name"] == name][:1]
 
     def _offers(self, rows: Sequence[Entity]) -> Acts:
-        """Yield offers of the first row, or of any if nothing is asked of them."""
+        """Yield offers of the first row, or of any row without constraints."""
         accepted = self.accepted()
         wanted = tuple(Item(slot, v) for slot, v in accepted.items() if v != DONTCARE)
         if not rows:
@@ -337,7 +337,7 @@ class SpecifiedSystem:
     # The handcrafted policy (9)
 
     def handcrafted_acts(self) -> list[Act]:
-        """Return the acts that the handcrafted policy may make."""
+        """Return the possible acts of the handcrafted policy."""
         steps = self._by_method, self._confirm_or_select, self._inform, self._request
         return next((acts for step in steps if (acts := step())), [Act("reqmore")])
 
@@ -375,7 +375,7 @@ class SpecifiedSystem:
         if len(self.matching()) > 1 and self.is_discriminable() and unknown:
             return []
         if self.requested_slots() and self.offered:
-            # The text leaves open whether asking comes next where there is no such entity.
+            # The specification does not say whether a request follows if there is no such entity.
             return self._about_named() or [Act("null")]
         return list(self._offers(self.matching()))
 
@@ -396,5 +396,5 @@ def _at_most_one(masses: dict[str, float]) -> dict[str, float]:
 
 
 def _some(slots: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the slots, or every choice of five if there are more."""
+    """Yield the slots, or every combination of five if there are more."""
     return combinations(slots, min(len(slots), MOST))

@@ -1,8 +1,8 @@
-"""How a simulated user of the original takes a system act and answers it.
+"""How a simulated user of the original processes a system act and answers it.
 
-Written down from the specification alone (4), sentence by sentence, for tests to compare with: slow
-and plain, with the defects of the original in `legacy`. Asking to repeat and saying nothing (4.4,
-step 5) have probability 0 and are left out.
+A slow implementation of the specification (4) as an oracle for tests, with the defects of the
+original in `legacy`. Requests to repeat and silence (4.4, step 5) have probability 0 and are
+omitted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME, TYPE = "name", "type"
 
 @dataclass
 class SpecifiedUser:
-    """All that is remembered of a dialogue; the top of the agenda is the last of the list."""
+    """The state of a user in a dialogue; the last act of the agenda is its top."""
 
     domain: Domain
     parameters: Any
@@ -38,7 +38,7 @@ class SpecifiedUser:
     rng: Any = None
 
     def twin(self, rng: Script) -> SpecifiedUser:
-        """Return another user in the same state."""
+        """Return a copy of the user with another random source."""
         return replace(
             self,
             constraints=[*self.constraints],
@@ -52,7 +52,7 @@ class SpecifiedUser:
         return self.rng.happens(getattr(self.parameters, parameter))  # type: ignore[no-any-return]
 
     def which(self, parameter: str) -> int:
-        """Return 0 or 1, with the two parameters of this name as probabilities, or else 2."""
+        """Draw 0 or 1 with the probabilities of the two parameters of this name, or else 2."""
         first, second = (getattr(self.parameters, f"{parameter}_{n}") for n in (1, 2))
         return self.rng.which(first, second)  # type: ignore[no-any-return]
 
@@ -80,7 +80,7 @@ class SpecifiedUser:
         self.agenda = [Act("bye")]
 
     def put(self, slot: str, value: str) -> None:
-        """Replace the "=" constraint of a slot; the new one is appended at the end."""
+        """Replace the "=" constraint of a slot; the new constraint is appended."""
         self.constraints = [c for c in self.constraints if c.slot != slot or c.negated]
         self.constraints.append(Item(slot, value))
 
@@ -212,7 +212,7 @@ def _confirm(user: SpecifiedUser, act: Act) -> None:
 
 
 def accepted_by(constraint: Item, said: Item) -> bool:
-    """Tell whether a constraint of the goal accepts what was said of its slot (4.6)."""
+    """Return whether a constraint of the goal accepts an item about its slot (4.6)."""
     x, y = constraint.value, said.value
     if constraint.negated:
         return said.negated or y not in (x, DONTCARE)
@@ -222,7 +222,7 @@ def accepted_by(constraint: Item, said: Item) -> bool:
 
 
 def check(user: SpecifiedUser, act: Act, *, from_confirm: bool) -> bool:
-    """Tell whether the values in an act are compatible with the goal (4.6)."""
+    """Return whether the values in an act are compatible with the goal (4.6)."""
     ontology = user.domain.ontology
     name_none = Item(NAME, NONE) in act.items
     informs_requested = any(
@@ -271,9 +271,9 @@ def check(user: SpecifiedUser, act: Act, *, from_confirm: bool) -> bool:
 
 
 def may_ask(user: SpecifiedUser, act: Act, constraint: Item) -> bool:
-    """Tell whether the user may ask for a constraint instead of what the act says (4.6, PLAN).
+    """Return whether the user may inform a constraint instead of the act's value (4.6, PLAN).
 
-    Of the values that an act has for a slot, the original looks at the first.
+    If an act has several values for a slot, the original uses only the first.
     """
     slot, value, _ = constraint
     values = [item.value for item in act.items if item.slot == slot and not item.negated]
@@ -283,7 +283,7 @@ def may_ask(user: SpecifiedUser, act: Act, constraint: Item) -> bool:
 
 
 def plan(user: SpecifiedUser, candidates: list[Item]) -> Item:
-    """Return what is asked for: `slot="value"`, even of a value that is not wanted."""
+    """Draw a constraint to inform as `slot="value"`, even if it is negated."""
     return Item(*user.rng.choose(candidates)[:2])
 
 
@@ -307,7 +307,7 @@ def _correct(user: SpecifiedUser, item: Item, candidates: list[Item]) -> None:
 
 
 def _inform(user: SpecifiedUser, act: Act) -> None:
-    """Put the reaction to an inform on the agenda (4.5); the numbers are those of its steps."""
+    """Put the reaction to an inform on the agenda (4.5); comments number its steps."""
     relax = name_none = False
     venues: list[str] = []
     offered: str | None = None
@@ -406,7 +406,7 @@ def _change(user: SpecifiedUser, act: Act, offered: str | None, *, name_none: bo
 
 
 def _selected(user: SpecifiedUser, act: Act, venues: list[str]) -> str:
-    """Return the venue taken of those that there are (step 6)."""
+    """Return the venue that the user selects (step 6)."""
     names = user.constraints_on(NAME)
     possible = [v for v in venues if all(accepted_by(c, Item(NAME, v)) for c in names)]
     if not possible:
@@ -421,7 +421,7 @@ def _selected(user: SpecifiedUser, act: Act, venues: list[str]) -> str:
 
 
 def respond(user: SpecifiedUser) -> Act:
-    """Return what the user says (4.7)."""
+    """Return the user's act (4.7)."""
     if not user.agenda:  # 1
         user.push("bye")
     name, popped = user.agenda.pop()

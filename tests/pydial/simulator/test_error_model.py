@@ -1,4 +1,4 @@
-"""Hypotheses and confidences are distributed as the original's are."""
+"""Hypotheses and confidences have the distributions of the original."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ STANDARD_ERRORS = 3
 
 @cache
 def figures(task: str, text: str) -> dict[str, list[float]]:
-    """Return what the original counts in lists: by its name, the number of each of our lists."""
+    """Return the original's statistics of hypothesis lists: name → number for each list."""
     act, lists = parse_act(text), []
-    # Which words sound alike is drawn once a run, so that several runs are needed.
+    # Confusion tables are drawn once per run, so several runs are needed.
     for seed in range(SEEDS):
         named = task_named(task_name(task))
         code = task.split("-")[1]
@@ -74,7 +74,7 @@ def test_without_errors_the_true_act_is_certain(task: str) -> None:
 
 
 def confused(confusion: Confusion, said: Act, heard: Act) -> tuple[str, bool] | None:
-    """Return what was misheard and whether that sounds alike; None where it cannot be told."""
+    """Return the confused part and whether the table lists the confusion; None if unknown."""
     if heard.name != said.name:
         near = heard.name in confusion.acts[said.name].words
         return None if heard.name == "null" else ("act", near)
@@ -105,7 +105,7 @@ def test_neighbours_are_the_nearest_words_weighted_by_distance() -> None:
     table = neighbours(words, Rng(1))["north"]
     assert set(table.words[:2]) == {"forth", "worth"}
     assert len(table.words) == 6
-    # Distances 1, 1, 2, 4, 4, 5: inverses scaled to sum 1, plus 0.15, scaled again.
+    # Distances 1, 1, 2, 4, 4, 5: the inverses are normalised, increased by 0.15, and normalised.
     inverses = [1, 1, 1 / 2, 1 / 4, 1 / 4, 1 / 5]
     weights = [inverse / sum(inverses) + 0.15 for inverse in inverses]
     assert table.probabilities == pytest.approx([w / sum(weights) for w in weights])
@@ -118,7 +118,7 @@ def test_ties_between_neighbours_depend_only_on_the_seed() -> None:
 
 
 def misheard(text: str, number: int, *, legacy: bool = False) -> list[Act]:
-    """Return acts that were misheard in place of an act."""
+    """Return confused acts for an act."""
     simulation = simulation_of(CAFES, legacy=legacy, task=TASKS["CR-6"])
     view, d = simulation.view, simulation.d
     d.rng = Rng(2)
@@ -146,10 +146,10 @@ def test_other_acts_are_never_confused_with_bye() -> None:
 @pytest.mark.parametrize(
     ("act", "legacy", "share"),
     [
-        # Of an act with a value the type is confused in a fifth of the tries, the slot in 0.3.
+        # For an act with a value, the type is confused with probability 0.2, the slot with 0.3.
         ('inform(area="north")', False, 0.8),
         ('inform(area="north")', True, 0.8),
-        # What only asks has no value to confuse: the slot is, or in legacy nothing, and redrawn.
+        # A request has no value: its slot is confused instead, or in legacy the draw is repeated.
         ("request(phone)", False, 0.8),
         ("request(phone)", True, 0.6),
     ],
@@ -157,7 +157,7 @@ def test_other_acts_are_never_confused_with_bye() -> None:
 def test_acts_keep_their_type_with_the_expected_share(act: str, legacy: bool, share: float) -> None:
     name, n = parse_act(act).name, 4000
     kept = sum(heard.name == name for heard in misheard(act, n, legacy=legacy)) / n
-    # A goodbye that is drawn does not count, and is among the neighbours of some acts.
+    # A drawn goodbye, which is a neighbour of some acts, is redrawn.
     assert share - 0.03 < kept < share + 0.1
 
 

@@ -1,4 +1,4 @@
-"""Goals are drawn as the original draws them, and achieved when they are."""
+"""Goals have the distribution of the original, and the conditions of a completed goal."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_domain_without_acceptable_goals_is_refused() -> None:
         ([Item("area", "north"), Item("name", DONTCARE)], {"name": "anna"}, True),
         ([Item("name", "anna", True), Item("area", "north")], {"name": "anna"}, False),
         ([Item("name", "bella", True), Item("area", "north")], {"name": "anna"}, True),
-        # Two cafés are called "twin", one in the north, one in the south: any of them will do.
+        # Two cafés in the north and south are called "twin"; either of them may satisfy the goal.
         ([Item("area", "south")], {"name": "twin"}, True),
         ([Item("area", "centre")], {"name": "twin"}, False),
     ],

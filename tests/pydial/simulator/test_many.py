@@ -1,4 +1,4 @@
-"""What compiled code does on its own is what Python does."""
+"""Code that only the compiled simulation has equals the Python simulation."""
 
 from __future__ import annotations
 

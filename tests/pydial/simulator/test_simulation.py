@@ -1,4 +1,4 @@
-"""Whole dialogues: they end, they are fair, and they depend on nothing but their seed."""
+"""Complete dialogues: limits, endings, and dependence only on the seed."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_system_answers_a_user_bye_with_bye() -> None:
     simulation = Simulation(DEMO, PERFECT)
     simulation.begin(Rng(0))
     result = Result(0, False)
-    while not result.ended:  # the same again and again costs the user's patience
+    while not result.ended:  # repeated acts reduce the user's patience
         result = simulation.answer(parse_act("request(name)"))
     assert str(simulation.view.user_act) == "bye()"
     assert str(simulation.view.system_act) == "bye()"

@@ -1,4 +1,4 @@
-"""Tracker, masks, actions and handcrafted policy follow the specification in random dialogues."""
+"""Tracker, masks, actions and handcrafted policy equal the specification in random dialogues."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def close(expected: object) -> object:
 
 
 def random_hypotheses(acts: RandomActs, system: Act) -> list[tuple[Act, float]]:
-    """Return what may have been said, with scores that are not in proportion yet."""
+    """Draw user acts with scores that are not normalised."""
     random = acts.random
     number = random.randint(1, random.choice([1, 1, 2, LARGEST_LIST]))
     said = [
@@ -46,7 +46,7 @@ def random_hypotheses(acts: RandomActs, system: Act) -> list[tuple[Act, float]]:
 def random_exchanges(
     domain: Domain, seed: str, *, legacy: bool
 ) -> Iterator[tuple[Random, SpecifiedSystem, Tracker]]:
-    """Yield trackers after each exchange."""
+    """Yield both trackers after each turn."""
     random = Random(seed)
     tracker, specified = Tracker(domain, legacy=legacy), SpecifiedSystem(domain, legacy=legacy)
     for _ in range(DIALOGUES):
@@ -93,7 +93,7 @@ def test_beliefs_match_the_specification(code: str, legacy: bool) -> None:
 @in_both_modes
 @in_domains
 def test_action_masks_match_the_specification(code: str, legacy: bool) -> None:
-    """An alternative is pending until it is given or, with a second look, not asked for again."""
+    """A request for alternatives is pending until it is answered or no longer made."""
     pending = False
     exchanges = random_exchanges(domain_named(code), f"masks of {code}", legacy=legacy)
     for number, (random, specified, tracker) in enumerate(exchanges):
@@ -128,9 +128,9 @@ def test_system_acts_match_the_specification(code: str, legacy: bool) -> None:
 @pytest.mark.parametrize(
     ("said", "score", "accepted", "method"),
     [
-        ('inform(quiet="1")', 0.53, 1, "byconstraints"),  # two values: more than 1 / 1.9
+        ('inform(quiet="1")', 0.53, 1, "byconstraints"),  # of two values: above 1 / 1.9
         ('inform(quiet="1")', 0.52, 0, "byconstraints"),
-        ('inform(area="north")', 0.51, 1, "byconstraints"),  # three, but more than no value
+        ('inform(area="north")', 0.51, 1, "byconstraints"),  # of three values: more than no value
         ('inform(area="north")', 0.49, 0, "byconstraints"),
         ("bye()", 0.51, 0, "finished"),
         ("bye()", 0.5, 0, "byconstraints"),

@@ -1,7 +1,7 @@
-"""The original's own traces: what its system believed, masked and did, and what its users said.
+"""Recorded dialogues of the original: beliefs, masks and acts of its system, acts of its users.
 
-Of a user, all draws are tried in every way from the state before; states that cannot be told apart
-from outside are all followed.
+For a user, all random choices in the previous state are enumerated, and all states that are
+consistent with the record are followed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.pydial.simulator.parts import TextUser, Tracker, simulation_of
 pytestmark = pytest.mark.integration
 DIALOGUES, EXCHANGES = 58, 464
 DRAWS = 4000
-"""Enough to come by each of the acts that are drawn at random (5 slots of 6, any of 9 slots)."""
+"""Sufficient to draw each of the possible random acts (5 of 6 slots, any of 9 slots)."""
 
 
 def believed(belief: Belief) -> dict[str, dict[str, float]]:
@@ -41,11 +41,11 @@ def believed(belief: Belief) -> dict[str, dict[str, float]]:
 
 
 def replay() -> Iterator[tuple[str, Tracker, Act, dict[str, Any]]]:
-    """Yield where an exchange is from, the tracker after it, the system's act, and the record."""
+    """Yield the name of each turn, the tracker after it, the system act and the record."""
     trackers: dict[str, Tracker] = {}
     for record in traces():
         task = TASKS[task_name(record["task"])]
-        # The original remembers across dialogues that there was an offer.
+        # The original keeps the fact that there was an offer across dialogues.
         new = Tracker(domain(task.domain), legacy=True, task=task)
         tracker = trackers.setdefault(task.name, new)
         tracker.begin()
@@ -75,7 +75,7 @@ def test_beliefs_masks_and_acts_match_the_original_traces() -> None:
         assert features == gold["features"], place
         masked = [name for name in tracker.names if name not in tracker.allowed()]
         assert masked == gold["masked_summary_actions"], place
-        # The policy leaves some things to chance.
+        # The policy is partly random.
         acts = (policy.act(belief, rng) for _ in range(DRAWS))
         assert any(map(act.says_the_same, acts)), (place, act)
     assert number == EXCHANGES
@@ -108,17 +108,17 @@ def hidden(user: TextUser) -> str:
 
 
 def requested_first(system: Act, turn: dict[str, Any]) -> dict[str, None]:
-    """Return the slots asked for in their order, which was that of Python 2's dictionaries."""
+    """Return the requested slots in their recorded order, which was that of Python 2's dict."""
     texts = [turn["user_true"], *turn["user_state"]["agenda_top_first"]]
     if system.name == "reqmore":
-        texts.reverse()  # the last one pushed is the first one said
+        texts.reverse()  # the request that is pushed last is said first
     asked = (act for act in map(parse_act, texts) if act.name == "request")
     return dict.fromkeys(item.slot for act in asked for item in act.items if item.value is None)
 
 
 def followed(users: Users, system: Act, turn: dict[str, Any]) -> tuple[Users, float, float]:
-    """Return who may be the user now, by how much what it did is more surprising than expected,
-    and the variance of that.
+    """Return the possible users after a turn, the surprisal of its act minus the expected
+    surprisal, and the variance of the surprisal.
     """
     wanted, first = seen_in_trace(turn), requested_first(system, turn)
     expected: Counter[Seen] = Counter()
@@ -158,7 +158,7 @@ def test_user_acts_in_the_traces_have_their_expected_probability() -> None:
         users = [(TextUser(simulation, goal, trace["patience"], figures, Script(())), 1.0)]
         turns = list(zip(trace["turns"], trace["turns"][1:], strict=False))
         for before, turn in turns:
-            # A goodbye that the system hears too soon is not the act that the user answers.
+            # If the system hears an early goodbye, the user answers another act.
             system = parse_act(before.get("recognised_policy_act") or before["system"])
             users, more, spread = followed(users, system, turn)
             excess, variance = excess + more, variance + spread

@@ -1,4 +1,4 @@
-"""The simulated user does what the specification says, each way as probably, in random states."""
+"""In random states, the simulated user has the outcomes and probabilities of the specification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.pydial.simulator.specified_user import SpecifiedUser, hear, respond
 
 STATES = 240
 PER_CAST = 20
-"""So many states are about the same few entities."""
+"""Number of states with the same few entities."""
 ALL_DIFFERENT = UserParameters._make([0.2 + 0.02 * n for n in range(24)] + [0.0, 0.0])._replace(
     thank_ack_1=0.2,
     thank_ack_2=0.3,
@@ -84,7 +84,7 @@ def random_agenda(acts: RandomActs, constraints: Iterable[Item]) -> list[Act]:
 
 
 def shown(said: Act, user: SpecifiedUser) -> str:
-    """Return what the user said, and all that may differ between users afterwards."""
+    """Return the user's act and the complete state of the user."""
     used = sorted((slot, sorted(values)) for slot, values in user.used.items())
     state = (user.agenda, user.constraints, user.requests, used, user.last_said)
     return repr((said, state, user.patience, user.nothing_matches, user.first_offer_pending))

@@ -94,7 +94,7 @@ def test_kernel_vector_sorts_values_and_adds_complements_of_flags(tracker: Track
         expected += [flag, 1 - flag]
     learning = tracker.view.kernel_vector(choosing=False)
     np.testing.assert_allclose(learning, expected)
-    # The published program chooses with another mass of no method than it learns from.
+    # In the published program, the probability of no method differs between choosing and learning.
     changed = tracker.view.kernel_vector(choosing=True) - learning
     assert np.count_nonzero(changed) <= 1
     rest = 1 - sum(belief.methods) - belief.methods[METHODS.index("none")]

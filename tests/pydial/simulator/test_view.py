@@ -1,4 +1,4 @@
-"""Words that are not of the domain, as agents and users of one's own may say, and long texts."""
+"""Words outside the domain, as in acts of custom agents and users, and long texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_entity_names_match_in_any_case() -> None:
 
 
 class Talker(User):
-    """Says as many words as there is room for."""
+    """An agent with as many words as an act can have."""
 
     number = 0
 
@@ -79,7 +79,7 @@ def test_too_many_unknown_words_are_an_error(acts: list[Act]) -> None:
 
 
 LONG = 3_000_000
-"""So long that trying the blanks one by one would take hours: the limit of pytest ends the test."""
+"""A length at which a quadratic search would take hours, so that the test would time out."""
 BLANKS, AN_ITEM = " " * LONG, Act("inform", (Item("a", "b"),))
 
 

@@ -1,4 +1,4 @@
-"""The sample of MultiWOZ: dialogues about an invented town, and the predictions of five systems.
+"""The MultiWOZ sample: dialogues about a fictional town, and predictions of five systems.
 
 This module writes the files: the corpus in the formats of MultiWOZ 2.1 and 2.2.
 """
@@ -79,7 +79,7 @@ def _turn_21(utterance: Sequence[Segment]) -> Json:
     tokens = list(TOKEN.finditer(text_of(utterance)))
     spans, values = [], []
     for mark in marks_of(utterance):
-        # A plural "s" belongs to the token, and here to the value.
+        # A plural "s" is part of the token, and therefore of the value.
         inside = [n for n, t in enumerate(tokens) if t.start() < mark.end and t.end() > mark.start]
         values.append(" ".join(tokens[number][0] for number in inside))
         slot = _act_slot(mark.slot, mark.act)

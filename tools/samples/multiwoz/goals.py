@@ -1,4 +1,4 @@
-"""Goals of users: satisfiable, but some of them not at first; and their descriptions in English."""
+"""User goals, some with unsatisfiable first constraints, and their descriptions in English."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ def _venue_goal(domain: str, people: str, day: str, dice: Dice) -> Goal:
         count = 1
     chosen = dice.mixed(searched)[:count]
     if domain == "hotel":
-        # Nobody asks for a hotel without parking.
+        # No goal has a hotel without parking.
         chosen = [slot for slot in chosen if target[slot] != "no"] or ["area"]
     goal = Goal(domain, {slot: target[slot] for slot in searched if slot in chosen})
     if dice.chance(0.15):
@@ -89,7 +89,7 @@ def _requested(domain: str, dice: Dice) -> tuple[str, ...]:
 
 
 def _complicate(goal: Goal, dice: Dice) -> None:
-    """Let the user ask for something impossible first, or change or not care about a slot."""
+    """Add an unsatisfiable first value, a later change, or dontcare for a slot."""
     luck = dice.number(1, 100)
     changeable = [s for s in goal.info if s in ("food", "area", "type", "pricerange", "stars")]
     slot = dice.pick(changeable)
@@ -121,7 +121,7 @@ def _train_goal(people: str, day: str, dice: Dice) -> Goal:
 
 
 def _taxi_goal(goals: Sequence[Goal], dice: Dice) -> Goal:
-    """Return a ride between two venues of earlier domains, or one with given places."""
+    """Return a ride between venues of two earlier domains or between given places."""
     info = {"leaveat" if dice.chance(0.5) else "arriveby": clock(dice.number(9 * 4, 22 * 4) * 15)}
     if not goals:
         info["departure"] = dice.pick(VENUES["attraction"])["name"]
@@ -133,7 +133,7 @@ def _taxi_goal(goals: Sequence[Goal], dice: Dice) -> Goal:
 
 
 def clock(minute: int) -> str:
-    """Return the time of day such as "17:05"."""
+    """Return a time of day such as "17:05"."""
     return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
 
 
@@ -148,7 +148,7 @@ def described(goal: Goal) -> list[str]:
     if "name" in goal.info:
         lines[0] += f" called {_stress(goal.info['name'])}"
     wanted = {**goal.info, **goal.first_info, **goal.regretted}
-    # Free extras come last.
+    # Free amenities come last.
     order = sorted(wanted, key=EXTRAS.__contains__)
     if wishes := [phrase("wish", slot, wanted[slot]) for slot in order if slot != "name"]:
         lines.append(f"It should {joined(wishes)}")

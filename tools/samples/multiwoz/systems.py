@@ -77,10 +77,10 @@ def predict(system: System, dialogues: Sequence[Dialogue], seed: int) -> dict[st
 def _track(
     state: State, system: System, fault: str, dice: Dice, fates: dict[tuple[str, str], str]
 ) -> dict[str, dict[str, str]]:
-    """Return the state as a system predicts it; a slot has one fate in a dialogue.
+    """Return the predicted state of a system; the error of a slot is constant in a dialogue.
 
-    A system that answers in words has clock times as the user put them, "&" in names, and
-    "dontcare", which the gold state of an evaluation omits.
+    The states of a lexicalized system have the user's wording of times, "&" in names, and
+    "dontcare", which the gold states of an evaluation omit.
     """
     more = 0.4 if fault == "loses track" else 0.0
     belief = dict[str, dict[str, str]]()
@@ -114,7 +114,7 @@ def _respond(exchange: Exchange, system: System, fault: str, dice: Dice, deck: D
 
 
 def _say(segment: Segment, system: System, fault: str, dice: Dice, deck: Deck) -> str:
-    """Return the operator's phrase, or another one of the same kind."""
+    """Return the operator's phrase or another phrase of the same kind."""
     kind, values = segment.kind, segment.values
     if fault == "names nothing" and kind in ("offer", "pair", "again"):
         kind = "unnamed"

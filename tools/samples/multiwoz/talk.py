@@ -36,7 +36,7 @@ SLIPS = {
     (71, "attraction"): MISHEARS,
 }
 """Mistakes of the operator, by dialogue and domain."""
-# Areas that nobody asked for, but which have something to offer.
+# Areas with venues that the user did not ask for.
 MISHEARD = {"hotel": "centre", "attraction": "east"}
 
 
@@ -70,7 +70,7 @@ def make_dialogues(seed: int) -> list[Dialogue]:
     deck, dialogues = Deck(Dice(seed)), []
     folds = [fold for fold, size in FOLDS for _ in range(size)]
     for number, fold in enumerate(folds, start=1):
-        # Each dialogue has its own dice, so that a change to one does not change the others.
+        # Each dialogue has its own random source, so that changes do not affect other dialogues.
         dice = Dice(seed * 1000 + number)
         goals = make_goals(PLANS[number % len(PLANS)].split(), dice)
         talk = Talk(dice, deck)
@@ -98,7 +98,7 @@ class Talk:
         self.segments: dict[str, list[Segment]] = {"user": [], "operator": []}
 
     def about(self, goal: Goal, slip: str) -> None:
-        """Hold the part about a goal, with a mistake of the operator."""
+        """Generate the turns about a goal, with a mistake of the operator."""
         self.goal, self.domain, self.slip = goal, goal.domain, slip
         {"train": self._train, "taxi": self._taxi}.get(goal.domain, self._venue)()
 
@@ -137,7 +137,7 @@ class Talk:
         return Segment(kind, key, self.domain, act, template, values, asked) if template else None
 
     def inform(self, slot: str, *wordings: str) -> None:
-        """Annotate a wish of the user: its value, and how it was worded."""
+        """Annotate a constraint of the user: its value and its wording."""
         self.state.setdefault(self.domain, {})[slot] = list(dict.fromkeys(wordings))
 
     def constraints(self) -> dict[str, str]:
@@ -170,13 +170,13 @@ class Talk:
         self.user(kind, {slot: value}, key=slot)
 
     def end(self, *, done: bool = True) -> None:
-        """End the turn, sometimes with a question for more."""
+        """End the turn, sometimes with an offer of further help."""
         if done and self.dice.chance(0.45):
             self.operator("anything else", act="general-reqmore")
         self.close()
 
     def _open(self, wanted: Mapping[str, str], patience: float) -> tuple[list[str], list[str]]:
-        """Let the user name some wishes; return all slots in the user's order, and the named."""
+        """Let the user inform some constraints; return all slots and the informed slots."""
         order = self.dice.mixed(sorted(wanted))
         told = order if self.dice.chance(patience) else order[: self.dice.number(1, len(order))]
         self._begin({slot: wanted[slot] for slot in told})
@@ -229,12 +229,12 @@ class Talk:
         self.visited[self.domain] = venue["name"]
 
     def _search(self) -> None:
-        """Let the user name wishes, at once or one by one, until they can be satisfied."""
+        """Let the user inform constraints, together or one by one, until they are satisfiable."""
         goal = self.goal
         wanted = {**goal.info, **goal.first_info, **goal.regretted}
         order, told = self._open(wanted, 0.45)
         if self.slip == MISHEARS:
-            # As in real data, the operator's wrong form is the annotation.
+            # As in real data, the annotation has the operator's wrong form.
             self.inform("area", MISHEARD[self.domain])
             order, told = ([s for s in slots if s != "area"] for slots in (order, told))
         for slot in order[len(told) :]:
@@ -249,7 +249,7 @@ class Talk:
             self.user("alternative", {slot: goal.info[slot]}, key=slot)
 
     def _offer(self) -> tuple[Venue, bool]:
-        """Let the operator offer a venue; return it, and whether a second one was offered."""
+        """Let the operator offer a venue; return it, and whether a second venue was offered."""
         venue, others = self._found(None)
         self.operator("sure", act="general-greet")
         act = "Recommend" if self.dice.chance(0.4) else "Inform"
@@ -271,7 +271,7 @@ class Talk:
         return venue, pair
 
     def _found(self, venue: Venue | None, without: str = "") -> tuple[Venue, list[Venue]]:
-        """Return a venue, drawn if none is given, and the others that satisfy the wishes."""
+        """Return a (given or random) venue, and the other venues that match the constraints."""
         wishes = {slot: value for slot, value in self.constraints().items() if slot != without}
         found = find(self.domain, wishes)
         venue = venue or self.dice.pick(found)

@@ -1,4 +1,4 @@
-"""Pellingford, an invented town: its venues and trains, and how people speak of them."""
+"""Pellingford, a fictional town: venues, trains, and phrases about them."""
 
 import json
 import re
@@ -39,7 +39,7 @@ VENUES = {domain: _venues(domain) for domain in DATABASE_DOMAINS}
 
 
 def phrases(speaker: str, kind: str, key: str = "") -> tuple[str, ...]:
-    """Return the phrases for a domain or slot if there are special ones, or else for all."""
+    """Return the phrases for a domain or slot if they exist, otherwise the general phrases."""
     return PHRASES.get((speaker, kind, key)) or PHRASES[speaker, kind, ""]
 
 
