@@ -406,100 +406,89 @@ def _open_in_words(
     agenda user would have understood them, or if the values occur in the agent's text in any form.
     Actions of the agent after the last user message do not count.
     """
-    dialogue = _Expressed(goal, reader)
-    for agent, text in turns[:-1]:
+    context, domains = reader.context(goal), goal[ORDERING]
+    words, values = " ", list[Mention]()
+    informed: set[tuple[str, str]] = set()
+    """Pairs of domain and slot with answers of the agent; slots are named as in judgments."""
+    booked: set[str] = set()
+    for agent, of_user in turns[:-1]:
         if agent:
-            dialogue.hear(agent)
-        if text is not None:
-            dialogue.say(text)
-    for domain in goal[ORDERING]:
+            text = "\n".join(filter(None, _texts_of(agent)))
+            mentions = reader.mentions_of(text)
+            words += _padded([text])
+            values += mentions
+            calls = tool_results(agent)
+            acts = reader.acts_of(text, context, calls)
+            for act in heard_acts(acts, domains, context.domain):
+                if act.intent in TELLING and act.value:
+                    informed.add((act.domain, mention_slot(act.slot)))
+                if act.intent in BOOKING:
+                    booked.add(act.domain)
+            if text:
+                booked |= {call.domain for call in calls if call.is_booking and not call.has_failed}
+            informed.update(pair for mention in mentions for pair in _slots_of(mention, domains))
+        if of_user is not None:
+            mentions = reader.mentions_of(of_user)
+            words += _padded([of_user])
+            values += mentions
+            context.add_user_acts(_acts_of_user(of_user, mentions, goal, context.domain))
+    for domain in domains:
         part = goal[domain]
         for key, first in (("info", "fail_info"), ("book", "fail_book")):
             for slot, value in part.get(key, {}).items():
-                other = part.get(first, {}).get(slot, value)
-                if not any(dialogue.has_said(domain, slot, wish) for wish in (value, other)):
+                wishes = value, part.get(first, {}).get(slot, value)
+                if not any(_is_expressed(domain, slot, wish, words, values) for wish in wishes):
                     yield f"{domain} {slot} {value} is never expressed"
         can_be_informed = set(map(mention_slot, SYSTEM_SLOTS[domain].values()))
         for slot in requested_slots(part):
-            if slot in can_be_informed and (domain, slot) not in dialogue.informed:
+            if slot in can_be_informed and (domain, slot) not in informed:
                 yield f"{domain} {slot} is not given"
-        if "book" in part and domain not in dialogue.booked:
+        if "book" in part and domain not in booked:
             yield f"{domain} is not booked"
 
 
-class _Expressed:
-    """The values mentioned in a dialogue, and the answers and bookings that the user received."""
+def _is_expressed(
+    domain: str, slot: str, value: str, words: str, mentions: Iterable[Mention]
+) -> bool:
+    """Return whether a dialogue with these folded words and mentions contains a value."""
+    if value in DONTCARE_SPELLINGS:
+        return True
+    if slot in FLAG_SLOTS:
+        return any(f" {word} " in words for word in _ASKED_WITH[slot])
+    if f" {' '.join(fold(value))} " in words:
+        return True
+    normal = normalize_slot(slot)
+    return any(
+        normal in (mention.slot, mention.slot.removeprefix("book"))
+        and fits(domain, slot, mention.value or mention.text, value)
+        for mention in mentions
+    )
 
-    def __init__(self, goal: Goal, reader: AgentReader) -> None:
-        self._goal = goal
-        self._reader = reader
-        self._context = reader.context(goal)
-        self._values: list[Mention] = []
-        self._words = " "
-        self.informed: set[tuple[str, str]] = set()
-        """Pairs of domain and slot for which the agent has given answers; slots are named as in
-        judgments."""
-        self.booked: set[str] = set()
 
-    def say(self, text: str) -> None:
-        self._context.add_user_acts(self._acts(self._note(text), frozenset(fold(text))))
+def _acts_of_user(
+    text: str, mentions: Sequence[Mention], goal: Goal, current: str | None
+) -> Iterator[Act]:
+    """Yield the domains and requests in a user message, as context for the agent's answer."""
+    words = frozenset(fold(text))
+    domains = [
+        domain
+        for domain in goal[ORDERING]
+        if domain in words
+        or any(words.issuperset(fold(name)) for name in NAMED_AS.get(domain, ()))
+        or any(mention.domain == domain for mention in mentions)
+    ]
+    for domain in domains:
+        yield Act("Inform", domain.capitalize(), NONE, NONE)
+    for domain in domains or [current or ""]:
+        for slot in goal.get(domain, {}).get("reqt", ()):
+            spoken = USER_SLOTS[domain].get(slot)
+            if spoken and not words.isdisjoint((slot, *_ASKED_WITH.get(slot, ()))):
+                yield Act("Request", domain.capitalize(), spoken, "?")
 
-    def hear(self, messages: AgentMessages) -> None:
-        text = "\n".join(filter(None, _texts_of(messages)))
-        mentions = self._note(text)
-        calls = tool_results(messages)
-        acts = self._reader.acts_of(text, self._context, calls)
-        for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
-            if act.intent in TELLING and act.value:
-                self.informed.add((act.domain, mention_slot(act.slot)))
-            if act.intent in BOOKING:
-                self.booked.add(act.domain)
-        if text:
-            made = (call for call in calls if call.is_booking and not call.has_failed)
-            self.booked.update(call.domain for call in made)
-        for mention in mentions:
-            self.informed.update(self._slots_of(mention))
 
-    def has_said(self, domain: str, slot: str, value: str) -> bool:
-        if value in DONTCARE_SPELLINGS:
-            return True
-        if slot in FLAG_SLOTS:
-            return any(f" {word} " in self._words for word in _ASKED_WITH[slot])
-        if f" {' '.join(fold(value))} " in self._words:
-            return True
-        normal = normalize_slot(slot)
-        return any(
-            normal in (mention.slot, mention.slot.removeprefix("book"))
-            and fits(domain, slot, mention.value or mention.text, value)
-            for mention in self._values
-        )
-
-    def _note(self, text: str) -> list[Mention]:
-        self._words += _padded([text])
-        mentions = self._reader.mentions_of(text)
-        self._values += mentions
-        return mentions
-
-    def _acts(self, mentions: Sequence[Mention], words: frozenset[str]) -> Iterator[Act]:
-        """Yield the domains and requests in a user message, as context for the agent's answer."""
-        domains = [
-            domain
-            for domain in self._goal[ORDERING]
-            if domain in words
-            or any(words.issuperset(fold(name)) for name in NAMED_AS.get(domain, ()))
-            or any(mention.domain == domain for mention in mentions)
-        ]
-        for domain in domains:
-            yield Act("Inform", domain.capitalize(), NONE, NONE)
-        for domain in domains or [self._context.domain or ""]:
-            for slot in self._goal.get(domain, {}).get("reqt", ()):
-                spoken = USER_SLOTS[domain].get(slot)
-                if spoken and not words.isdisjoint((slot, *_ASKED_WITH.get(slot, ()))):
-                    yield Act("Request", domain.capitalize(), spoken, "?")
-
-    def _slots_of(self, mention: Mention) -> Iterator[tuple[str, str]]:
-        for domain in self._goal[ORDERING]:
-            if mention.domain in (None, domain):
-                slot = goal_slot(domain, MENTION_SLOTS.get(domain, {}).get(mention.slot, ""))
-                if slot is not None:
-                    yield domain, mention_slot(slot)
+def _slots_of(mention: Mention, domains: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for domain in domains:
+        if mention.domain in (None, domain):
+            slot = goal_slot(domain, MENTION_SLOTS.get(domain, {}).get(mention.slot, ""))
+            if slot is not None:
+                yield domain, mention_slot(slot)
