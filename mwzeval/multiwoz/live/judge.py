@@ -306,7 +306,7 @@ class DomainJudge:
             tuple(reasons),
         )
 
-    def _chosen(self) -> Choice | None:
+    def _chosen(self) -> Option | None:
         """Return the chosen venue. Bookings without a known turn are applied last."""
         last = len(self._exchanges) - 1
         booked = {
@@ -320,7 +320,7 @@ class DomainJudge:
         booked = self._booked
         return booked if booked and booked.venue and self._goal.booking else None
 
-    def _inform_reasons(self, choice: Choice | None) -> Iterator[Reason]:
+    def _inform_reasons(self, choice: Option | None) -> Iterator[Reason]:
         if self._domain == TAXI:
             yield from self._ride_reasons()
         elif self._domain not in NAMED_BY:
@@ -334,7 +334,7 @@ class DomainJudge:
         elif not choice.venues:
             yield self._reason("named-unknown", INFORM, choice.turn, said=choice.text)
         elif self._satisfying.isdisjoint(choice.venues):
-            yield self._wrong_venue("named-wrong", INFORM, *choice)
+            yield self._wrong_venue("named-wrong", INFORM, choice.turn, choice.text, choice.venues)
 
     def _ride_reasons(self) -> Iterator[Reason]:
         """Yield the constraints that the last ordered or discussed taxi ride does not meet."""
@@ -375,7 +375,7 @@ class DomainJudge:
                 )
         return False
 
-    def _venues_meant(self, choice: Choice | None) -> tuple[str, ...]:
+    def _venues_meant(self, choice: Option | None) -> tuple[str, ...]:
         """Return the venues to which answers may refer: the chosen venues that satisfy the goal."""
         if self._domain not in NAMED_BY:
             return ()
@@ -507,18 +507,14 @@ class DomainJudge:
 
 
 class Option(NamedTuple):
-    """A venue that may be chosen: its text, and the database venues with this name, if any."""
+    """A venue that may be chosen: its text, and the database venues with this name, if any.
+
+    `turn` is the turn of the choice, or None if the venue is not chosen.
+    """
 
     text: str
     venues: tuple[str, ...]
-
-
-class Choice(NamedTuple):
-    """The venue that was finally chosen, and the turn in which it was chosen."""
-
-    turn: int
-    text: str
-    venues: tuple[str, ...]
+    turn: int | None = None
 
 
 class VenueChoice:
@@ -534,7 +530,7 @@ class VenueChoice:
         self._database, self._facts = database, database.facts
         self._set(0, ())
 
-    def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Choice | None:
+    def final(self, exchanges: Sequence[Exchange], booked: Mapping[int, Option]) -> Option | None:
         """Return the final choice of a venue, or None. `booked` maps turns to booked venues."""
         for turn, exchange in enumerate(exchanges):
             if exchange.user_mentions or len(self.options) > 1:
@@ -542,7 +538,8 @@ class VenueChoice:
             self._after_agent(turn, exchange)
             if turn in booked:
                 self._set(turn, (booked[turn],), is_picked=True)
-        return Choice(self.turn, *self.options[0]) if self.options and self.is_confirmed else None
+        chosen = self.options and self.is_confirmed
+        return self.options[0]._replace(turn=self.turn) if chosen else None
 
     def _set(
         self,
