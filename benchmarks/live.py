@@ -18,7 +18,7 @@ from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.episodes import ActSetting, WordSetting
 from mwzeval.multiwoz.live.options import ACTS, LiveOptions
 from mwzeval.multiwoz.live.report import LiveScorer
-from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 
 CORPUS = "multiwoz-2.1"
 RATE = "Live MultiWOZ: dialogues a second"
@@ -85,7 +85,7 @@ def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
     def call_all(seed: int) -> None:
         shared = DatabaseTools(tables)  # has an empty cache
         for number, of_dialogue in enumerate(calls):
-            tools = shared.of_dialogue(seed, str(number))
+            tools = Tools(shared, Planned(str(number), None, seed=seed))
             for name, arguments in of_dialogue:
                 tools.call(name, arguments)
 

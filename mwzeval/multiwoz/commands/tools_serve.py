@@ -103,8 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         NOISE,
         parse_conditions,
     )
-    from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
-    from mwzeval.multiwoz.live.tools import DatabaseTools
+    from mwzeval.multiwoz.live.tools import DatabaseTools, schema_of, tools_of
     from mwzeval.statistics.trials import item_and_trial
 
     conditions = parse_conditions(arguments.stress)

@@ -69,9 +69,8 @@ from mwzeval.multiwoz.live.stress.conditions import NOISE, Conditions, Stress
 from mwzeval.multiwoz.live.stress.goal_changes import user_of
 from mwzeval.multiwoz.live.stress.noise import Noise, noisy_users
 from mwzeval.multiwoz.live.stress.oracle import OraclePolicy
-from mwzeval.multiwoz.live.stress.tool_faults import schema_of, tools_of
 from mwzeval.multiwoz.live.text_user import UserInWords, faults_of
-from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.tools import DatabaseTools, schema_of, tools_of
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
 from mwzeval.statistics.trials import trial_name

@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.loop import ToolSession
+from mwzeval.conversation.trajectory import Planned
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
+from mwzeval.multiwoz.live.tools import Tools
 from mwzeval.multiwoz.live.understanding import BeliefState, Vocabulary, understand
 from mwzeval.multiwoz.normalization import normalize_slots
 from tests.cases import tabled
@@ -95,7 +97,7 @@ def test_a_dialogue_follows_its_script(title: str) -> None:
             goal = ast.literal_eval(text)
         elif kind == "user":
             assert not calls
-            tools = town().of_dialogue(1, "a", goal)
+            tools = Tools(town(), Planned("a", goal, seed=1))
             session = session or ToolSession(agent, tools, lambda message: None)
             *messages, answer = session.answer(text).messages
             for call, returned in zip(messages[::2], messages[1::2], strict=True):

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.cli import main
-from mwzeval.conversation.trajectory import header
+from mwzeval.conversation.trajectory import Planned, header
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, without
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun
-from mwzeval.multiwoz.live.tools import DatabaseTools
+from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.scores.score import WHOLE
 from tests.places import read_json
@@ -95,7 +95,7 @@ class Script:
 
     def __init__(self, name: str, goal: Goal, skipped: Iterable[str] = ()) -> None:
         self.messages: list[Message] = []
-        self._tools = town().of_dialogue(0, name, goal)
+        self._tools = Tools(town(), Planned(name, goal))
         self._skipped = set(skipped)
         for domain in goal[ORDERING]:
             self._serve(domain, goal[domain])

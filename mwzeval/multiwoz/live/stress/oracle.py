@@ -13,7 +13,7 @@ from typing import Any
 
 from mwzeval.multiwoz.acts import GENERAL, GIVE_UP, STATE_SLOTS, Act
 from mwzeval.multiwoz.live.rule_agent import Call, Calling, Policy, Record, Response, informs
-from mwzeval.multiwoz.live.stress.tool_faults import NOT_KNOWN, UNAVAILABLE
+from mwzeval.multiwoz.live.tools import NOT_KNOWN, UNAVAILABLE
 from mwzeval.multiwoz.live.understanding import ENDS, BeliefState, Constraint, UserTurn
 from mwzeval.multiwoz.live.wordings import agent_sentence, shown_value
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, NAMED_BY, VENUE_DOMAINS
