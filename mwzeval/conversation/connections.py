@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -65,34 +65,33 @@ class Proxy(NamedTuple):
     secrets: tuple[str, ...]
 
 
-class _Deadline(Protocol):
-    deadline: float
-
-    def settimeout(self, value: float, /) -> None: ...
-
-
-def _wait_until_deadline(sock: _Deadline) -> None:
-    """Limit the next operation to the remaining time, even if a server sends single bytes."""
-    left = sock.deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    sock.settimeout(left)
-
-
-class _Socket(socket.socket):
+class _Limited:
     deadline = 0.0
 
-    def recv_into(self, *arguments: Any, **more: Any) -> int:
-        _wait_until_deadline(self)
-        return super().recv_into(*arguments, **more)
+    def limit(self: Any) -> None:
+        """Limit the next operation to the time before the deadline."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.settimeout(left)
+
+    def recv_into(self, *arguments: Any, **more: Any) -> Any:
+        """Read as the base class, but end at the deadline even if a server sends single bytes."""
+        self.limit()
+        return super().recv_into(*arguments, **more)  # type: ignore[misc]
 
 
-class _EncryptedSocket(ssl.SSLSocket):
-    deadline = 0.0
+class _Socket(_Limited, socket.socket):
+    pass
 
-    def recv_into(self, *arguments: Any, **more: Any) -> int:
-        _wait_until_deadline(self)
-        return super().recv_into(*arguments, **more)
+
+class _EncryptedSocket(_Limited, ssl.SSLSocket):
+    pass
+
+
+class _Connection(HTTPConnection):
+    kept: Any = None
+    """The socket, which `sock` does not have while the last answer of a server is read."""
 
 
 class Connections:
@@ -120,9 +119,8 @@ class Connections:
             self.secrets = proxy.secrets
             if self._context is None:
                 self._target, self._headers = url, proxy.headers
-        self._of_thread = threading.local()
-        self._lock = threading.Lock()
-        self._sockets: set[socket.socket | None] = set()
+        self._connections: dict[int, _Connection] = {}
+        """Maps each thread to its connection."""
         self._is_closed = False
 
     def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
@@ -152,13 +150,13 @@ class Connections:
 
     def close(self) -> None:
         """End all requests and new connections, and refuse further requests."""
-        with self._lock:
-            self._is_closed = True
-            for sock in filter(None, self._sockets):
+        self._is_closed = True
+        for connection in self._connections.copy().values():
+            if connection.kept is not None:
                 with suppress(OSError):
                     # This wakes the waiting thread. The method of the base class does not shut down
                     # TLS first.
-                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
+                    socket.socket.shutdown(connection.kept, socket.SHUT_RDWR)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -180,18 +178,17 @@ class Connections:
             names = {name.lower(): value for name, value in response.getheaders()}
             return Answer(response.status, names, bytes(content))
 
-    def _connection(self, deadline: float) -> HTTPConnection:
+    def _connection(self, deadline: float) -> _Connection:
         """Return the connection of this thread; create a new one if the server has closed it."""
-        known: HTTPConnection | None = getattr(self._of_thread, "connection", None)
-        sock: Any = None if known is None else known.sock
-        if known is not None and sock is not None and _is_idle(sock):
-            sock.deadline = deadline
-            _wait_until_deadline(sock)
+        known = self._connections.get(threading.get_ident())
+        if known is not None and known.sock is not None and _is_idle(known.sock):
+            known.kept.deadline = deadline
+            known.kept.limit()
             return known
         self._drop()
         proxy = self._proxy
         address = (self._host, self._port) if proxy is None else (proxy.host, proxy.port)
-        new = self._of_thread.connection = HTTPConnection(*address)
+        new = self._connections[threading.get_ident()] = _Connection(*address)
         if self._context is not None:
             new.default_port = PORTS["https"]
             if proxy is not None:
@@ -199,7 +196,7 @@ class Connections:
 
         def connected(*_: object) -> Any:
             raw = socket.create_connection(address, max(0.0, deadline - time.monotonic()))
-            return self._kept(_Socket(fileno=raw.detach()), deadline)
+            return self._keep(new, _Socket(fileno=raw.detach()), deadline)
 
         new._create_connection = connected  # type: ignore[attr-defined]
         try:
@@ -208,7 +205,7 @@ class Connections:
                 sock = self._context.wrap_socket(
                     new.sock, server_hostname=self._host, do_handshake_on_connect=False
                 )
-                new.sock = self._kept(sock, deadline)
+                new.sock = self._keep(new, sock, deadline)
                 new.sock.do_handshake()
         except (OSError, HTTPException) as error:  # includes TimeoutError
             text = f"{_described(error)} ({self._place})"
@@ -218,27 +215,18 @@ class Connections:
         new.auto_open = 0  # do not silently reopen a connection that the server has closed
         return new
 
-    def _kept(self, sock: Any, deadline: float) -> Any:
-        """Register a socket so that `close` can end it, and set its deadline."""
-        self._forget()
-        with self._lock:
-            self._check_open()
-            self._sockets.add(sock)
-        self._of_thread.sock = sock
+    def _keep(self, connection: _Connection, sock: Any, deadline: float) -> Any:
+        """Set the deadline of a socket, which `close` can end from now on."""
+        connection.kept = sock
+        self._check_open()
         sock.deadline = deadline
-        _wait_until_deadline(sock)
+        sock.limit()
         return sock
 
     def _drop(self) -> None:
-        connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
+        connection = self._connections.pop(threading.get_ident(), None)
         if connection is not None:
-            self._of_thread.connection = None
-            self._forget()
             connection.close()
-
-    def _forget(self) -> None:
-        with self._lock:
-            self._sockets.discard(getattr(self._of_thread, "sock", None))
 
 
 def _is_idle(sock: socket.socket) -> bool:
