@@ -20,14 +20,19 @@ from mwzeval.crosswoz.corpus.folds import (
     fold_with,
     load_gold,
 )
-from mwzeval.crosswoz.log import is_simulation, log_lines, revision_of
 from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.reading import (
     header_value,
     read_predictions,
 )
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
-from mwzeval.crosswoz.scoring.simulation import evaluate_simulation, validate_simulation
+from mwzeval.crosswoz.scoring.simulation import (
+    evaluate_simulation,
+    is_simulation,
+    log_lines,
+    revision_of,
+    validate_simulation,
+)
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.speakers import add_live
 from mwzeval.crosswoz.tracks import JOINT_NAMES

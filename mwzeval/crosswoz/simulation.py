@@ -30,7 +30,6 @@ from mwzeval.crosswoz.corpus.dialogues import Goal, goal_to_json
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import mistakes_in
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.log import FINAL_GOAL, GOAL_TYPE, SILENT, natural_mix
 from mwzeval.crosswoz.protocols import (
     CONTEXT,
     SYSTEM,
@@ -48,6 +47,7 @@ from mwzeval.crosswoz.protocols import (
     selected_of,
     state_of,
 )
+from mwzeval.crosswoz.scoring.simulation import FINAL_GOAL, GOAL_TYPE, SILENT, natural_mix
 from mwzeval.crosswoz.tracks import (
     RESPONSE,
     SELECTED,

@@ -37,14 +37,13 @@ from mwzeval.crosswoz.scoring.scores import (
     TrackScores,
 )
 from mwzeval.crosswoz.scoring.success import EndToEndScores, goal_facts
-from mwzeval.crosswoz.scoring.text_scores import TextScores
+from mwzeval.crosswoz.scoring.text_scores import FIELD_OF, TextScores
 from mwzeval.crosswoz.tracks import (
     DST,
     END_TO_END,
     GOLD_PREVIOUS_STATE,
     NLU,
     POLICY,
-    RESPONSE,
     SIMULATOR,
     SYSTEM_ACTS,
     SYSTEM_ACTS_NLU,
@@ -75,7 +74,7 @@ Source = Callable[[Dialogue], Sequence[Predicted]]
 class ScoredPredictions(ScoredFile):
     """Scored predictions: their tracks, rows and measures.
 
-    `scores` has the scores of each track.
+    `scores` has the scores of the tracks; texts are scored for each side separately.
     """
 
     checked: CheckedPredictions
@@ -116,8 +115,8 @@ class ScoredPredictions(ScoredFile):
         found = {}
         for baseline in REFERENCES:
             kept: list[Score] = []
-            for track, scores in zip(self.checked.tracks, self.scores, strict=True):
-                source = _baseline(baseline, track, self.checked, scores)
+            for scores in self.scores:
+                source = _baseline(baseline, self.checked, scores)
                 if source is not None:
                     kept += [
                         score
@@ -199,7 +198,7 @@ def validate(
 def score(checked: CheckedPredictions) -> ScoredPredictions:
     """Return the scores of checked predictions."""
     dialogues = checked.predictions.dialogues
-    scores = tuple(_scores_of(track, checked) for track in checked.tracks)
+    scores = tuple(part for track in checked.tracks for part in _scores_of(track, checked))
     with no_garbage_collection():
         scored = _scored_table(checked, scores, lambda gold: dialogues[gold.name])
     return ScoredPredictions(checked, scores, scored)
@@ -213,39 +212,39 @@ def _file_of(predictions: Any) -> str | None:
     return str(predictions) if isinstance(predictions, str | Path) else None
 
 
-def _scores_of(track: Track, checked: CheckedPredictions) -> TrackScores:
-    """Return the object that scores checked predictions in a track."""
+def _scores_of(track: Track, checked: CheckedPredictions) -> list[TrackScores]:
+    """Return the objects that score checked predictions in a track."""
     needed, gold = fields_needed(checked.predictions, track), checked.gold
     if track is NLU:
-        return NluScores((USER, SYSTEM) if SYSTEM_ACTS_NLU in needed else (USER,))
+        return [NluScores((USER, SYSTEM) if SYSTEM_ACTS_NLU in needed else (USER,))]
     if track is DST:
         assert checked.conditioning is not None, "checked before"
-        return StateScores(checked.conditioning)
+        return [StateScores(checked.conditioning)]
     if track is POLICY:
-        return PolicyScores(gold.database)
+        return [PolicyScores(gold.database)]
     if track is SIMULATOR:
-        return SimulatorScores()
+        return [SimulatorScores()]
     if track is END_TO_END:
-        texts = TextScores(gold.fold.dialogues, (RESPONSE,), track.name)
-        return EndToEndScores(gold.database, texts, by_acts=SYSTEM_ACTS in needed)
-    return TextScores(gold.fold.dialogues, needed)
+        outcomes = EndToEndScores(gold.database, by_acts=SYSTEM_ACTS in needed)
+        return [outcomes, TextScores(gold.fold.dialogues, SYSTEM, track.name)]
+    sides = [side for side, field in FIELD_OF.items() if field in needed]
+    return [TextScores(gold.fold.dialogues, side) for side in sides]
 
 
-def _baseline(
-    baseline: str, track: Track, checked: CheckedPredictions, scores: TrackScores
-) -> Source | None:
-    """Return the predictions of a `baseline` (a name in `REFERENCES`) in a track.
+def _baseline(baseline: str, checked: CheckedPredictions, scores: TrackScores) -> Source | None:
+    """Return the predictions of a `baseline` (a name in `REFERENCES`).
 
     They have the same conditioning as the system's predictions and all fields that `scores` needs.
-    The result is None if the baseline is not defined for the track.
+    The result is None if the baseline is not defined for these scores.
     """
     if baseline == CEILING:
-        vocabulary = checked.gold.system_vocabulary
-        return partial(ceiling_exchanges, vocabulary=vocabulary) if track is POLICY else None
+        if not isinstance(scores, PolicyScores):
+            return None
+        return partial(ceiling_exchanges, vocabulary=checked.gold.system_vocabulary)
     with_acts = not isinstance(scores, EndToEndScores) or scores.by_acts
     if baseline == GOLD:
         return partial(gold_exchanges, with_acts=with_acts)
-    own = track is DST and checked.conditioning != GOLD_PREVIOUS_STATE
+    own = isinstance(scores, StateScores) and checked.conditioning != GOLD_PREVIOUS_STATE
     return partial(copied_exchanges, with_acts=with_acts, own_states=own)
 
 

@@ -1,4 +1,4 @@
-"""Inform, Success and BLEU of end-to-end systems.
+"""Inform and Success of end-to-end systems.
 
 The outcome of a dialogue is compared with its goal and the database. In a predictions file, the
 user turns do not react to the system, so the outcome is computed from the predictions. The outcome
@@ -45,7 +45,6 @@ from mwzeval.crosswoz.scoring.scores import (
     listed,
 )
 from mwzeval.crosswoz.scoring.scores import MEANINGS as MEANINGS_OF_TRACKS
-from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.metrics.measure import Measure, Rate
 from mwzeval.scores.explanation import Fact, Reason
 from mwzeval.scores.score import WHOLE
@@ -362,24 +361,14 @@ OUTCOMES = {"inform": "Inform", "success": "Success"}
 class EndToEndScores(TrackScores):
     """The shares of dialogues with correct venues (Inform) and also with correct answers (Success).
 
-    `texts` scores the responses. `by_acts` is true if the system's acts are predicted, and false if
-    only its texts are predicted.
+    `by_acts` is true if the system's acts are predicted, and false if only its texts are predicted.
     """
 
-    def __init__(self, database: Database, texts: TextScores, *, by_acts: bool = False) -> None:
-        self._database, self._texts, self.by_acts = database, texts, by_acts
-        self.main = ("e2e.inform", "e2e.success", *texts.main)
-        self.columns = (*outcome_columns(ALL_AND_TYPES, *OUTCOMES), *texts.columns)
+    main = ("e2e.inform", "e2e.success")
 
-    def rows(
-        self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
-    ) -> dict[str, dict[str, float]]:
-        """Return the counts for the scores of each dialogue, by column.
-
-        Raises `DependencyError` without jieba.
-        """
-        of_texts = self._texts.rows(gold, predicted)
-        return {n: row | of_texts[n] for n, row in super().rows(gold, predicted).items()}
+    def __init__(self, database: Database, *, by_acts: bool = False) -> None:
+        self._database, self.by_acts = database, by_acts
+        self.columns = outcome_columns(ALL_AND_TYPES, *OUTCOMES)
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the outcomes of one dialogue."""
@@ -392,11 +381,10 @@ class EndToEndScores(TrackScores):
         return judge(gold.goal, outcome_of(gold, predicted, self._database), self._database)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield Inform, Success and BLEU-4, overall and by goal type."""
+        """Yield Inform and Success, overall and by goal type."""
         signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
         for kind, label in OUTCOMES.items():
             yield from outcome_rate(kind, label).measures(sums, signature, ALL_AND_TYPES, "@")
-        yield from self._texts.measures(sign, sums)
 
     def explain(self, gold: Dialogue, predicted: Sequence[Predicted]) -> TrackExplanation:
         """Return the errors in the venues, trips and answers of a dialogue."""

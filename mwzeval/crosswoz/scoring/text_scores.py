@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import starmap
 
@@ -40,14 +40,14 @@ from mwzeval.crosswoz.scoring.scores import TYPE_SCOPES, Sign, TrackScores
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
 from mwzeval.crosswoz.tracks import NLG, RESPONSE, USER_RESPONSE
 from mwzeval.metrics.measure import Measure
-from mwzeval.scores.score import PERCENT, WHOLE
+from mwzeval.scores.score import WHOLE
 from mwzeval.statistics.bootstrap import Sums
 from mwzeval.version import library_version
 
 NUMBER = re.compile(r"\d+(?:[.:\-]\d+)*")
 """A number, a range, a time of day or a telephone number."""
-SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
-"""A mapping from the field that contains a text to the side of the text."""
+FIELD_OF: dict[Side, str] = {USER: USER_RESPONSE, SYSTEM: RESPONSE}
+"""A mapping from a side to the field that contains its text."""
 BLEU4, MISSING_VALUES, SLOT_ERRORS = "bleu4", "missing_values", "slot_errors"
 MAX_NGRAM_ORDER = 4
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)
@@ -122,27 +122,36 @@ def key_of(acts: Acts) -> Key:
 
 
 class TextScores(TrackScores):
-    """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of each side.
+    """BLEU-4 (0 to 1), value missing rate and slot error rate (both in percent) of a side's texts.
 
     Tracks other than NLG have only BLEU-4, because an end-to-end response need not contain the gold
-    values. In tracks other than NLG, only system texts are scored, and the names of scopes do not
-    mention the side. `fields` are the fields with the texts; all sentences of the `dialogues` are
-    references.
+    values; their scopes do not mention the side. All sentences of the `dialogues` are references.
     """
 
     def __init__(
-        self, dialogues: Mapping[str, Dialogue], fields: Sequence[str], track: str = NLG.name
+        self, dialogues: Mapping[str, Dialogue], side: Side, track: str = NLG.name
     ) -> None:
-        sides = [side for key, side in SIDES.items() if key in fields]
-        self._scorers = [NlgScorer(dialogues, side, track) for side in sides]
-        self._track = track
+        self._side, self._track = side, track
+        self._turns = {name: turns_of(dialogue, side) for name, dialogue in dialogues.items()}
+        sentences: dict[Key, dict[str, None]] = {}
+        for turn in (turn for turns in self._turns.values() for turn in turns):
+            # Repeated sentences change no score, so each sentence is stored once.
+            sentence, _ = delexicalized(turn.utterance, turn.acts)
+            sentences.setdefault(key_of(turn.acts), {})[sentence] = None
+        self._sentences = sentences
+        self._venues = venue_names(dialogues.values())
+        prefix = f"{track}.{side}"
+        self._statistics = tuple(f"{prefix}.{BLEU4}.{field}" for field in FIELDS)
+        self._values, self._missing, self._redundant = (
+            f"{prefix}.{name}" for name in ("values", "missing", "redundant")
+        )
+        self._cases = f"{prefix}.dialogues"
+        values = (self._values, self._missing, self._redundant)
+        self._counted = (*self._statistics, f"{prefix}.turns", *values, self._cases)
         names = (BLEU4, MISSING_VALUES, SLOT_ERRORS) if track == NLG.name else (BLEU4,)
         self.main = tuple(f"{track}.{name}" for name in names)
         self.columns = tuple(
-            _of_scope(column, scope)
-            for scorer in self._scorers
-            for scope in ("", *TYPE_SCOPES)
-            for column in (*scorer.columns, scorer.cases)
+            _of_scope(column, scope) for scope in ("", *TYPE_SCOPES) for column in self._counted
         )
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
@@ -156,83 +165,40 @@ class TextScores(TrackScores):
 
         Raises `DependencyError` without jieba.
         """
-        rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
-        for scorer in self._scorers:
-            key = USER_RESPONSE if scorer.side == USER else RESPONSE
-            texts = {
-                name: [getattr(turn, key) or "" for turn in of] for name, of in predicted.items()
+        key = FIELD_OF[self._side]
+        texts = {name: [getattr(turn, key) or "" for turn in of] for name, of in predicted.items()}
+        return {
+            name: {
+                _of_scope(column, scope): count
+                for scope in ("", gold[name].goal_type)
+                for column, count in counts.items()
             }
-            for name, row in scorer.rows(texts).items():
-                counted = {**row, scorer.cases: 1.0}
-                for scope in ("", gold[name].goal_type):
-                    rows[name] |= {_of_scope(column, scope): n for column, n in counted.items()}
-        return rows
+            for name, counts in self.counts(texts).items()
+        }
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield the scores of each side, and of each goal type of a side (`user, S`)."""
-        for scorer in self._scorers:
-            choices = {"side": scorer.side, "jieba": library_version("jieba"), "refs": "act-group"}
-            signature = sign(self._track, choices)
-            parts: list[tuple[str, Callable[[Sums], NDArray[np.float64]]]] = [
-                ("BLEU-4", scorer.bleu4),
-                ("Missing values", scorer.missing_rate),
-                ("Slot error rate", scorer.slot_error_rate),
-            ]
-            for scope in ("", *TYPE_SCOPES):
-                cases = _of_scope(scorer.cases, scope)
-                if not sums[cases]:
-                    continue
-                where = f"{scorer.side}, {scope}" if scope else scorer.side
-                # Other tracks have BLEU only; the rates follow BLEU.
-                for name, (label, of) in zip(self.main, parts, strict=False):
-                    is_bleu = of == scorer.bleu4
+        """Yield the scores of the side, and of each goal type of the side (`user, S`)."""
+        choices = {"side": self._side, "jieba": library_version("jieba"), "refs": "act-group"}
+        signature = sign(self._track, choices)
+        is_nlg = self._track == NLG.name
+        for scope in ("", *TYPE_SCOPES):
+            cases = _of_scope(self._cases, scope)
+            if not sums[cases]:
+                continue
+            of_side = f"{self._side}, {scope}" if scope else self._side
+            where = of_side if is_nlg else scope or WHOLE
+            bleu4 = partial(self.bleu4, scope=scope)
+            yield Measure(self.main[0], "BLEU-4", signature, bleu4, 4, where, cases, unit="")
+            for name, label, of in (
+                (MISSING_VALUES, "Missing values", self.missing_rate),
+                (SLOT_ERRORS, "Slot error rate", self.slot_error_rate),
+            ):
+                if is_nlg:
+                    rate = partial(of, scope=scope)
+                    name = f"{NLG.name}.{name}"
                     yield Measure(
-                        name,
-                        label,
-                        signature,
-                        partial(_scoped, of, scorer.columns, scope),
-                        4 if is_bleu else 2,
-                        where if self._track == NLG.name else scope or WHOLE,
-                        cases,
-                        lower_is_better=not is_bleu,
-                        unit="" if is_bleu else PERCENT,
+                        name, label, signature, rate, scope=where, cases=cases, lower_is_better=True
                     )
-
-
-def _scoped(
-    of: Callable[[Sums], NDArray[np.float64]], columns: Sequence[str], scope: str, sums: Sums
-) -> NDArray[np.float64]:
-    return of({column: sums[_of_scope(column, scope)] for column in columns})
-
-
-def _of_scope(column: str, scope: str) -> str:
-    return f"{column}@{scope}" if scope else column
-
-
-class NlgScorer:
-    """Scores the texts that a system has generated from the gold acts of one side.
-
-    All sentences of the dialogues are references. `columns` are the names of the additive columns,
-    which begin with the name of the track; `cases` is the name of the column that counts dialogues.
-    """
-
-    def __init__(
-        self, dialogues: Mapping[str, Dialogue], side: Side, track: str = NLG.name
-    ) -> None:
-        self.side = side
-        self._turns = {name: turns_of(dialogue, side) for name, dialogue in dialogues.items()}
-        sentences: dict[Key, dict[str, None]] = {}
-        for turn in (turn for turns in self._turns.values() for turn in turns):
-            # Repeated sentences change no score, so each sentence is stored once.
-            sentence, _ = delexicalized(turn.utterance, turn.acts)
-            sentences.setdefault(key_of(turn.acts), {})[sentence] = None
-        self._sentences = sentences
-        self._venues = venue_names(dialogues.values())
-        self.cases = f"{track}.{side}.dialogues"
-        self._statistics = tuple(f"{track}.{side}.{BLEU4}.{field}" for field in FIELDS)
-        counts = ("turns", "values", "missing", "redundant")
-        self._counts = tuple(f"{track}.{side}.{name}" for name in counts)
-        self.columns = (*self._statistics, *self._counts)
 
     def references(self, acts: Acts) -> tuple[str, ...]:
         """Return the reference sentences of a turn, with the turn's values inserted.
@@ -242,8 +208,8 @@ class NlgScorer:
         sentences = self._sentences[key_of(acts)]
         return tuple(dict.fromkeys(relexicalized(sentence, acts) for sentence in sentences))
 
-    def rows(self, responses: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-        """Return the counts for each dialogue's scores, given one text for each exchange.
+    def counts(self, responses: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
+        """Return the counts of each dialogue, over all scopes, given one text for each exchange.
 
         Turns with the same acts share their references and are scored together. Raises `KeyError`
         for an unknown dialogue, `ValueError` if the numbers of texts and exchanges differ, and
@@ -274,23 +240,28 @@ class NlgScorer:
             values, missing = map(sum, zip(*starmap(value_counts, pairs), strict=True))
             beside = sum(redundant(text, of_turn, self._venues) for text, of_turn in pairs)
             summed = np.sum(turns, axis=0).tolist()
-            numbers = (*summed, len(texts), values, missing, beside)
-            rows[name] = dict(zip(self.columns, numbers, strict=True))
+            numbers = (*summed, len(texts), values, missing, beside, 1)
+            rows[name] = dict(zip(self._counted, numbers, strict=True))
         return rows
 
-    def bleu4(self, sums: Sums) -> NDArray[np.float64]:
+    def bleu4(self, sums: Sums, scope: str = "") -> NDArray[np.float64]:
         """Return BLEU-4 (0 to 1) from summed rows."""
-        return closest_length_bleu([sums[column] for column in self._statistics])
+        return closest_length_bleu([sums[_of_scope(name, scope)] for name in self._statistics])
 
-    def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
+    def missing_rate(self, sums: Sums, scope: str = "") -> NDArray[np.float64]:
         """Return the percentage of missing values, computed from the sums of the rows."""
-        _, values, missing, _ = (sums[name] for name in self._counts)
+        values, missing = (sums[_of_scope(name, scope)] for name in (self._values, self._missing))
         return _percent(missing, values)
 
-    def slot_error_rate(self, sums: Sums) -> NDArray[np.float64]:
+    def slot_error_rate(self, sums: Sums, scope: str = "") -> NDArray[np.float64]:
         """Return the slot error rate in percent: missing and redundant values per act value."""
-        _, values, missing, beside = (sums[name] for name in self._counts)
+        names = (self._values, self._missing, self._redundant)
+        values, missing, beside = (sums[_of_scope(name, scope)] for name in names)
         return _percent(missing + beside, values)
+
+
+def _of_scope(column: str, scope: str) -> str:
+    return f"{column}@{scope}" if scope else column
 
 
 def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:

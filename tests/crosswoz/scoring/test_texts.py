@@ -22,7 +22,7 @@ from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.text_scores import (
-    NlgScorer,
+    TextScores,
     as_compared,
     redundant,
     value_counts,
@@ -39,8 +39,8 @@ PUBLIC: Mode = "auto_manual_public"
 
 
 @cache
-def scorer(side: Side) -> NlgScorer:
-    return NlgScorer(fold().dialogues, side)
+def scorer(side: Side) -> TextScores:
+    return TextScores(fold().dialogues, side)
 
 
 @cache
@@ -56,8 +56,8 @@ def scored(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> tuple[flo
     """Return BLEU-4 and the value missing rate of texts for the test fold."""
     texts = {n: [say(turn) for turn in turns_of(d, side)] for n, d in fold().dialogues.items()}
     of = scorer(side)
-    rows = of.rows(texts).values()
-    sums = {name: np.array([sum(row[name] for row in rows)]) for name in of.columns}
+    rows = list(of.counts(texts).values())
+    sums = {name: np.array([sum(row[name] for row in rows)]) for name in rows[0]}
     return float(of.bleu4(sums)[0]), float(of.missing_rate(sums)[0])
 
 
@@ -115,13 +115,13 @@ def test_random_templates_score_as_in_the_golden_runs(
 @of_each_side
 def test_dialogue_rows_do_not_depend_on_other_dialogues(side: Side) -> None:
     some = dict(list(sample().items())[:6])
-    scored = NlgScorer(some, side)
+    scored = TextScores(some, side)
     texts = {n: [turn.utterance[::-1] for turn in turns_of(d, side)] for n, d in some.items()}
-    together = scored.rows(texts)
+    together = scored.counts(texts)
     for name, said in texts.items():
-        assert scored.rows({name: said})[name] == together[name]
+        assert scored.counts({name: said})[name] == together[name]
     with pytest.raises(ValueError, match="1 texts"):
-        scored.rows({name: ["好"]})
+        scored.counts({name: ["好"]})
 
 
 NAMES = (Act("Recommend", "餐馆", "名称", "BHG店"), Act("Recommend", "餐馆", "名称", "乙"))
@@ -136,7 +136,7 @@ def test_references_keep_the_original_case_of_values() -> None:
     dialogue = next(iter(sample().values()))
     turn = replace(dialogue.exchanges[0].system, acts=NAMES[:1], utterance=written)
     exchange = replace(dialogue.exchanges[0], system=turn)
-    of_turn = NlgScorer({"1": replace(dialogue, exchanges=(exchange,))}, SYSTEM)
+    of_turn = TextScores({"1": replace(dialogue, exchanges=(exchange,))}, SYSTEM)
     assert of_turn.references(NAMES[:1]) == (written,)
     assert of_turn.references(NAMES[1:]) == ("推荐乙",)
     assert as_compared(lowered_text, NAMES[:1]) == lowered_text

@@ -10,12 +10,12 @@ import pytest
 from mwzeval.comparison import compare
 from mwzeval.comparison.runs import scores_of_runs
 from mwzeval.crosswoz.checks import Options
-from mwzeval.crosswoz.log import is_simulation
 from mwzeval.crosswoz.scoring.simulation import (
     MACRO,
     NATURAL,
     ScoredSimulation,
     evaluate_simulation,
+    is_simulation,
     validate_simulation,
 )
 from mwzeval.errors import InputError, UsageError
