@@ -22,7 +22,7 @@ from mwzeval.crosswoz.protocols import Rng
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, score
 from mwzeval.crosswoz.simulation import Setting, goal_of
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.rules import RuleSystem
 from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load_templates
 
 TRACKS = ("dst", "nlu", "policy")

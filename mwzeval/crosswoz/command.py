@@ -305,8 +305,7 @@ class Training(NamedTuple):
 
 
 def _policy_training(arguments: Namespace, fold: Fold, dialogues: Dialogues) -> Train:
-    from mwzeval.crosswoz.models.sl import train_policy
-    from mwzeval.crosswoz.systems.sl_policy import load_vocabulary
+    from mwzeval.crosswoz.systems.sl_policy import load_vocabulary, train_policy
 
     vocabulary = load_vocabulary(corpus_root(arguments.revision, arguments.data))
     return partial(train_policy, *dialogues, Database(fold.tables), vocabulary)

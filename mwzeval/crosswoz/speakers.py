@@ -18,7 +18,7 @@ from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import add_corpus, corpus_root, load_database
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.rules import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
 from mwzeval.crosswoz.systems.templates import (
     MODES,

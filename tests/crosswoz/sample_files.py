@@ -11,7 +11,7 @@ from tests.samples import LiveSample, Sample
 LIVE = LiveSample(
     "--revision sample --goals sampled:2",
     "rule",
-    "from mwzeval.crosswoz.systems.rule_policy import RuleSystem as Base",
+    "from mwzeval.crosswoz.systems.rules import RuleSystem as Base",
 )
 
 

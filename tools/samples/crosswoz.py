@@ -26,8 +26,7 @@ from mwzeval.crosswoz.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.protocols import CONTEXT, SYSTEM, USER, Nlg, Rng
 from mwzeval.crosswoz.scoring import baselines
 from mwzeval.crosswoz.simulation import Setting, SimulationRun, planned_goals
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem
-from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.systems.rules import RuleSystem, RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import Vocabulary
 from mwzeval.crosswoz.systems.templates import TemplateNlg, TemplateReader, load_templates
 from mwzeval.crosswoz.user import RuleSimulator

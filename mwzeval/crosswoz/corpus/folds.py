@@ -223,20 +223,23 @@ class Gold:
 
 
 PUBLIC_FILES = "public_files.tsv"
-SYSTEM_VOCABULARY = ("extra/sys_da_voc.json", "crosswoz/sys_da_voc.json", "sys_da_voc.json")
+VOCABULARIES = ("extra/{}_da_voc.json", "crosswoz/{}_da_voc.json", "{}_da_voc.json")
 TEMPLATES = "templates/*_template_nlg.json"
 """The published templates; by default, mwzeval's own templates are used."""
 
 
+def vocabulary_files(side: str) -> tuple[str, ...]:
+    """Return the possible locations in a data root of the vocabulary of a side (`usr`, `sys`)."""
+    return tuple(place.format(side) for place in VOCABULARIES)
+
+
 def corpus_places() -> dict[str, tuple[str, ...]]:
     """Return the patterns of the possible locations in a data root, for each kind of file."""
-    # The vocabulary of users is next to that of systems.
-    vocabularies = [place.replace("sys_", "*_") for place in SYSTEM_VOCABULARY]
     corpora = {
         f"{NAME}-{name}": (
             *(place.format(fold=fold) for place in revision.dialogues for fold in FOLDS),
             *(place.format(table="*") for place in revision.tables),
-            *vocabularies,
+            *vocabulary_files("*"),
         )
         for name, revision in REVISIONS.items()
         if name != SAMPLE
@@ -341,10 +344,11 @@ def _other_folds(root: DataRoot, revision: str, fold: str) -> dict[str, frozense
 
 def _system_vocabulary(root: DataRoot) -> frozenset[str] | None:
     """Return the acts that policies can predict, None if the file is missing."""
-    path = root.find(*SYSTEM_VOCABULARY)
+    places = vocabulary_files("sys")
+    path = root.find(*places)
     if path is None and root.origin == "cache":
         with suppress(DataError):
-            path = root.require(*SYSTEM_VOCABULARY)
+            path = root.require(*places)
     if path is None:
         return None
     return frozenset(read_vocabulary(path))

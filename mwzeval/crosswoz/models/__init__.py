@@ -1,4 +1,4 @@
-"""Models that are trained with PyTorch: NLU, TRADE, SC-LSTM and the SL policy."""
+"""Models that require PyTorch: NLU, TRADE and SC-LSTM."""
 
 from mwzeval.libraries import required
 

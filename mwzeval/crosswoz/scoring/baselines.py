@@ -15,7 +15,7 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, State, empty_s
 from mwzeval.crosswoz.corpus.folds import Fold
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Rng
 from mwzeval.crosswoz.reading import Predicted
-from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.systems.rules import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import delexicalized
 from mwzeval.crosswoz.systems.templates import Mode, TemplateNlg, load_templates
 from mwzeval.crosswoz.tracks import (

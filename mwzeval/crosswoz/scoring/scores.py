@@ -25,7 +25,7 @@ from mwzeval.crosswoz.corpus.normalization import comparable, normal_value
 from mwzeval.crosswoz.corpus.ontology import parts_of
 from mwzeval.crosswoz.protocols import SYSTEM, USER
 from mwzeval.crosswoz.reading import Predicted
-from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+from mwzeval.crosswoz.systems.rules import RuleTracker
 from mwzeval.crosswoz.systems.sl_policy import delexicalized, lexicalized
 from mwzeval.crosswoz.tracks import JOINT_NAMES
 from mwzeval.metrics.measure import Measure, Rate, f_score, ratio

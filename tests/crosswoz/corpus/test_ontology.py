@@ -15,7 +15,7 @@ from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.simulation import validate_simulation
 from mwzeval.crosswoz.simulation import Setting, simulate
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.rules import RuleSystem
 from mwzeval.errors import InputError
 from tests.crosswoz.logs import dialogue, log
 from tests.crosswoz.real_data import fold

@@ -17,11 +17,10 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.models.nlu import JointNlu, Utterance, train_nlu
 from mwzeval.crosswoz.models.sclstm import load_sclstm, train_sclstm
-from mwzeval.crosswoz.models.sl import train_policy
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Rng
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.speakers import TrainedNlu, nlu_named, system_named
-from mwzeval.crosswoz.systems.sl_policy import Vocabulary
+from mwzeval.crosswoz.systems.sl_policy import Vocabulary, train_policy
 from mwzeval.crosswoz.systems.templates import SIDES, load_templates
 from mwzeval.crosswoz.training import NluSettings, PolicySettings, SclstmSettings
 from mwzeval.errors import DependencyError, InputError, UsageError

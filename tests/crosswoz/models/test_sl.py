@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.crosswoz.models.sl import train_policy
 from mwzeval.crosswoz.simulation import Setting, simulate
 from mwzeval.crosswoz.systems.sl_policy import (
     SlPolicy,
@@ -17,6 +16,7 @@ from mwzeval.crosswoz.systems.sl_policy import (
     load_vocabulary,
     policy_turns,
     predicted_acts,
+    train_policy,
 )
 from mwzeval.files.downloads import DataRoot
 from tests.crosswoz.real_data import database, figures, fold

@@ -13,7 +13,7 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.models import nlu, sclstm, sl, trade
+from mwzeval.crosswoz.models import nlu, sclstm, trade
 from mwzeval.crosswoz.systems import sl_policy
 from mwzeval.crosswoz.training import NluSettings, PolicySettings, SclstmSettings, TradeSettings
 from mwzeval.errors import InputError, UsageError
@@ -57,7 +57,7 @@ def train_bert(
 
 def train_policy(learns: Dialogues, checks: Dialogues, *rest: Any) -> object:
     vocabulary = sl_policy.Vocabulary.mined(fold("val").dialogues.values())
-    return sl.train_policy(learns, checks, database(), vocabulary, *rest)
+    return sl_policy.train_policy(learns, checks, database(), vocabulary, *rest)
 
 
 def train_sclstm(

@@ -24,7 +24,7 @@ from mwzeval.crosswoz.corpus.names import DOMAINS, GOAL_TYPES, NOTHING
 from mwzeval.crosswoz.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.protocols import Rng, Side
 from mwzeval.crosswoz.simulation import Setting, Summary, planned_goals, simulate
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.rules import RuleSystem
 from mwzeval.crosswoz.user import RuleSimulator
 from mwzeval.errors import MwzevalError, UsageError
 from tests.crosswoz.logs import read_log

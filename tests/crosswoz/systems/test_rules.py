@@ -11,8 +11,7 @@ from mwzeval.crosswoz.goals import GoalGenerator
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation import Setting, planned_goals
-from mwzeval.crosswoz.systems.rule_policy import RuleSystem, inform_acts
-from mwzeval.crosswoz.systems.rule_tracker import RuleTracker, current_domain
+from mwzeval.crosswoz.systems.rules import RuleSystem, RuleTracker, current_domain, inform_acts
 from tests.crosswoz.real_data import database, vectors
 from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO
 

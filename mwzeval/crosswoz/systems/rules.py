@@ -1,5 +1,8 @@
 """A rule-based system: RuleDST, the venue database, and a policy that answers all requests.
 
+RuleDST is a tracker that maps the user's acts to a system state. Its rules are those of the paper's
+public code. Source: Zhu et al., TACL 2020, section 4.2.
+
 The system offers venues of the database. If no venue satisfies all constraints, the system states
 this, offers a venue that satisfies as many constraints as possible, and reports the differences.
 This rule-based policy is not from the paper.
@@ -7,7 +10,9 @@ This rule-based policy is not from the paper.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
@@ -17,32 +22,147 @@ from mwzeval.crosswoz.corpus.acts import (
     NO_OFFER,
     NONE,
     RECOMMEND,
+    REQUEST,
+    SELECT,
     SERVICE_PREFIX,
     Act,
     Acts,
     general,
     ordered,
 )
-from mwzeval.crosswoz.corpus.database import Database, Entity
-from mwzeval.crosswoz.corpus.dialogues import State
+from mwzeval.crosswoz.corpus.database import (
+    DEPARTURE_MARK,
+    DESTINATION_MARK,
+    Database,
+    Entity,
+)
+from mwzeval.crosswoz.corpus.dialogues import State, empty_state
 from mwzeval.crosswoz.corpus.names import (
+    COST,
+    DEPARTURE,
+    DEPARTURE_STATION,
+    DESTINATION,
+    DESTINATION_STATION,
+    DISHES,
+    DURATION,
+    HOTEL_TYPE,
     LIST_SLOTS,
     METRO,
     NAME,
+    NEARBY,
     NEARBY_SLOTS,
     NO,
     NOTHING,
+    PRICE,
+    PRICE_SLOTS,
+    RATING,
     SERVICES,
     SEVERAL_ITEMS,
+    SOURCE_DOMAIN,
     TAXI,
+    TICKET,
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
     YES,
 )
 from mwzeval.crosswoz.corpus.ontology import REQUESTABLE
-from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
-from mwzeval.crosswoz.systems.sl_policy import MARKS, UNITS, items_of
 
+OVERWRITTEN = frozenset(
+    {NAME, DURATION, HOTEL_TYPE, DEPARTURE, DESTINATION, RATING, TICKET, PRICE, COST}
+)
+"""Slots in which a new value replaces the previous value; dishes and services are accumulated
+instead."""
+
+
+@dataclass(slots=True)
+class RuleTracker:
+    """Tracks one dialogue.
+
+    `state` has the constraints so far, `domain` is the current domain, and `requests` has the
+    (domain, slot) pairs of unanswered requests. `source_in_turn` selects a variant of RuleDST that
+    no paper uses. If a chosen venue is named in the same turn as a Select act, the venue becomes
+    the source of this act, the target domain is cleared, and the name is not a constraint in the
+    domain of the source.
+    """
+
+    source_in_turn: bool = False
+    state: State = field(default_factory=empty_state)
+    domain: str | None = None
+    requests: list[tuple[str, str]] = field(default_factory=list)
+
+    def update(self, user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> State:
+        """Update and return the state after `system_acts` and the following `user_acts`."""
+        said, heard = tuple(system_acts), tuple(user_acts)
+        self.domain = current_domain(heard, said)
+        intents = {act.intent for act in said}
+        if self.domain in self.state and NO_OFFER in intents and INFORM not in intents:
+            self.state[self.domain] = dict.fromkeys(self.state[self.domain], "")
+        answered = {(act.domain, act.slot) for act in said if act.intent in (INFORM, RECOMMEND)}
+        self.requests = [request for request in self.requests if request not in answered]
+        # A venue that is named in this turn is not yet the chosen venue.
+        chosen = {domain: slots.get(NAME, "") for domain, slots in self.state.items()}
+        if self.source_in_turn:
+            chosen |= {act.domain: act.value for act in heard if _names(act)}
+        selects = [act for act in heard if _selects(act)]
+        for act in selects:
+            self._select(act.domain, act.value, chosen.get(act.value, ""))
+        sources = {act.value for act in selects} if self.source_in_turn else set()
+        for act in heard:
+            is_source = act.domain in sources and _names(act)
+            if act.intent == INFORM and act.domain in self.state and not is_source:
+                self._inform(self.state[act.domain], act)
+        self.requests += [(act.domain, act.slot) for act in heard if act.intent == REQUEST]
+        return self.state
+
+    def _select(self, domain: str, source: str, name: str) -> None:
+        if not name or domain not in self.state or source not in NEARBY:
+            return
+        if domain == source or self.source_in_turn:
+            self.state[domain] = dict.fromkeys(self.state[domain], "")
+        if NEARBY[source] in self.state[domain]:
+            self.state[domain][NEARBY[source]] = name
+
+    @staticmethod
+    def _inform(slots: dict[str, str], act: Act) -> None:
+        if act.service is not None:
+            if act.value == YES and SERVICES in slots:
+                slots[SERVICES] = f"{slots[SERVICES]} {act.service}".lstrip()
+        elif act.slot in slots and act.slot in OVERWRITTEN:
+            slots[act.slot] = act.value
+        elif act.slot in slots and act.slot == DISHES:
+            slots[DISHES] = f"{slots[DISHES]} {act.value}".lstrip()
+
+
+def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> str | None:
+    """Return the domain of most Select acts, else of most Request acts, else of most Inform acts.
+
+    If there are no such acts, return the domain of the system's acts, or None. Among equally
+    frequent domains, the first counts.
+    """
+    heard = tuple(user_acts)
+    said = [act for act in system_acts if act.intent in (INFORM, RECOMMEND)]
+    by_intent = ([act for act in heard if act.intent == of] for of in (SELECT, REQUEST, INFORM))
+    for acts in (*by_intent, said):
+        if acts:
+            return Counter(act.domain for act in acts).most_common(1)[0][0]
+    return None
+
+
+def _selects(act: Act) -> bool:
+    return act.intent == SELECT and act.slot == SOURCE_DOMAIN
+
+
+def _names(act: Act) -> bool:
+    return act.intent == INFORM and act.slot == NAME
+
+
+DISH_TAGS = frozenset(
+    {"当地口味", "老字号", "其他", "美食林风味", "特色小吃", "美食林臻选"}
+    | {"深夜营业", "名人光顾", "四合院"}
+)
+"""Entries among a restaurant's dishes that are not dishes (local taste, old brand, others, …)."""
+MARKS = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MARK}
+UNITS = {**dict.fromkeys(PRICE_SLOTS, "元"), RATING: "分"}
 RECOMMENDED = 3
 """The maximum number of names that one turn recommends."""
 LISTED = 3
@@ -181,6 +301,11 @@ def inform_acts(domain: str, slot: str, venue: Entity) -> list[Act]:
         return [Act(INFORM, domain, slot, item) for item in items or [NOTHING]]
     text = NOTHING if value is None else f"{value}{UNITS.get(slot, '')}"
     return [Act(INFORM, domain, slot, text)]
+
+
+def items_of(slot: str, value: Sequence[str] | None) -> list[str]:
+    """Return the items of a list in the database, except the tags in lists of dishes."""
+    return [item for item in value or () if slot != DISHES or item not in DISH_TAGS]
 
 
 def _least(slots: Mapping[str, str]) -> Iterator[Sequence[tuple[str, str]]]:
