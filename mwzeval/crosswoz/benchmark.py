@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.benchmark import FileScorer, ScoredFile
@@ -69,20 +68,12 @@ def add_arguments(parser: ArgumentParser, verb: str) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class CrossWozScorer(FileScorer):
-    """Scores files of one revision and fold, or of the revision and fold in each file's header."""
+    """Scores files of the given revision and fold, or of those that each file's header states."""
 
-    options: Options
-    revision: str | None
-    fold: str | None
-    data: str | None
-
-    @classmethod
-    def of(cls, arguments: Namespace) -> CrossWozScorer:
-        """Return the scorer for the files of a command."""
+    def __init__(self, arguments: Namespace) -> None:
         track = arguments.benchmark.removeprefix(NAME).removeprefix("-")
-        options = Options(
+        self._options = Options(
             tracks=(track,) if track else (),
             # `live` has none of these options.
             conditioning=getattr(arguments, "conditioning", None),
@@ -90,8 +81,8 @@ class CrossWozScorer(FileScorer):
             allow_partial=getattr(arguments, "allow_partial", False),
             strict=getattr(arguments, "strict", False),
         )
-        fold = getattr(arguments, "fold", None)
-        return cls(options, arguments.revision, fold, arguments.data)
+        self._revision, self._data = arguments.revision, arguments.data
+        self._fold = getattr(arguments, "fold", None)
 
     @property
     def compared(self) -> tuple[Collection[str], None]:
@@ -108,16 +99,16 @@ class CrossWozScorer(FileScorer):
         if is_simulation(file):
             lines = log_lines(file)
             gold = self._gold(file, revision_of(lines))
-            return evaluate_simulation(lines, gold, self.options, file=file)
+            return evaluate_simulation(lines, gold, self._options, file=file)
         raw = read_predictions(file)
-        return evaluate(raw, self._gold_of(raw, file), self.options, file=file)
+        return evaluate(raw, self._gold_of(raw, file), self._options, file=file)
 
     def validate(self, file: str) -> list[Problem]:
         """Return all problems of a file. Raises `InputError` if the file cannot be read."""
         if is_simulation(file):
-            return validate_simulation(file, self.options)
+            return validate_simulation(file, self._options)
         raw = read_predictions(file)
-        return validate(raw, self._gold_of(raw, file), self.options, file=file)
+        return validate(raw, self._gold_of(raw, file), self._options, file=file)
 
     def _gold_of(self, raw: Any, file: str) -> Gold:
         """Return the gold data for raw predictions, as named in their header or by the options."""
@@ -133,14 +124,14 @@ class CrossWozScorer(FileScorer):
         If the header names no fold, the available fold that has dialogues with these `ids` is used.
         """
         is_known = revision in REVISIONS
-        chosen = self.revision or (revision if revision is not None and is_known else RELEASE)
+        chosen = self._revision or (revision if revision is not None and is_known else RELEASE)
         try:
-            named = self.fold or (fold if fold in FOLDS else None)
+            named = self._fold or (fold if fold in FOLDS else None)
             if named is None:
-                named = fold_with(corpus_root(chosen, self.data), chosen, ids)
-            return load_gold(chosen, named, self.data)
+                named = fold_with(corpus_root(chosen, self._data), chosen, ids)
+            return load_gold(chosen, named, self._data)
         except DataError as error:
-            if self.revision is not None or is_known:
+            if self._revision is not None or is_known:
                 raise
             says = (
                 "no revision" if revision is None else f'the unknown revision "{shorten(revision)}"'

@@ -108,12 +108,11 @@ def _add_statistics(parser: ArgumentParser) -> None:
 
 
 def _statistics(arguments: Namespace) -> None:
-    from mwzeval.crosswoz.corpus.statistics import fold_statistics, statistics_document
+    from mwzeval.crosswoz.corpus.statistics import fold_statistics
     from mwzeval.scores.sheets import printed
 
     format_name = "json" if arguments.json else "text"
-    counted = statistics_document(fold_statistics(_fold(arguments)))
-    write_result(printed(counted, format_name), format_name)
+    write_result(printed(fold_statistics(_fold(arguments)), format_name), format_name)
 
 
 def _add_simulate(parser: ArgumentParser) -> None:

@@ -84,7 +84,7 @@ class CrossWoz(Benchmark):
         """Return the scorer of predictions and simulations."""
         from mwzeval.crosswoz.benchmark import CrossWozScorer
 
-        return CrossWozScorer.of(arguments)
+        return CrossWozScorer(arguments)
 
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""

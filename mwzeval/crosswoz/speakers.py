@@ -17,7 +17,7 @@ from mwzeval.conversation.agents import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import add_corpus, corpus_root, load_database
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Rng, Side
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, Side
 from mwzeval.crosswoz.systems.rules import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, SlSystem
 from mwzeval.crosswoz.systems.templates import (
@@ -63,30 +63,6 @@ def system_named(name: str) -> Callable[[Database], Any]:
     raise UsageError(unknown("system", name, (RULE, RULE_PAPER), more))
 
 
-class TrainedNlg:
-    """A trained generator; each process loads it when it is first used."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __reduce__(self) -> Any:
-        return TrainedNlg, (self.folder,)
-
-    def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
-        """Return a text for the acts, None if the generator has no words for them."""
-        return self.loaded.say(acts, side, rng)
-
-    @cached_property
-    def loaded(self) -> Nlg:
-        """The generator.
-
-        Raises `InputError` if the folder is invalid, and `DependencyError` without PyTorch.
-        """
-        from mwzeval.crosswoz.models.sclstm import load_sclstm
-
-        return load_sclstm(self.folder)
-
-
 class TrainedNlu:
     """A trained NLU; each process loads it when it is first used.
 
@@ -122,13 +98,14 @@ def nlg_named(name: str) -> Nlg:
     """Return the trained generator in the folder `name`.
 
     Raises `UsageError` if the name is unknown, and `InputError` if the generator cannot be loaded.
+    Raises `DependencyError` without PyTorch.
     """
     if not Path(name).exists():
         more = ", or the folder of a trained generator"
         raise UsageError(unknown("NLG", name, (TEMPLATES,), more))
-    trained = TrainedNlg(Path(name))
-    _ = trained.loaded  # errors are raised before the simulation begins
-    return trained
+    from mwzeval.crosswoz.models.sclstm import load_sclstm
+
+    return load_sclstm(name)
 
 
 def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: Database) -> Nlu:

@@ -57,8 +57,6 @@ class RuleSimulator:
         self._lines_of: dict[int, list[int]] = {}
         for index, line in enumerate(goal):
             self._lines_of.setdefault(line.subgoal, []).append(index)
-        self._known: list[SemanticTuple] | None = None
-        self._done_before = 0
 
     @property
     def terminated(self) -> bool:
@@ -134,15 +132,9 @@ class RuleSimulator:
 
     def _current(self) -> Sequence[int]:
         """Return the lines of the first unfinished sub-goal; empty if all are finished."""
-        state = self.state
-        if self._known is not state:
-            self._known, self._done_before = state, 0
-        # A finished sub-goal remains finished.
-        for index in range(self._done_before, len(state)):
-            if not state[index].done:
-                lines = self._lines_of[state[index].subgoal]
-                self._done_before = lines[0]
-                return lines
+        for line in self.state:
+            if not line.done:
+                return self._lines_of[line.subgoal]
         return ()
 
     def _express(self, index: int) -> list[Act]:

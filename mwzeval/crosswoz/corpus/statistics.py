@@ -83,7 +83,7 @@ PAPER: Mapping[str, Columns] = {
 Table 6 has all folds; Table 1 (slots, values) and Table 7 (goal types) have only the training fold.
 """
 _DATABASE = _columns(
-    (ATTRACTION, RESTAURANT, HOTEL),
+    ("attraction", "restaurant", "hotel"),
     {
         "entities": (465, 951, 1133),
         "slots": (9, 10, 8),
@@ -94,10 +94,10 @@ _DATABASE = _columns(
 )
 PAPER_DATABASE: Columns = {
     **_DATABASE,
-    ATTRACTION: {**_DATABASE[ATTRACTION], "nearby_hotels": 2.1},
-    RESTAURANT: {**_DATABASE[RESTAURANT], "nearby_hotels": 2.4},
+    "attraction": {**_DATABASE["attraction"], "nearby_hotels": 2.1},
+    "restaurant": {**_DATABASE["restaurant"], "nearby_hotels": 2.4},
 }
-"""The figures of Table 3 by domain and name; the paper has no hotels near hotels."""
+"""The figures of Table 3 by database file and name; the paper has no hotels near hotels."""
 
 
 def corpus_statistics(dialogues: Iterable[Dialogue]) -> dict[str, dict[str, float]]:
@@ -160,7 +160,7 @@ def _goal_changed(dialogue: Dialogue) -> bool:
 
 
 def database_statistics(tables: Mapping[str, Table]) -> dict[str, dict[str, float]]:
-    """Return the statistics of Table 3 for attractions, restaurants and hotels, by domain.
+    """Return the statistics of Table 3 for attractions, restaurants and hotels, by database file.
 
     Each mean is over all venues of the domain.
 
@@ -183,7 +183,7 @@ def database_statistics(tables: Mapping[str, Table]) -> dict[str, dict[str, floa
             for near, slot in NEARBY.items()
         }
         slots = len(filled - {DOMAIN, STATION, SERVICES})
-        found[domain] = {
+        found[TABLES[domain]] = {
             "entities": len(records),
             "slots": slots,
             "services": len(services),
@@ -196,40 +196,28 @@ def _mean(total: float, count: int) -> float:
     return total / count if count else 0.0
 
 
-def fold_statistics(fold: Fold) -> dict[str, Any]:
-    """Return the statistics of a fold (scope → name → number), of the database, and of the paper.
-
-    `fold` is its name. `database` has the statistics of the venue database. `paper` has the figures
-    that the paper reports for this fold (`corpus`), the training fold (`train`) and the database;
-    the synthetic sample has no such figures. Raises `DependencyError` without jieba.
-    """
-    plain: dict[str, Any] = dict(corpus_statistics(fold.dialogues.values()))
-    plain |= {"fold": fold.name, "database": _in_english(database_statistics(fold.tables))}
-    if fold.revision != SAMPLE:
-        database = _in_english(PAPER_DATABASE)
-        plain["paper"] = {"corpus": PAPER[fold.name], TRAIN: PAPER[TRAIN], "database": database}
-    return plain
-
-
-def statistics_document(statistics: Mapping[str, Any]) -> Document:
-    """Return the statistics of a fold as two tables with one row per statistic.
+def fold_statistics(fold: Fold) -> Document:
+    """Return the statistics of a fold and its database as two tables with one row per statistic.
 
     The row below a statistic has the number that the paper reports for the same fold or, if marked,
-    for the training fold.
+    for the training fold; the synthetic sample has no such rows. The plain form has the statistics
+    by scope, the name of the `fold`, the `database`, and the figures of the `paper` for this fold
+    (`corpus`), the training fold (`train`) and the database. Raises `DependencyError` without
+    jieba.
     """
-    paper = statistics.get("paper", {})
-    scopes = {
-        scope: of for scope, of in statistics.items() if scope not in ("fold", "database", "paper")
-    }
+    corpus = corpus_statistics(fold.dialogues.values())
+    database = database_statistics(fold.tables)
+    plain: dict[str, Any] = {**corpus, "fold": fold.name, "database": database}
+    paper: dict[str, Columns] = {}
+    if fold.revision != SAMPLE:
+        paper = {"corpus": PAPER[fold.name], TRAIN: PAPER[TRAIN], "database": PAPER_DATABASE}
+        plain["paper"] = paper
     beneath = {"paper": paper.get("corpus", {}), "paper, train": paper.get(TRAIN, {})}
-    corpus = _table(statistics["fold"], scopes, beneath)
-    database = _table("database", statistics["database"], {"paper": paper.get("database", {})})
-    return Document((), (corpus, database), (), (), statistics)
-
-
-def _in_english(columns: Columns) -> dict[str, Figures]:
-    """Return columns by the English names of database files instead of the domains."""
-    return {TABLES[domain]: column for domain, column in columns.items()}
+    sheets = (
+        _table(fold.name, corpus, beneath),
+        _table("database", database, {"paper": paper.get("database", {})}),
+    )
+    return Document((), sheets, (), (), plain)
 
 
 def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> Sheet:

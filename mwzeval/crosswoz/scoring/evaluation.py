@@ -169,8 +169,7 @@ def evaluate(
     `gold` has the correct answers, and `options` choose the tracks and the rules. Messages call the
     input `file`. Raises `InputError` with all problems if the predictions cannot be scored.
     """
-    findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
-    checked = check(predictions, _gold(gold), options, findings)
+    checked, findings = _checked(predictions, gold, options, file)
     findings.check()
     assert checked is not None, "predictions that cannot be checked must have an error"
     return score(checked)
@@ -187,12 +186,20 @@ def validate(
 
     `evaluate` describes the parameters.
     """
-    findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     try:
-        check(predictions, _gold(gold), options, findings)
+        return _checked(predictions, gold, options, file)[1].problems
     except InputError as error:
-        return [*error.problems, *findings.problems]
-    return findings.problems
+        return list(error.problems)
+
+
+def _checked(
+    predictions: Any, gold: Gold | Fold, options: Options, file: str | None
+) -> tuple[CheckedPredictions | None, Findings]:
+    if file is None and isinstance(predictions, str | Path):
+        file = str(predictions)
+    findings = Findings(file, options.lenient, options.strict)
+    gold = Gold(gold) if isinstance(gold, Fold) else gold
+    return check(predictions, gold, options, findings), findings
 
 
 def score(checked: CheckedPredictions) -> ScoredPredictions:
@@ -202,14 +209,6 @@ def score(checked: CheckedPredictions) -> ScoredPredictions:
     with no_garbage_collection():
         scored = _scored_table(checked, scores, lambda gold: dialogues[gold.name])
     return ScoredPredictions(checked, scores, scored)
-
-
-def _gold(gold: Gold | Fold) -> Gold:
-    return Gold(gold) if isinstance(gold, Fold) else gold
-
-
-def _file_of(predictions: Any) -> str | None:
-    return str(predictions) if isinstance(predictions, str | Path) else None
 
 
 def _scores_of(track: Track, checked: CheckedPredictions) -> list[TrackScores]:

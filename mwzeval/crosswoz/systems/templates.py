@@ -59,8 +59,8 @@ def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[s
     for dialogue in dialogues:
         for side, of_side in mined.items():
             for turn in turns_of(dialogue, side):
-                template = template_of(turn.utterance, turn.acts)
-                if template is not None:
+                template, missing = delexicalized(turn.utterance, turn.acts)
+                if not missing:
                     of_side.setdefault(spelled_key(turn.acts), []).append(template)
     return {side: dict(sorted(of_side.items())) for side, of_side in mined.items()}
 
@@ -70,12 +70,6 @@ def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn
     if side == USER:
         return [exchange.user for exchange in dialogue.exchanges]
     return [exchange.system for exchange in dialogue.exchanges]
-
-
-def template_of(utterance: str, acts: Acts) -> str | None:
-    """Return an utterance with placeholders for its values, or None if a value is missing."""
-    template, missing = delexicalized(utterance, acts)
-    return None if missing else template
 
 
 def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
@@ -238,7 +232,7 @@ def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
     sentence. Raises `DataError`.
     """
     place = embedded("crosswoz", "templates") if path is None else Path(path)
-    read = _from_archive(place) if place.is_file() else _from_folder(place)
+    read = _read(place)
     templates = {}
     for side in SIDES:
         auto, manual = (read.get(FILE.format(kind=kind, side=side), {}) for kind in KINDS)
@@ -264,21 +258,17 @@ def write_templates(folder: str | Path, kind: str, sides: Mapping[Side, Sentence
     return places
 
 
-def _names() -> list[str]:
-    return [FILE.format(kind=kind, side=side) for kind in KINDS for side in SIDES]
-
-
-def _from_folder(folder: Path) -> dict[str, Sentences]:
-    places = [folder / name for name in _names()]
-    return {place.name: _parsed(data_bytes(place), place) for place in places if place.is_file()}
-
-
-def _from_archive(path: Path) -> dict[str, Sentences]:
-    try:
-        members = read_zip(path, _names())
-    except InputError as error:
-        raise DataError(f"{error}: expected a folder or a zip archive of templates") from None
-    return {name: _parsed(raw, path / name) for name, raw in members.items()}
+def _read(place: Path) -> dict[str, Sentences]:
+    """Return the sentences in each file of a folder or zip archive."""
+    names = [FILE.format(kind=kind, side=side) for kind in KINDS for side in SIDES]
+    if place.is_file():
+        try:
+            members = read_zip(place, names)
+        except InputError as error:
+            raise DataError(f"{error}: expected a folder or a zip archive of templates") from None
+    else:
+        members = {n: data_bytes(place / n) for n in names if (place / n).is_file()}
+    return {name: _parsed(raw, place / name) for name, raw in members.items()}
 
 
 def _parsed(raw: bytes, place: Path) -> Sentences:

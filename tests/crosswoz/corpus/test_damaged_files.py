@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mwzeval.crosswoz.checks import Options
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold, read_vocabulary
 from mwzeval.crosswoz.corpus.names import HOTEL
-from mwzeval.crosswoz.corpus.statistics import fold_statistics, statistics_document
+from mwzeval.crosswoz.corpus.statistics import fold_statistics
 from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.simulation import evaluate_simulation
@@ -128,7 +128,7 @@ def used_as_gold(gold: Gold) -> None:
         with suppress(InputError):
             use(gold, predictions)
     dialogues = gold.fold.dialogues.values()
-    to_text(statistics_document(fold_statistics(gold.fold)))
+    to_text(fold_statistics(gold.fold))
     simulator_file(gold.fold, 1)
     for each in dialogues:
         list(policy_turns(each, gold.database, Vocabulary.mined(dialogues)))
