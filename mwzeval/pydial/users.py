@@ -41,8 +41,7 @@ from mwzeval.pydial.acts import (
 )
 from mwzeval.pydial.domain import NAME, Ontology, has_controls
 from mwzeval.pydial.goals import Goal
-from mwzeval.pydial.simulator.codes import TYPE
-from mwzeval.pydial.simulator.error_model import GIVES_A_VALUE, USER_ACTS
+from mwzeval.pydial.simulator.codes import TYPE, USER_ACTS
 from mwzeval.pydial.simulator.simulation import User, UserState
 from mwzeval.pydial.tasks import Task
 
@@ -176,7 +175,7 @@ def _inform(slot: str, value: str) -> Act:
 
 WORDS = {"yes": AFFIRM, "no": NEGATE}
 SPOKEN = (*USER_ACTS, "restart")
-WITH_VALUES = GIVES_A_VALUE | {"deny", "hello"}
+WITH_VALUES = frozenset({"inform", "affirm", "negate", "confirm", "reqalts", "deny", "hello"})
 NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 
 

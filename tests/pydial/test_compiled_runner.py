@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.pydial.job import Job, read_times, run_job, runner_of
-from mwzeval.pydial.simulator import many
-from mwzeval.pydial.simulator.many import CompiledProcess
+from mwzeval.pydial.job import Job, read_times, runner_of
+from mwzeval.pydial.simulator import compiled
+from mwzeval.pydial.simulator.compiled import CompiledProcess
 from tests.places import ROOT
-from tests.pydial.runs import python
+from tests.pydial.runs import python, run_job
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("torch")
@@ -37,10 +37,10 @@ def test_compiled_and_plain_jobs_write_the_same_files(
         run_job(job, folder)
         made = job.folder(folder).iterdir()
         files.append({f.name: f.read_bytes() for f in made if f.name != "times.json"})
-    compiled, scalar = files
-    assert compiled.keys() == scalar.keys()
-    assert {"test-000030.jsonl", "test-000060.jsonl", "training.jsonl"} <= compiled.keys()
-    for name, content in compiled.items():
+    with_numba, scalar = files
+    assert with_numba.keys() == scalar.keys()
+    assert {"test-000030.jsonl", "test-000060.jsonl", "training.jsonl"} <= with_numba.keys()
+    for name, content in with_numba.items():
         assert content == scalar[name], name
 
 
@@ -68,7 +68,7 @@ def test_training_seconds_exclude_compilation(
     job = Job("Demo-CR-1", "dqn", 1, (20,), tests=2, compiled=True)
     runner_of(job)  # imports modules, which is not compilation
     for name in ("advance_function", "random_function"):
-        monkeypatch.setattr(many, name, compiling(getattr(many, name)))
+        monkeypatch.setattr(compiled, name, compiling(getattr(compiled, name)))
     run_job(job, tmp_path)
     assert 0 < read_times(job.folder(tmp_path)).training[20] < 1.5
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.simulator.error_model import ERROR_SETS
+from mwzeval.pydial.simulator.channel import ERROR_SETS
 from mwzeval.pydial.simulator.rng import Rng, rng_from
 from mwzeval.pydial.tasks import (
     PUBLISHED_DOMAINS,
@@ -22,7 +22,6 @@ from mwzeval.pydial.tasks import (
 from mwzeval.pydial.user_parameters import (
     PATIENCE,
     STANDARD,
-    UNFRIENDLY,
     USER_MODELS,
     user_model,
 )
@@ -89,7 +88,7 @@ def test_additional_user_models_lie_outside_the_benchmark_ranges() -> None:
         changed = {k: r for k, r in USER_MODELS[name].items() if r != STANDARD[k]}
         assert changed
         for field, (low, high) in changed.items():
-            for known in (STANDARD[field], UNFRIENDLY[field]):
+            for known in (STANDARD[field], USER_MODELS["unfriendly"][field]):
                 assert high < known[0] or low > known[1], (name, field)
     assert set(user_model("impatient").patience or ()).isdisjoint(PATIENCE)
 

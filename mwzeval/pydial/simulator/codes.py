@@ -10,8 +10,11 @@ from collections.abc import Mapping
 
 from mwzeval.pydial import acts
 from mwzeval.pydial.domain import METHODS, Domain
-from mwzeval.pydial.simulator.error_model import USER_ACTS
 
+USER_ACTS = (
+    *("hello", "thankyou", "ack", "bye", "inform", "request", "reqalts"),
+    *("reqmore", "confirm", "affirm", "negate", "deny", "repeat", "null"),
+)
 ACTS = (*USER_ACTS, "select", "restart", "silence", "help", "badact")
 HELLO, THANKYOU, ACK, BYE, INFORM, REQUEST, REQALTS = range(7)
 REQMORE, CONFIRM, AFFIRM, NEGATE, DENY, REPEAT, NULL, SELECT = range(7, 15)
@@ -39,6 +42,8 @@ INCORRECT, CORRECT = 0, 1
 """First index of the parameters of N-best lists: whether the true act is at the top."""
 HYPOTHESES = 6
 """The maximum length of an N-best list, including the null hypothesis."""
+NEIGHBOURS = 6
+"""The maximum number of words with which the channel may confuse a word."""
 (
     INFORM_COMBINATION, AFFIRM_COMBINATION, GREETING, CONSTRAINT_RELAX, TELL_ABOUT_CHANGE,
     ADD_SLOT_TO_REQUEST, NO_AFTER_REQMORE, YES_AFTER_REQMORE, BYE_OR_START_OVER,

@@ -1,4 +1,5 @@
-"""The simulator compiled by numba. Importing this module also imports numba.
+"""The simulator compiled by numba, which plays many dialogues of a task in parallel. Their results
+are the same as those of dialogues played one by one. Importing this module also imports numba.
 
 Each function of the simulator is compiled from its source on its first call. In compiled code,
 functions of `twister.py` replace functions of `native.py`. Compiled entry points are cached on
@@ -9,7 +10,8 @@ again. A message that compilation takes long is printed once per process.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
@@ -17,25 +19,43 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mwzeval.errors import UsageError
 from mwzeval.libraries import required
 from mwzeval.output import notify
+from mwzeval.pydial.decision_process import (
+    CARRIED_OVER,
+    DecisionProcess,
+    Mask,
+    Transition,
+    Vector,
+)
 from mwzeval.pydial.simulator import (
     channel,
     codes,
     goals,
     native,
-    step,
+    simulation,
     system,
     tracker,
     twister,
     user,
 )
-from mwzeval.pydial.simulator.step import start, take
+from mwzeval.pydial.simulator.layout import (
+    DialogueRecord,
+    as_array,
+    dialogue_fields,
+    shared_fields,
+)
+from mwzeval.pydial.simulator.rng import Rng
+from mwzeval.pydial.simulator.simulation import no_goal, start, take
 from mwzeval.pydial.simulator.system import write_mask, write_vector
+from mwzeval.pydial.simulator.tables import put_user_model, shared_record
 from mwzeval.pydial.simulator.twister import next_seed, random, seed_twister
+from mwzeval.pydial.simulator.view import View
 
-MODULES = codes, twister, goals, user, channel, tracker, system, step
+MODULES = codes, native, twister, goals, user, channel, tracker, system, simulation
 COMPILED_IN = "simulator/*.py", "acts.py", "domain.py", "user_parameters.py"
 """The source files that contain the compiled code or constants of this code."""
 STEP, BEGIN, LOOK = range(3)
@@ -55,10 +75,10 @@ def functions() -> dict[str, Any]:
     for module in MODULES:
         for name, value in vars(module).items():
             if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                copy = FunctionType(value.__code__, spaces[module.__name__], name)
+                function = FunctionType(value.__code__, spaces[module.__name__], name)
                 compiled[value] = _numba.njit(
                     error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
-                )(copy)
+                )(function)
     for name, value in vars(native).items():
         if isinstance(value, FunctionType | type) and value is not vars(twister).get(name, value):
             compiled[value] = compiled.get(getattr(twister, name), getattr(twister, name))
@@ -190,3 +210,194 @@ def _with_fields(argument: Any) -> Any:
     """Return an array of records whose fields are attributes, as in compiled code."""
     has_fields = isinstance(argument, np.ndarray) and argument.dtype.names
     return argument.view(np.recarray) if has_fields else argument
+
+
+class ManyDialogues:
+    """Parallel dialogues of a decision process; dialogues at the same index are played in sequence.
+
+    `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are the last
+    observations. A finished dialogue has a zero vector and the mask of the last action. `rewards`
+    are the rewards of the last step, one for each dialogue. Each index has a NumPy generator
+    (`seed`), which seeds the dialogues there in the same way as `rng_from`.
+    """
+
+    def __init__(self, process: DecisionProcess, number: int) -> None:
+        """Allocate the records. Call `seed` and then `begin` before the first step.
+
+        Raises `DependencyError` without numba.
+        """
+        self.process = process
+        simulation = process.simulation
+        self._t, sizes = shared_record(
+            simulation.codes,
+            simulation.task,
+            simulation.confusion,
+            simulation.switches,
+            compiled=True,
+        )
+        put_user_model(self._t, simulation.user_model, simulation.legacy)
+        self.shared = as_array(self._t, shared_fields(sizes))
+        self._make_room(number, np.dtype(dialogue_fields(sizes), align=True))
+
+    def _make_room(self, number: int, kind: np.dtype[Any]) -> None:
+        process = self.process
+        self.number = number
+        self.dialogues = _zeros(number, kind)
+        self.vectors = np.zeros((number, len(process.names)), dtype=np.float32)
+        self.masks = np.ones((number, len(process.actions)), dtype=np.bool_)
+        self.rewards = np.zeros(number)
+        self.dialogues["ended"] = True
+
+    def flags(self, name: str) -> Mask:
+        """Return a mask of the dialogues with the flag "ended", "success" or "out_of_time"."""
+        flags: Mask = self.dialogues[name] != 0
+        return flags
+
+    def sibling(self, number: int) -> ManyDialogues:
+        """Return `number` new dialogues of the same process, which share its prepared data."""
+        other = copy(self)
+        other._make_room(number, self.dialogues.dtype)
+        return other
+
+    def view(self, place: int) -> View:
+        """Return the readable view of a dialogue."""
+        d: Any = DialogueRecord([])
+        for name in self.dialogues.dtype.fields or ():
+            setattr(d, name, self.dialogues[name][place].tolist())
+        return View(self.process.simulation.codes, self._t, d)
+
+    def load(self) -> None:
+        """Compile the code, or load it from the cache, before the first dialogue begins."""
+        other = self.sibling(1)
+        other.begin(np.zeros(1, dtype=np.bool_))
+        PlaceRng(other, 0).random()
+
+    def seed(
+        self,
+        places: Sequence[int],
+        generators: Sequence[np.random.Generator],
+        *,
+        forget: bool = True,
+    ) -> None:
+        """Seed the next dialogues at some indices. If `forget` is true, the memory of earlier
+        dialogues is cleared.
+
+        The given generators do not advance.
+        """
+        for place, generator in zip(places, generators, strict=True):
+            self.dialogues["seeder"][place] = _seeder_state(generator)
+            if forget:
+                self.dialogues["offered_before"][place] = False
+                self.dialogues["alternative_awaited"][place] = False
+
+    def begin(self, which: Mask) -> None:
+        """Begin a new dialogue at each index where `which` is True.
+
+        Raises `DataError` for a domain without goals.
+        """
+        no_actions = np.zeros(self.number, dtype=np.int64)
+        self._advance(np.where(which, BEGIN, LOOK), no_actions)
+
+    def step(self, actions: NDArray[np.int64], begin: Mask | None = None) -> None:
+        """Take an action in each unfinished dialogue; begin a new dialogue where `begin` is True.
+
+        Raises `DataError` for a domain without goals.
+        """
+        what = np.where(self.flags("ended"), LOOK, STEP)
+        if begin is not None:
+            what[begin] = BEGIN
+        self._advance(what, actions)
+
+    def _advance(self, what: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        self.rewards = np.zeros(self.number)
+        # Arrays from earlier steps must not change.
+        self.vectors = np.empty_like(self.vectors)
+        failed = advance_function()(
+            self.shared,
+            self.dialogues,
+            what,
+            actions,
+            self.vectors,
+            self.masks,
+            self.rewards,
+        )
+        if failed >= 0:
+            raise no_goal(self.process.simulation.domain.name)
+
+
+def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return records of zeros, in huge pages if the system supports them.
+
+    Huge pages are faster, because a step accesses a small part of every record. Of NumPy's
+    functions, only `empty` requests huge pages.
+    """
+    records = np.empty(number, dtype=kind)
+    records.view(np.uint8)[:] = 0
+    return records
+
+
+class PlaceRng(Rng):
+    """The random generator of the dialogue at one index, for policies that sample actions."""
+
+    def __init__(self, batch: ManyDialogues, place: int) -> None:
+        super().__init__(0)
+        self._batch, self._place = batch, place
+        self._draw = random_function()
+
+    def random(self) -> float:
+        """Return a number in the interval [0, 1)."""
+        return self._draw(self._batch.dialogues, self._place)
+
+
+def _seeder_state(generator: np.random.Generator) -> tuple[int, int, int, int]:
+    """Return the state of a PCG64 generator: the high and low halves of state and increment."""
+    if not isinstance(generator.bit_generator, np.random.PCG64):
+        kind = type(generator.bit_generator).__name__
+        raise UsageError(f"the NumPy generator that seeds dialogues must be PCG64, not {kind}")
+    state = generator.bit_generator.state["state"]
+    low = 2**64 - 1
+    return state["state"] >> 64, state["state"] & low, state["inc"] >> 64, state["inc"] & low
+
+
+_ONE = np.ones(1, dtype=np.bool_)
+
+
+class CompiledProcess(DecisionProcess):
+    """A decision process in compiled code, with the same results as in plain Python."""
+
+    def __init__(self, process: DecisionProcess, many: ManyDialogues | None = None) -> None:
+        """Compile the simulation of a process. Raises `DependencyError` without numba."""
+        vars(self).update(vars(process))
+        if many is None:
+            many = ManyDialogues(process, 1)
+            many.load()
+        self._many = many
+
+    @property
+    def view(self) -> View:
+        """A readable view of the dialogue, with decoded acts, beliefs and goals."""
+        return self._many.view(0)
+
+    def sibling(self) -> CompiledProcess:
+        """Return an independent copy of the process with the same initial state."""
+        other = self._many.sibling(1)
+        for name in CARRIED_OVER:
+            other.dialogues[name] = self._many.dialogues[name]
+        return CompiledProcess(self, other)
+
+    def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:
+        """Start a dialogue; return its generator (seeded by `generator`) and first observation."""
+        self._many.seed([0], [generator], forget=False)
+        self._many.begin(_ONE)
+        self.mask = self._many.masks[0].copy()
+        return PlaceRng(self._many, 0), self._many.vectors[0]
+
+    def step(self, action: Any) -> Transition:
+        """Carry out an action and return the transition."""
+        many = self._many
+        many.step(np.array([action]))
+        self.mask = many.masks[0].copy()
+        dialogue = many.dialogues[0]
+        info = {"success": bool(dialogue["success"]), "exchange": int(dialogue["exchange"])}
+        reward, ended = float(many.rewards[0]), bool(dialogue["ended"])
+        return Transition(many.vectors[0], reward, ended, info)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mwzeval.pydial.simulator import codes as c
-from mwzeval.pydial.simulator.error_model import NEIGHBOURS
 from mwzeval.pydial.user_parameters import STANDARD as PROBABILITIES
 
 Shared = Any
@@ -239,8 +238,8 @@ def _each(kind: str, *names: str) -> list[Field]:
 def _taken(what: str, number: int) -> list[Field]:
     """Return the fields of a confusion table."""
     return [
-        (f"{what}_words", "i8", (number, NEIGHBOURS)),
-        (f"{what}_sums", "f8", (number, NEIGHBOURS)),
+        (f"{what}_words", "i8", (number, c.NEIGHBOURS)),
+        (f"{what}_sums", "f8", (number, c.NEIGHBOURS)),
         (f"{what}_number", "i8", number),
     ]
 

@@ -1,6 +1,7 @@
 """Functions that differ between plain Python and compiled code: random numbers, sets and sums.
 
-`twister.py` has functions with the same names and results for numba. Compiled code stores a set of
+`twister.py` has functions with the same names and results for numba, except for `happens`, `choose`
+and `which`, which use one of these functions. Compiled code stores a set of
 entities as a list of words; in this module, a set has only one word, an integer of any length.
 """
 
@@ -27,17 +28,17 @@ def random(d: Dialogue) -> float:
 
 def happens(d: Dialogue, probability: float) -> bool:
     """Return True with the given probability."""
-    return d.rng.random() < probability
+    return random(d) < probability
 
 
 def choose(d: Dialogue, number: int) -> int:
     """Return a random index below a number."""
-    return int(d.rng.random() * number)
+    return int(random(d) * number)
 
 
 def which(d: Dialogue, first: float, second: float) -> int:
     """Return `FIRST` with probability `first`, `SECOND` with `second`, otherwise `NEITHER`."""
-    drawn = d.rng.random()
+    drawn = random(d)
     if drawn < first:
         return c.FIRST
     return c.SECOND if drawn < first + second else c.NEITHER

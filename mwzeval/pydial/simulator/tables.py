@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from itertools import permutations
-from math import ceil, log
+from itertools import accumulate, permutations
+from math import ceil, log, sqrt
 from typing import Any, NamedTuple
 
 from mwzeval.pydial.domain import METHODS, NAME, UNAVAILABLE
 from mwzeval.pydial.simulator import codes as c
+from mwzeval.pydial.simulator.channel import (
+    LEAST_DEVIATION,
+    LEAST_DEVIATION_OF_REST,
+    Confusion,
+    Neighbours,
+    error_parameters,
+)
 from mwzeval.pydial.simulator.codes import Codes
-from mwzeval.pydial.simulator.error_model import ErrorModel, Neighbours
 from mwzeval.pydial.simulator.layout import (
     STANDARD,
     Shared,
@@ -60,7 +66,12 @@ def orders_of(codes: Codes) -> list[tuple[int, ...]]:
 
 
 def shared_record(
-    codes: Codes, task: Task, channel: ErrorModel, switches: Switches, *, compiled: bool = False
+    codes: Codes,
+    task: Task,
+    confusion: Confusion | None,
+    switches: Switches,
+    *,
+    compiled: bool = False,
 ) -> tuple[Shared, Sizes]:
     """Return the data shared by all dialogues of a task, and the sizes of the records.
 
@@ -82,7 +93,7 @@ def shared_record(
     orders = orders_of(codes)
     t.orders, t.picked = len(orders), len(orders[0])
     _put(t.order, ([*order, 0, 0][:CONSTRAINTS] for order in orders))
-    put_channel(t, channel, codes)
+    put_channel(t, task, confusion, codes)
     _put_vector(t, codes)
     return t, sizes
 
@@ -112,7 +123,7 @@ def _put_slots(t: Shared, codes: Codes, foreign: int) -> None:
         "is_constraint": ontology.constraint_slots,
         "is_informable": ontology.informable,
         "is_answer": ontology.answer_slots,
-        "is_asked_by_user": ontology.asked_by_user,
+        "is_asked_by_user": ontology.only_requestable,
         "is_binary": ontology.binary_slots,
         "is_untouched": c.UNTOUCHED,
         "is_unchecked": c.UNCHECKED,
@@ -186,28 +197,38 @@ def put_user_model(t: Shared, model: UserModel, legacy: bool) -> None:
     t.patiences = _put(t.patience, model.patience_in(legacy))
 
 
-def put_channel(t: Shared, channel: ErrorModel, codes: Codes) -> None:
-    """Write the confusion tables and the parameters of N-best lists."""
-    t.perfect = channel.perfect
-    if channel.perfect:
+def put_channel(t: Shared, task: Task, confusion: Confusion | None, codes: Codes) -> None:
+    """Write the confusion tables and the parameters of N-best lists.
+
+    Raises `UsageError` for an unknown set of parameters.
+    """
+    t.perfect = confusion is None
+    if confusion is None:
         return
-    t.rate = channel.rate
-    confusion = channel.confusion
+    figures = error_parameters(task)
+    t.rate = task.error_rate
     acts = {act: code for code, act in enumerate(c.ACTS)}
     _put_near(t, "act", confusion.acts, acts, 0)
     _put_near(t, "slot", confusion.slots, codes.slot, 0)
     for slot, near in confusion.values_taken_for.items():
         values = {value: codes.known(slot, value) for value in near}
         _put_near(t, "value", near, values, t.first[codes.slot[slot]])
-    for kind, lengths, confidences in (
-        (c.INCORRECT, channel.incorrect_lengths, channel.incorrect),
-        (c.CORRECT, channel.correct_lengths, channel.correct),
+    # List lengths and positions are stored as cumulative sums of weights.
+    t.position_number = _put(t.positions, accumulate(figures.incorrect_positions))
+    for kind, lengths, means, variances in (
+        (
+            c.INCORRECT,
+            figures.incorrect_lengths,
+            figures.incorrect_means,
+            figures.incorrect_variances,
+        ),
+        (c.CORRECT, figures.correct_lengths, figures.correct_means, figures.correct_variances),
     ):
-        t.length_number[kind] = _put(t.lengths[kind], lengths)
-        t.means[kind] = [mean for mean, _, _ in confidences]
-        t.deviations[kind] = [deviation for _, deviation, _ in confidences]
-        t.rest_deviations[kind] = [deviation for _, _, deviation in confidences]
-    t.position_number = _put(t.positions, channel.positions)
+        known = accumulate(lengths[: task.max_hypotheses])
+        t.length_number[kind] = _put(t.lengths[kind], known)
+        t.means[kind] = list(means)
+        t.deviations[kind] = [max(sqrt(v), LEAST_DEVIATION) for v in variances]
+        t.rest_deviations[kind] = [max(sqrt(v), LEAST_DEVIATION_OF_REST) for v in variances]
 
 
 def _put_near(

@@ -16,8 +16,7 @@ from mwzeval.pydial.acts import BYE, HELLO, Act
 from mwzeval.pydial.goals import Goal, plain_goal
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.rng import Rng
-from mwzeval.pydial.simulator.simulation import Simulation
-from mwzeval.pydial.simulator.step import last_reward
+from mwzeval.pydial.simulator.simulation import Simulation, last_reward
 from mwzeval.pydial.simulator.view import Belief, View
 
 SAID, HEARD = "said", "heard"

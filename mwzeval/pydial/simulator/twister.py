@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.user import answer
 
 u64 = np.uint64
@@ -106,24 +105,6 @@ def random(d: Any) -> float:
     high = _word(d) >> np.uint64(5)
     low = _word(d) >> np.uint64(6)
     return (float(high) * 67108864.0 + float(low)) * _TO_UNIT
-
-
-def happens(d: Any, probability: float) -> bool:
-    """Return True with the given probability."""
-    return random(d) < probability
-
-
-def choose(d: Any, number: int) -> int:
-    """Return a random index below a number."""
-    return int(random(d) * number)
-
-
-def which(d: Any, first: float, second: float) -> int:
-    """Return `FIRST` with probability `first`, `SECOND` with `second`, otherwise `NEITHER`."""
-    drawn = random(d)
-    if drawn < first:
-        return c.FIRST
-    return c.SECOND if drawn < first + second else c.NEITHER
 
 
 def below(d: Any, number: int) -> int:

@@ -372,8 +372,3 @@ class Belief:
     def probability(self, slot: str, value: str) -> float:
         """Return the probability of a value of a slot."""
         return self[slot].values.get(value, 0.0)
-
-    def top_name(self) -> str | None:
-        """Return the most probable name, or None if it is more probable that there is no name."""
-        named = self[NAME]
-        return named.best.value if named.best.probability > named.none else None

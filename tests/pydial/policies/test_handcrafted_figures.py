@@ -114,8 +114,8 @@ def test_noisy_tasks_match_the_original_with_its_confusion_tables() -> None:
         totals = dict.fromkeys(FIGURES, (0.0, 0.0))
         for run in original(name)["per_seed"]:
             noisy = simulation(name)
-            noisy.channel.confusion = original_confusion(name.split("-")[0], run["seed"])
-            put_channel(noisy.t, noisy.channel, noisy.codes)
+            confusion = original_confusion(name.split("-")[0], run["seed"])
+            put_channel(noisy.t, noisy.task, confusion, noisy.codes)
             for figure, mine in figures_of(noisy, A_RUN, run["seed"]).items():
                 difference, spread = totals[figure]
                 difference += mean(mine) - run[figure]

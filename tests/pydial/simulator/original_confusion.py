@@ -14,13 +14,8 @@ import numpy as np
 from Levenshtein import distance
 
 from mwzeval.pydial.domain import NAME, Domain
-from mwzeval.pydial.simulator.error_model import (
-    NEIGHBOURS,
-    SOFTENING,
-    USER_ACTS,
-    Confusion,
-    Neighbours,
-)
+from mwzeval.pydial.simulator.channel import SOFTENING, Confusion, Neighbours
+from mwzeval.pydial.simulator.codes import NEIGHBOURS, USER_ACTS
 from mwzeval.pydial.simulator.rng import Rng
 from tests.pydial.real_domains import domain
 

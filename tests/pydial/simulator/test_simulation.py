@@ -14,7 +14,7 @@ from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import play, rng_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.simulator.error_model import USER_ACTS
+from mwzeval.pydial.simulator.codes import USER_ACTS
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Result, Simulation
 from mwzeval.pydial.tasks import TASKS

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.pydial.simulator import codes, native, twister
+from mwzeval.pydial.simulator.compiled import _seeder_state
 from mwzeval.pydial.simulator.layout import STANDARD
-from mwzeval.pydial.simulator.many import _seeder_state
 from mwzeval.pydial.simulator.rng import rng_from
 from mwzeval.pydial.simulator.twister import rounded, summed
 from tests.pydial.simulator.parts import UserParameters
@@ -42,9 +42,7 @@ def test_compiled_random_draws_match_python(seed: int) -> None:
     arguments: dict[str, tuple[Any, ...]] = {
         "random": (),
         "gauss": (1.0, 0.5),
-        "choose": (7,),
         "below": (7,),
-        "which": (0.2, 0.3),
         "weighted": ([0.1, 0.4, 1.7], 3),
     }
     with np.errstate(over="ignore"):

@@ -10,8 +10,8 @@ from statistics import fmean, stdev
 import pytest
 
 from mwzeval.pydial.acts import Act, parse_act
-from mwzeval.pydial.simulator.channel import _mishear
-from mwzeval.pydial.simulator.error_model import USER_ACTS, Confusion, neighbours
+from mwzeval.pydial.simulator.channel import Confusion, _mishear, neighbours
+from mwzeval.pydial.simulator.codes import USER_ACTS
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import TASKS, task_named
