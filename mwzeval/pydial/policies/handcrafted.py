@@ -16,7 +16,6 @@ from mwzeval.pydial.simulator.layout import Dialogue, Shared
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.system import (
     BYE,
-    CERTAIN,
     CONFIRM,
     INFORM,
     INFORM_ALTERNATIVES,
@@ -76,7 +75,7 @@ def _what_the_method_asks(t: Shared, d: Dialogue) -> int:
     if method == c.FINISHED:
         say(d, c.BYE)
         return general + BYE
-    if d.discourse[c.REPEATED] > CERTAIN or not has_thanked(d) or d.last_offered == c.NO_VALUE:
+    if not has_thanked(d) or d.last_offered == c.NO_VALUE:
         return UNDECIDED
     say(d, c.REQMORE)
     return general + REQMORE

@@ -212,6 +212,7 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
             name = name or slot == t.name
             _add(t, slot, value, score)
     if about_this and this >= 0 and t.is_informable[this]:
+        # As in the original, a confirmed name without preference is not a search by name.
         informs = True
         if not _told(t, items, first, number, this):
             _add(t, this, c.DONTCARE, score)
@@ -219,7 +220,9 @@ def interpret(t: Shared, d: Dialogue, rank: int, this: int, confirmed: int, scor
         informs = bool(t.legacy) or informs
     if act == c.AFFIRM and confirmed >= 0:
         slot = slot_of(confirmed)
-        if t.is_informable[slot] and not _told(t, items, first, number, slot):
+        # A hypothesis has at most one value of a slot.
+        told = (about_this and slot == this) or _told(t, items, first, number, slot)
+        if t.is_informable[slot] and not told:
             _add(t, slot, value_of(confirmed), score)
     t.evidence_methods[_method(d, act, informs, name, asks)] += score
     d.discourse[_discourse_act(act)] += score

@@ -112,9 +112,9 @@ class RandomActs:
             return Act(name, tuple(two[: random.randint(0, 2)]))
         if name in ("affirm", "negate", "reqalts") and random.random() < 0.6:
             return Act(name)
-        # The specification does not cover dontcare for a confirmed name or with affirm.
-        confirmed = system.items[0].slot if system.name == "confirm" else ""
-        unclear = name == "confirm" or confirmed == "name" or (name == "affirm" and confirmed)
+        # The specification does not cover dontcare for a confirmed name.
+        confirms_name = system.name == "confirm" and system.items[0].slot == "name"
+        unclear = name == "confirm" or confirms_name
         if not unclear and random.random() < 0.2:
             first = Item("", random.choice((DONTCARE, DONTCARE, self.entity_type)))
             return Act(name, (first, *self.constraint_inform().items[:1]))
