@@ -1,6 +1,7 @@
 """The behavior of simulated users: 26 probabilities, drawn for every dialogue from ranges.
 
-The ranges of these probabilities come from the benchmark or from a JSON file.
+The ranges of these probabilities come from the benchmark, whose ranges are in the file
+`data/pydial/user_models.tsv`, or from a JSON file.
 
 Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
 """
@@ -14,105 +15,25 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten, unknown
-from mwzeval.files.reading import RepeatedKeys, read_json
-from mwzeval.pydial.tasks import OWN_USER, name_part
+from mwzeval.files.downloads import embedded
+from mwzeval.files.reading import RepeatedKeys, read_json, table_rows
+from mwzeval.pydial.tasks import OWN_USER, USERS, name_part
 
 Range = tuple[float, float]
+_ROWS = tuple(table_rows(embedded("pydial", "user_models.tsv"), 2 + len(USERS)))
 
 
-_SELDOM, _SOMETIMES, _OFTEN, _HALF = (0.01, 0.2), (0.01, 0.3), (0.1, 0.4), (0.3, 0.5)
-STANDARD: Mapping[str, Range] = {
-    "inform_combination": (0.2, 0.7),
-    "affirm_combination": (0.2, 0.7),
-    "greeting": (0.3, 0.7),
-    "constraint_relax": (0.5, 0.8),
-    "tell_about_change": (0.4, 0.6),
-    "add_slot_to_request": (0.2, 0.4),
-    "no_after_reqmore": (0.8, 0.9),
-    "yes_after_reqmore": (0.2, 0.3),
-    "bye_or_start_over": (0.2, 0.5),
-    "deal_with_pending": (0.4, 0.6),
-    "add_venue_name_to_request": _SELDOM,
-    "inform_to_confirm": _SELDOM,
-    "comb_affirm_with_agenda_item": _SELDOM,
-    "overrule_correction": _SELDOM,
-    "thank_ack_1": _SELDOM,
-    "thank_ack_2": _SELDOM,
-    "no_slot_with_dontcare": (0.7, 0.9),
-    "confirm_random_constraint": _SOMETIMES,
-    "request_alternatives_1": _SOMETIMES,
-    "request_alternatives_2": _SOMETIMES,
-    "new_request_response_1": _OFTEN,
-    "new_request_response_2": _OFTEN,
-    "correcting_act_1": _HALF,
-    "correcting_act_2": _HALF,
-    "repeat": (0.0, 0.0),
-    "null_response": (0.0, 0.0),
-}
-"""The ranges of the probabilities of a user's choices, in the order of their codes:
+def _range(text: str) -> Range:
+    low, high = map(float, text.split("-"))
+    return low, high
 
-* `inform_combination`, `affirm_combination`: add the next inform act to the user act;
-* `comb_affirm_with_agenda_item`: answer "anything else?" with "yes" and the next agenda item;
-* `greeting`: return a greeting;
-* `constraint_relax`: drop a constraint instead of changing its value;
-* `tell_about_change`: inform the system about a changed constraint;
-* `bye_or_start_over`: leave instead of starting over if the goal cannot be changed;
-* `deal_with_pending`: say pending acts before requesting slots;
-* `add_venue_name_to_request`, `add_slot_to_request`: add the name or another slot to a request;
-* `inform_to_confirm`: replace the inform acts on the agenda with confirm acts;
-* `overrule_correction`: confirm an omitted constraint instead of correcting an item;
-* `thank_ack_1`, `thank_ack_2`: thank or acknowledge instead of requesting more;
-* `no_slot_with_dontcare`: say "I don't care" without the slot;
-* `confirm_random_constraint`: ask the system to confirm a constraint;
-* `request_alternatives_1`, `request_alternatives_2`: after the first offer, request an
-  alternative, or change the goal;
-* `new_request_response_1`, `new_request_response_2`: if the system requests a slot without a
-  constraint, inform about another slot, or say "I don't care" without changing the goal;
-* `correcting_act_1`, `correcting_act_2`: correct with negate, or with deny (otherwise: inform);
-* `no_after_reqmore`, `yes_after_reqmore`: answer "anything else?" with "no" or "yes";
-* `repeat`, `null_response`: ask for repetition, or say nothing (never in the benchmark).
-"""
-UNFRIENDLY: Mapping[str, Range] = {
-    **STANDARD,
-    "inform_combination": (0.0, 0.4),
-    "affirm_combination": (0.0, 0.4),
-    "greeting": (0.1, 0.4),
-    "constraint_relax": (0.2, 0.5),
-    "tell_about_change": (0.2, 0.4),
-}
-IMPATIENT: Mapping[str, Range] = {
-    **STANDARD,
-    "bye_or_start_over": (0.6, 0.9),
-}
-TALKATIVE: Mapping[str, Range] = {
-    **STANDARD,
-    "inform_combination": (0.8, 0.95),
-    "affirm_combination": (0.8, 0.95),
-    "greeting": (0.8, 0.95),
-    "tell_about_change": (0.7, 0.9),
-    "add_slot_to_request": (0.5, 0.8),
-    "add_venue_name_to_request": (0.3, 0.6),
-    "comb_affirm_with_agenda_item": (0.4, 0.7),
-    "thank_ack_1": (0.25, 0.4),
-    "thank_ack_2": (0.25, 0.4),
-    "confirm_random_constraint": (0.35, 0.6),
-}
-FICKLE: Mapping[str, Range] = {
-    **STANDARD,
-    "constraint_relax": (0.0, 0.15),
-    "request_alternatives_1": (0.35, 0.45),
-    "request_alternatives_2": (0.35, 0.45),
-    "new_request_response_1": (0.42, 0.5),
-    "new_request_response_2": (0.42, 0.5),
-}
+
 USER_MODELS: Mapping[str, Mapping[str, Range]] = {
-    "standard": STANDARD,
-    "unfriendly": UNFRIENDLY,
-    "impatient": IMPATIENT,
-    "talkative": TALKATIVE,
-    "fickle": FICKLE,
+    name: {row[0]: _range(row[column]) for row in _ROWS}
+    for column, name in enumerate(USERS, start=2)
 }
-"""The users of the benchmark, and users whose ranges lie outside the benchmark's ranges."""
+"""The ranges of each kind of user: the users of the benchmark, and users outside its ranges."""
+STANDARD = USER_MODELS["standard"]
 PATIENCE = (4, 5, 6)
 """The possible numbers of fruitless turns before a user leaves, with equal probabilities."""
 LEGACY_PATIENCE = (4, 5)
