@@ -39,10 +39,11 @@ TRAINING_SECONDS = {
 """About twice the time measured on one core, including imports (2 to 4 seconds)."""
 TRAIN = """
 import sys, tempfile
-from mwzeval.pydial.job import Job, run_job
+from mwzeval.pydial.job import Job, files_of, write_files
 task, policy, dialogues, tests, data = sys.argv[1:]
 with tempfile.TemporaryDirectory() as folder:
-    run_job(Job(task, policy, 1, (int(dialogues),), tests=int(tests), data=data), folder)
+    job = Job(task, policy, 1, (int(dialogues),), tests=int(tests), data=data)
+    write_files(job, folder, files_of(job))
 """
 
 

@@ -28,9 +28,10 @@ import pytest
 import zstandard
 
 from mwzeval.cli import main
-from mwzeval.pydial.job import Job, run_job
+from mwzeval.pydial.job import Job
 from tests import fuzzing_child
 from tests.places import ROOT
+from tests.pydial.runs import run_job
 
 EACH = int(os.environ.get("MWZEVAL_FUZZING", "27"))
 """Damaged files for each reader."""

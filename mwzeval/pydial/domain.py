@@ -55,11 +55,6 @@ class Ontology:
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
 
     @cached_property
-    def asked_by_user(self) -> frozenset[str]:
-        """The slots in `only_requestable`, as a frozen set."""
-        return frozenset(self.only_requestable)
-
-    @cached_property
     def answer_slots(self) -> frozenset[str]:
         """Requestable slots without a list of values, such as phone numbers."""
         return frozenset(self.requestable) - set(self.informable)

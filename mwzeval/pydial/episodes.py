@@ -159,7 +159,7 @@ class TaskRunner:
             kernel=view == "kernel",
         )
         if compiled:
-            from mwzeval.pydial.simulator.many import CompiledProcess
+            from mwzeval.pydial.simulator.compiled import CompiledProcess
 
             self.process = CompiledProcess(self.process)
         self.actions = len(self.process.actions)

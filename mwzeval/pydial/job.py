@@ -211,24 +211,6 @@ def runner_of(job: Job) -> TaskRunner:
     )
 
 
-def run_job(
-    job: Job,
-    output: str | Path,
-    *,
-    on_progress: Callable[[int], object] = lambda dialogues: None,
-    log_every: int = EVERY,
-) -> None:
-    """Train and test the policy of a job and write its files, unless the job is done.
-
-    `on_progress` is called with the number of dialogues played since the last call. Raises all
-    errors of `files_of` and `write_files`.
-    """
-    if job.is_done(output):
-        on_progress(job.work)
-    else:
-        write_files(job, output, files_of(job, on_progress, log_every))
-
-
 def write_files(job: Job, output: str | Path, files: Files) -> None:
     """Write the files of a job, but do not overwrite complete tests. Raises `MwzevalError`."""
     folder = job.folder(output)
@@ -241,12 +223,15 @@ def write_files(job: Job, output: str | Path, files: Files) -> None:
 
 
 def files_of(
-    job: Job, on_progress: Callable[[int], object], log_every: int = EVERY
+    job: Job,
+    on_progress: Callable[[int], object] = lambda dialogues: None,
+    log_every: int = EVERY,
 ) -> dict[str, str | bytes]:
     """Train and test the policy of a job; return the contents of its files by name.
 
     The files contain models, tests, training dialogues, training metrics (means of `log_every`
-    dialogues) and CPU seconds. Raises `InputError` if the policy's training diverges, and the
+    dialogues) and CPU seconds. `on_progress` is called with the number of dialogues played since
+    the last call. Raises `InputError` if the policy's training diverges, and the
     errors of `runner_of`.
     """
     with single_threaded(job.preset):

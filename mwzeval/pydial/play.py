@@ -202,12 +202,33 @@ def play_with_human(
         show(f"\n{len(record.acts) + 1:2} system> {heard}")
         options = menu(goal, heard, told)
         show(_menu_text(options))
-        act = _asked(said, shown, options, lambda text: typed_act(text, ontology), show, help_of)
+        while (act := chosen(options)) is None:
+            pass
         told.update(item.slot for item in act.items if item.value is not None)
         return act
 
-    def help_of(slot: str) -> str:
-        return values_text(slot, ontology) if slot else help_text(ontology)
+    def chosen(options: tuple[Act, ...]) -> Act | None:
+        """Read a line, and return its act; for any other line, show a text and return None."""
+        shown.write(PROMPT)
+        shown.flush()
+        line = said.readline()
+        if not line:
+            raise _UserLeftError
+        text = line.strip()
+        try:
+            if text.startswith("?"):
+                slot = text[1:].strip().lower()
+                show(values_text(slot, ontology) if slot else help_text(ontology))
+            elif text.isdecimal():
+                number = int(text) if len(text) < LONGEST_NUMBER else 0
+                if 1 <= number <= len(options):
+                    return options[number - 1]
+                show(f"the menu has the numbers 1 to {len(options)}")
+            elif text:
+                return typed_act(text, ontology)
+        except UsageError as error:
+            show(str(error))
+        return None
 
     simulation.make_user = lambda state: AskedUser(state, ask, task.max_exchanges)
     user = SimulatedUser(simulation, rng_of(seed, index), record)
@@ -227,36 +248,6 @@ def play_with_human(
     record.keep({**(about or {}), **facts_of(user)})
     planned = Planned(item_name(task.name, seed, index), plain_goal(user.goal), seed=seed)
     return record.trajectory(planned, ending)
-
-
-def _asked(
-    said: TextIO,
-    shown: TextIO,
-    options: tuple[Act, ...],
-    read: Callable[[str], Act],
-    show: Callable[[str], None],
-    help_of: Callable[[str], str],
-) -> Act:
-    """Ask the person until the input is a valid act, and return the act."""
-    while True:
-        shown.write(PROMPT)
-        shown.flush()
-        line = said.readline()
-        if not line:
-            raise _UserLeftError
-        text = line.strip()
-        try:
-            if text.startswith("?"):
-                show(help_of(text[1:].strip().lower()))
-            elif text.isdecimal():
-                number = int(text) if len(text) < LONGEST_NUMBER else 0
-                if 1 <= number <= len(options):
-                    return options[number - 1]
-                show(f"the menu has the numbers 1 to {len(options)}")
-            elif text:
-                return read(text)
-        except UsageError as error:
-            show(str(error))
 
 
 def _understood(simulation: Simulation) -> str:

@@ -23,7 +23,7 @@ from mwzeval.pydial.envs import (
     restored,
     spaces_of,
 )
-from mwzeval.pydial.simulator.many import ManyDialogues
+from mwzeval.pydial.simulator.compiled import ManyDialogues
 from mwzeval.pydial.tasks import Task
 
 if TYPE_CHECKING:

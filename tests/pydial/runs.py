@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mwzeval.pydial.checkpoints import checkpoint_content, read_checkpoint
-from mwzeval.pydial.job import TIMES, Job
+from mwzeval.pydial.job import TIMES, Job, files_of, write_files
 from mwzeval.pydial.run import run
 from tests.places import ROOT
 
@@ -30,6 +30,11 @@ def small_run(
     """Run one seed with few dialogues in this process, unless `plan` has other numbers."""
     few = {"dialogues": (3,), "seeds": 1, "tests": 2, "processes": 0}
     return run(tasks, policies, output, **{**few, **plan})
+
+
+def run_job(job: Job, output: str | Path) -> None:
+    """Train and test the policy of a job and write its files."""
+    write_files(job, output, files_of(job))
 
 
 def files(folder: Path) -> dict[str, bytes]:

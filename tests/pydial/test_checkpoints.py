@@ -20,14 +20,14 @@ from mwzeval.pydial.checkpoints import (
 )
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import rng_of
-from mwzeval.pydial.job import METRICS, TRAINING, Job, run_job
+from mwzeval.pydial.job import METRICS, TRAINING, Job
 from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
 from mwzeval.pydial.policies.learner import Learner
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.retest import retest
 from mwzeval.pydial.tasks import task_named
 from tests.command_lines import Run
-from tests.pydial.runs import overflowing, small_run
+from tests.pydial.runs import overflowing, run_job, small_run
 
 Array = NDArray[Any]
 TASK = "Demo-CR-1"

@@ -14,12 +14,21 @@ import pytest
 from mwzeval.errors import InputError
 from mwzeval.pydial.acts import parse_act
 from mwzeval.pydial.episodes import KEPT
-from mwzeval.pydial.job import Job, run_job
+from mwzeval.pydial.job import Job
 from mwzeval.pydial.retest import retest
 from mwzeval.pydial.scoring import evaluate, validate
 from tests.command_lines import Run
 from tests.places import write_json
-from tests.pydial.runs import PYDIAL, TASK, episode, episodes, read_lines, small_run, write_lines
+from tests.pydial.runs import (
+    PYDIAL,
+    TASK,
+    episode,
+    episodes,
+    read_lines,
+    run_job,
+    small_run,
+    write_lines,
+)
 
 Lines = list[dict[str, Any]]
 TESTS = 20

@@ -16,14 +16,14 @@ from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episode_files import read_episodes
 from mwzeval.pydial.episodes import TaskRunner, play
-from mwzeval.pydial.job import Job, run_job, runner_of
+from mwzeval.pydial.job import Job, runner_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import State
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 from tests.command_lines import Run
-from tests.pydial.runs import PYDIAL, TASK, small_run
+from tests.pydial.runs import PYDIAL, TASK, run_job, small_run
 from tests.pydial.small_domain import CAFES
 
 

@@ -13,7 +13,7 @@ from scipy.stats import t
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import TaskRunner
-from mwzeval.pydial.job import Job, run_job
+from mwzeval.pydial.job import Job
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.retest import played_in, retest
 from mwzeval.pydial.simulator import codes as c
@@ -23,7 +23,7 @@ from mwzeval.pydial.tables import retest_document
 from mwzeval.pydial.tasks import TASKS, task_named
 from mwzeval.pydial.user_parameters import STANDARD, USER_MODELS, UserModel, read_user
 from tests.command_lines import Run
-from tests.pydial.runs import TASK, files, read_lines, small_run
+from tests.pydial.runs import TASK, files, read_lines, run_job, small_run
 
 HANDCRAFTED = Job(TASK, "handcrafted", 1, (1,), tests=30)
 

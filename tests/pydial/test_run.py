@@ -18,7 +18,7 @@ from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.pydial.command import POLICIES, seeds_named
 from mwzeval.pydial.episode_files import read_episodes
-from mwzeval.pydial.job import TIMES, Job, JobTimes, read_times, run_job
+from mwzeval.pydial.job import TIMES, Job, JobTimes, read_times
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results import read_results
 from mwzeval.pydial.retest import plan_of_run
@@ -27,7 +27,7 @@ from mwzeval.pydial.run import run as run_benchmark
 from mwzeval.scores.findings import Findings
 from tests.command_lines import Run
 from tests.places import ROOT, write_json
-from tests.pydial.runs import PYDIAL, TASK, files, python, read_lines, small_run
+from tests.pydial.runs import PYDIAL, TASK, files, python, read_lines, run_job, small_run
 
 GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
 
@@ -129,7 +129,7 @@ assert "torch" not in sys.modules
 seen = set()
 job = jobs.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)
 threads = lambda _: seen.add(sys.modules["torch"].get_num_threads())
-jobs.run_job(job, sys.argv[1], on_progress=threads)
+jobs.write_files(job, sys.argv[1], jobs.files_of(job, threads))
 print(seen, sys.modules["torch"].get_num_threads())
 """
 

@@ -266,10 +266,7 @@ class SparseTemporalDifference:
             spread = self._times(change, capacity)
             spread += (weights[:step] * (added[:step] @ change)) @ added[:step]
             carry = carried * vector
-            if following is None:
-                vector = carry + projection - spread
-                scale = noise + float(change @ (vector + carry)) - carried * discount * noise
-            elif following.novelty > self.threshold:
+            if following is not None and following.novelty > self.threshold:
                 seen_there = np.zeros(capacity)
                 seen_there[there] = following.kernel
                 gain = float(projection @ (seen_here - 2 * discount * seen_there))
@@ -283,17 +280,17 @@ class SparseTemporalDifference:
                 )
                 entered = self._entered(following, capacity)
                 vector = carry + projection - spread - discount * entered
-                projection = entered
             else:
                 entered = np.zeros(capacity)
-                entered[there] = following.coefficients
+                turns = 1.0
+                if following is not None:
+                    entered[there] = following.coefficients
+                    turns += discount**2
                 vector = carry + projection - discount * entered - spread
                 scale = (
-                    (1 + discount**2) * noise
-                    + float(change @ (vector + carry))
-                    - carried * discount * noise
+                    turns * noise + float(change @ (vector + carry)) - carried * discount * noise
                 )
-                projection = entered
+            projection = entered
             added[step] = vector
             weights[step] = 1.0 / scale
             self._means[:capacity] += vector * (error / scale)
