@@ -55,11 +55,6 @@ class Ontology:
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
 
     @cached_property
-    def answer_slots(self) -> frozenset[str]:
-        """Requestable slots without a list of values, such as phone numbers."""
-        return frozenset(self.requestable) - set(self.informable)
-
-    @cached_property
     def binary_slots(self) -> frozenset[str]:
         """The binary constraint slots, whose values are "0" and "1"."""
         return frozenset(

@@ -5,6 +5,7 @@ Source: Casanueva et al. (2017), section 4: success rate and mean reward over te
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +21,7 @@ from mwzeval.metrics.measure import (
     Rate,
     Resampling,
     ScoredTable,
-    mean,
-    observed,
     of_items,
-    percentage,
 )
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
@@ -110,15 +108,10 @@ def measures(
                 yield replace(measure, block=block, outcome=outcome)
 
 
-MEANS = {
-    "success": percentage("successes", of="dialogues"),
-    "reward": mean("reward", of="dialogues"),
-}
-
-
-def mean_of(score: str, episodes: Iterable[Episode]) -> float:
+def mean_of(score: str, episodes: Sequence[Episode]) -> float:
     """Return the success rate (percent) or mean reward of episodes."""
-    return float(MEANS[score](observed(table_of(episodes)))[0])
+    values = [100.0 * e.success if score == "success" else e.reward for e in episodes]
+    return sum(values) / len(values) if values else math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

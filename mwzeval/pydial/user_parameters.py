@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,22 +43,16 @@ OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
 """The patience of users whose patience differs from the benchmark."""
 
 
+@dataclass(frozen=True, slots=True)
 class UserModel:
-    """The ranges of the user's parameters, in a form from which values can be drawn.
+    """The ranges of a user's parameters.
 
     `patience` has the possible numbers of fruitless turns, which have equal probabilities; None
     selects the values of the benchmark.
     """
 
-    def __init__(self, ranges: Mapping[str, Range], patience: Sequence[int] | None = None) -> None:
-        self.patience = patience
-        self.ranges = tuple(
-            (ranges[name][0], ranges[name][1] - ranges[name][0]) for name in STANDARD
-        )
-
-    def patience_in(self, legacy: bool) -> Sequence[int]:
-        """Return the possible numbers of fruitless turns before the user gives up."""
-        return self.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
+    ranges: Mapping[str, Range]
+    patience: Sequence[int] | None = None
 
 
 def user_model(name: str) -> UserModel:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 Member = TypeVar("Member")
-Bits = np.random.Generator
 
 
 class Rng(Random):
@@ -33,6 +32,6 @@ def _restored(state: tuple[Any, ...]) -> Rng:
     return rng
 
 
-def rng_from(generator: Bits) -> Rng:
+def rng_from(generator: np.random.Generator) -> Rng:
     """Return the generator of one dialogue, whose seed is drawn from a NumPy generator."""
     return Rng(int(generator.integers(2**63)))

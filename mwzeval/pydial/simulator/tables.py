@@ -26,7 +26,8 @@ from mwzeval.pydial.simulator.layout import (
     shared_fields,
 )
 from mwzeval.pydial.tasks import Goodbye, Task
-from mwzeval.pydial.user_parameters import UserModel
+from mwzeval.pydial.user_parameters import LEGACY_PATIENCE, PATIENCE, UserModel
+from mwzeval.pydial.user_parameters import STANDARD as STANDARD_USER
 
 CONSTRAINTS = 3
 _ALL_BITS = 2**64 - 1
@@ -122,7 +123,7 @@ def _put_slots(t: Shared, codes: Codes, foreign: int) -> None:
     kinds: Mapping[str, Iterable[str]] = {
         "is_constraint": ontology.constraint_slots,
         "is_informable": ontology.informable,
-        "is_answer": ontology.answer_slots,
+        "is_answer": set(ontology.requestable) - set(ontology.informable),
         "is_asked_by_user": ontology.only_requestable,
         "is_binary": ontology.binary_slots,
         "is_untouched": c.UNTOUCHED,
@@ -192,9 +193,11 @@ def _put_entities(t: Shared, codes: Codes, words: int) -> None:
 
 def put_user_model(t: Shared, model: UserModel, legacy: bool) -> None:
     """Write the parameter ranges and the patience of the user model into the shared record."""
-    for index, (low, width) in enumerate(model.ranges):
-        t.low[index], t.width[index] = low, width
-    t.patiences = _put(t.patience, model.patience_in(legacy))
+    for index, name in enumerate(STANDARD_USER):
+        low, high = model.ranges[name]
+        t.low[index], t.width[index] = low, high - low
+    patience = model.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
+    t.patiences = _put(t.patience, patience)
 
 
 def put_channel(t: Shared, task: Task, confusion: Confusion | None, codes: Codes) -> None:
