@@ -35,9 +35,15 @@ from mwzeval.files.reading import (
 )
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial import NAME, TITLE
-from mwzeval.pydial.episodes import Episode
+from mwzeval.pydial.episodes import (
+    EXCHANGES,
+    FINAL_GOAL,
+    REWARD,
+    SUCCESS,
+    Episode,
+    turns_of,
+)
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.simulator.talk import EXCHANGES, FINAL_GOAL, REWARD, SUCCESS, turns_of
 from mwzeval.pydial.tasks import (
     GOODBYES,
     TASKS,

@@ -22,7 +22,6 @@ from mwzeval.errors import DataError, DependencyError, InputError, Problem
 from mwzeval.files.reading import read_bytes, read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
-from mwzeval.pydial.checkpoints import Origin, checkpoint_content, load_weights, read_checkpoint
 from mwzeval.pydial.domain import OwnFiles, load_domain
 from mwzeval.pydial.episode_files import RunSettings, episodes_text, read_episodes
 from mwzeval.pydial.episodes import Episode, TaskRunner
@@ -31,7 +30,15 @@ from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, DivergedError, Learner
 from mwzeval.pydial.policies.neural import NeuralPolicy
-from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
+from mwzeval.pydial.policies.presets import (
+    HANDCRAFTED,
+    Origin,
+    Preset,
+    checkpoint_content,
+    load_weights,
+    preset_named,
+    read_checkpoint,
+)
 from mwzeval.pydial.tasks import Goodbye, task_named, tasks_of
 
 

@@ -12,18 +12,32 @@ from typing import Any, TextIO
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printable, shorten
 from mwzeval.pydial.acts import DONTCARE, NULL, Act
-from mwzeval.pydial.checkpoints import Origin, diverging, load_weights, read_checkpoint
 from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import NAME, Domain
-from mwzeval.pydial.episodes import TaskRunner, item_name, rng_of
+from mwzeval.pydial.episodes import (
+    Outcome,
+    SimulatedUser,
+    TaskRunner,
+    facts_of,
+    hold_dialogue,
+    item_name,
+    rng_of,
+)
 from mwzeval.pydial.goals import Goal, plain_goal
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, View
-from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
+from mwzeval.pydial.policies.presets import (
+    HANDCRAFTED,
+    Origin,
+    Preset,
+    diverging,
+    load_weights,
+    preset_named,
+    read_checkpoint,
+)
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
-from mwzeval.pydial.simulator.talk import Outcome, SimulatedUser, facts_of, hold_dialogue
 from mwzeval.pydial.simulator.view import Belief
 from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
 from mwzeval.pydial.users import (
@@ -233,7 +247,7 @@ def play_with_human(
     simulation.make_user = lambda state: AskedUser(state, ask, task.max_exchanges)
     user = SimulatedUser(simulation, rng_of(seed, index), record)
     try:
-        ending = hold_dialogue(user, lambda: system.answer, record, failures=())
+        ending = hold_dialogue(user, lambda: system.answer, failures=())
     except (_UserLeftError, KeyboardInterrupt):
         simulation.d.ended = True
         show("\nyou left; the dialogue is not counted")

@@ -27,7 +27,6 @@ from mwzeval.errors import (
     unknown,
 )
 from mwzeval.output import notify
-from mwzeval.pydial.checkpoints import diverging, load_weights, read_checkpoint
 from mwzeval.pydial.episode_files import (
     TESTS,
     Selection,
@@ -39,12 +38,11 @@ from mwzeval.pydial.episode_files import (
 )
 from mwzeval.pydial.episodes import Episode
 from mwzeval.pydial.job import Job, runner_of, single_threaded, tests_of
-from mwzeval.pydial.live import LiveOptions, LiveSetting
-from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.live import AGENDA, LiveOptions, LiveSetting
+from mwzeval.pydial.policies.presets import PRESETS, diverging, load_weights, read_checkpoint
 from mwzeval.pydial.results import SeedScores, scores_of_seeds
 from mwzeval.pydial.tasks import USERS, in_order, name_part, task_named, varied
 from mwzeval.pydial.user_parameters import UserModel
-from mwzeval.pydial.users import AGENDA
 from mwzeval.scores.findings import Findings
 
 ENVIRONMENTS = (1, 3, 6)

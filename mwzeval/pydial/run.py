@@ -27,13 +27,12 @@ from mwzeval.errors import (
 from mwzeval.files.reading import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.output import counting, notify
-from mwzeval.pydial.checkpoints import ADVICE
 from mwzeval.pydial.domain import OwnFiles, load_domain
 from mwzeval.pydial.episode_files import REMEDY, SETTINGS, RunSettings, location_of
 from mwzeval.pydial.episodes import check_seeds
 from mwzeval.pydial.job import METRICS, Files, Job, files_of, runner_of, write_files
 from mwzeval.pydial.log import EVERY, LogFile, read_rows
-from mwzeval.pydial.policies.presets import PRESETS, preset_named
+from mwzeval.pydial.policies.presets import ADVICE, PRESETS, preset_named
 from mwzeval.pydial.tasks import (
     MOST_SEEDS,
     PUBLISHED_TASKS,

@@ -16,11 +16,11 @@ from copy import deepcopy
 from inspect import isclass
 from typing import Any
 
-from mwzeval.conversation.agents import check_call, failing_as_usage, given, imported, is_own_code
+from mwzeval.conversation.agents import check_call, given, imported
 from mwzeval.conversation.completions import Client
 from mwzeval.conversation.messages import ASSISTANT_ROLE, USER_ROLE, Message, answer_messages
 from mwzeval.conversation.messages import user_message as heard_message
-from mwzeval.conversation.models import ModelOptions, Prompt, is_endpoint, written_turn
+from mwzeval.conversation.models import Prompt, written_turn
 from mwzeval.conversation.protocols import AnswerError, ConversationError, InfrastructureError
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import InputError, UsageError, did_you_mean, shorten, unknown
@@ -447,67 +447,3 @@ def goal_in_words(goal: Goal) -> str:
     ]
     facts = ", ".join(goal.requests)
     return "\n".join([*wishes, f"- Of what is offered, find out: {facts}"])
-
-
-AGENDA = "agenda"
-KNOWN = f"{AGENDA}, openai:MODEL, package.module:Name or file.py:Name"
-
-
-class RunUsers:
-    """The users of all dialogues of a run, selected by name.
-
-    `options` are the settings of the model that plays the users. `trusts` is False if the users are
-    custom code, and otherwise True. `waits` is True if users wait for the answers of a server.
-    Raises `UsageError` for an unknown name or an invalid option, and `MwzevalError` for an invalid
-    prompt.
-    """
-
-    def __init__(self, name: str, options: ModelOptions) -> None:
-        self._name, self._options = name, options
-        self._make: Make | None = None
-        self._client: Client | None = None
-        self.waits = is_endpoint(name)
-        self._prompt = options.prompt_or(PROMPT, GOAL) if self.waits else None
-        self.trusts = self.waits or not is_own_code(name)
-        if self.trusts and not self.waits and name != AGENDA:
-            hint = did_you_mean(name, (AGENDA,))
-            raise UsageError(f'unknown user "{shorten(name)}"{hint} ({KNOWN})')
-
-    def about(self, task: Task) -> Mapping[str, Any]:
-        """Return information about the users for the header of a run."""
-        if self._prompt is not None:
-            return self._options.about(self._name, self._prompt)
-        return {"spec": task.user_model if self._name == AGENDA else self._name}
-
-    def begin(self) -> None:
-        """Import custom users, or create the client for the model. Raises `MwzevalError`."""
-        if self._prompt is not None:
-            self._client = self._options.client(self._name)
-            self._make = model_users(self._client, self._prompt)
-        elif not self.trusts:
-            self._make = own_users(self._name)
-
-    def check(self, state: UserState, task: Task, planned: Planned) -> None:
-        """Create a custom user without starting a dialogue. Raises `UsageError` if the user cannot
-        be created.
-
-        The check finds errors that would affect all dialogues, such as a missing file of weights.
-        """
-        make = None if self.trusts else self.maker(task, planned, Record())
-        if make is not None:
-            with failing_as_usage(self._name, "made"):
-                make(state)
-
-    def stop(self) -> None:
-        """Cancel all requests to the model."""
-        if self._client is not None:
-            self._client.close()
-
-    def maker(
-        self, task: Task, planned: Planned, record: Record
-    ) -> Callable[[UserState], User] | None:
-        """Return the function that creates a dialogue's user, or None for the simulated user."""
-        make = self._make
-        if make is None:
-            return None
-        return lambda state: make(state, task, planned, record)

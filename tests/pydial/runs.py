@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.pydial.checkpoints import checkpoint_content, read_checkpoint
 from mwzeval.pydial.job import TIMES, Job, files_of, write_files
+from mwzeval.pydial.policies.presets import checkpoint_content, read_checkpoint
 from mwzeval.pydial.run import run
 from tests.places import ROOT
 

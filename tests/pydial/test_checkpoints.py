@@ -12,18 +12,19 @@ import pytest
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.pydial.checkpoints import (
-    Origin,
-    checkpoint_content,
-    load_weights,
-    read_checkpoint,
-)
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import rng_of
 from mwzeval.pydial.job import METRICS, TRAINING, Job
 from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
 from mwzeval.pydial.policies.learner import Learner
-from mwzeval.pydial.policies.presets import PRESETS, preset_named
+from mwzeval.pydial.policies.presets import (
+    PRESETS,
+    Origin,
+    checkpoint_content,
+    load_weights,
+    preset_named,
+    read_checkpoint,
+)
 from mwzeval.pydial.retest import retest
 from mwzeval.pydial.tasks import task_named
 from tests.command_lines import Run

@@ -11,7 +11,6 @@ import pytest
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.agents import play_tests
-from mwzeval.pydial.checkpoints import read_checkpoint
 from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episode_files import read_episodes
@@ -19,6 +18,7 @@ from mwzeval.pydial.episodes import TaskRunner, play
 from mwzeval.pydial.job import Job, runner_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import State
+from mwzeval.pydial.policies.presets import read_checkpoint
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye

@@ -12,11 +12,10 @@ import pytest
 
 from mwzeval.conversation.protocols import AnswerError
 from mwzeval.pydial.acts import Act, Item
-from mwzeval.pydial.checkpoints import read_checkpoint
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import TEST, TaskRunner, play, rng_of_phase
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.presets import preset_named
+from mwzeval.pydial.policies.presets import preset_named, read_checkpoint
 from mwzeval.pydial.scoring import evaluate, validate
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
