@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from operator import ne
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mwzeval.conversation.protocols import AGENT_ERROR, INFRASTRUCTURE, LIMIT, USER_ERROR, End
 from mwzeval.conversation.trajectory import Trajectory, check_live, is_live, live_text
@@ -56,7 +56,10 @@ from mwzeval.pydial.tasks import (
 )
 from mwzeval.scores.findings import Findings
 
-PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.xz|\.zst)?")
+PLACES = {
+    kind: re.compile(rf"([^/]+)/([^/]+)/seed-(\d+)/{kind}-(\d+)\.{ending}")
+    for kind, ending in (("test", r"jsonl(?:\.gz|\.xz|\.zst)?"), ("model", "safetensors"))
+}
 TESTS = "seed-*/test-*.jsonl"
 SETTINGS = "run.json"
 """The file with the settings of a run."""
@@ -64,7 +67,7 @@ SETTINGS = "run.json"
 
 @dataclass(frozen=True, slots=True)
 class TestLocation:
-    """The parts of the path of a test; `dialogues` is the number of training dialogues."""
+    """The parts of the path of a test or model; `dialogues` is the number of training dialogues."""
 
     task: str
     policy: str
@@ -72,9 +75,9 @@ class TestLocation:
     dialogues: int
 
 
-def location_of(file: Path) -> TestLocation | None:
-    """Parse a path TASK/POLICY/seed-N/test-M.jsonl; return None for any other path."""
-    match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
+def location_of(file: Path, kind: Literal["test", "model"] = "test") -> TestLocation | None:
+    """Parse a path such as TASK/POLICY/seed-N/test-M.jsonl; return None for any other path."""
+    match = PLACES[kind].fullmatch("/".join(file.absolute().parts[-4:]))
     if match is None or find_task(match[1]) is None:
         return None
     return TestLocation(match[1], match[2], int(match[3]), int(match[4]))

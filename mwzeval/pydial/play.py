@@ -5,7 +5,7 @@ The program shows a goal, asks for acts, and finally shows whether the goal was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -53,49 +53,36 @@ BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
 class PolicyAdapter:
-    """A policy that can act in a simulation. `preset` describes a learned policy; for other
-    policies, `preset` is None.
+    """A policy that can act in the decision process of a task.
 
-    `act` is the method with which the policy chooses an act, as in `ActPolicy`.
+    `policy` is None for the handcrafted policy, which chooses acts instead of summary actions.
+    `preset` describes a learned policy, and `file` is its checkpoint.
     """
 
     def __init__(
         self,
-        simulation: Simulation,
-        act: Callable[[Belief, Rng], Act],
-        preset: Preset | None = None,
-    ) -> None:
-        self.simulation, self.preset, self._act = simulation, preset, act
-
-    def answer(self, belief: Belief) -> Act:
-        """Return the policy's act for `belief`, which must be the simulation's current belief."""
-        return self._act(belief, self.simulation.rng)
-
-
-class ActionPolicyAdapter(PolicyAdapter):
-    """A policy that chooses summary actions, as in the tests of a run."""
-
-    def __init__(
-        self,
-        runner: TaskRunner,
-        policy: ActionPolicy,
+        process: DecisionProcess,
+        policy: ActionPolicy | None,
         preset: Preset | None = None,
         file: str = "",
     ) -> None:
-        simulation = runner.process.simulation
-        super().__init__(simulation, lambda _, rng: simulation.act_of(self.choose(rng)), preset)
-        self._file, self._runner, self._policy = file, runner, policy
+        self.process, self.simulation, self.preset = process, process.simulation, preset
+        self._policy, self._file = policy, file
 
-    @property
-    def process(self) -> DecisionProcess:
-        """The decision process that carries out the actions."""
-        return self._runner.process
+    def answer(self, belief: Belief) -> Act:
+        """Return the policy's act for `belief`, which must be the simulation's current belief."""
+        rng = self.simulation.rng
+        if self._policy is None:
+            return HandcraftedPolicy().act(belief, rng)
+        return self.simulation.act_of(self.choose(rng))
 
     def choose(self, rng: Rng) -> int:
-        """Return the index of the next action; random choices use `rng`.
+        """Return the index of the next action, as in the tests of a run.
 
-        Raises `InputError` if the weights in the policy's file give no valid action.
+        Random choices use `rng`. The handcrafted policy has no actions. Raises `InputError` if the
+        weights in the policy's file give no valid action.
         """
+        assert self._policy is not None
         state = self.process.observed()
         with diverging(self._file):
             return self._policy.act(state, self.process.mask, rng)
@@ -129,11 +116,9 @@ def adapter_for(
         )
 
     name = str(policy)
-    if name == HANDCRAFTED:
-        simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
-        return PolicyAdapter(simulation, HandcraftedPolicy().act)
-    if name == RandomPolicy.name:
-        return ActionPolicyAdapter(runner_with("neural", None), RandomPolicy())
+    if name in BUILT_IN:
+        chosen = None if name == HANDCRAFTED else RandomPolicy()
+        return PolicyAdapter(runner_with("neural", None).process, chosen)
     if not Path(name).exists():
         raise UsageError(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, '
@@ -151,7 +136,7 @@ def adapter_for(
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
     learner = preset.learner(runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy)
     load_weights(name, learner, weights)
-    return ActionPolicyAdapter(runner, learner, preset, name)
+    return PolicyAdapter(runner.process, learner, preset, name)
 
 
 def _goodbye_of(origin: Origin, file: str) -> str:

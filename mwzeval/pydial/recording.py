@@ -31,7 +31,7 @@ from mwzeval.pydial import environment_ids, register_with_gymnasium
 from mwzeval.pydial.decision_process import DecisionProcess, Mask
 from mwzeval.pydial.domain import Domain
 from mwzeval.pydial.envs import as_numpy, spaces_of
-from mwzeval.pydial.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.play import adapter_for
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, RANDOM
 from mwzeval.pydial.simulator.rng import Rng, rng_from
@@ -96,7 +96,6 @@ def behaviour_named(
     place = adapter_for(
         RANDOM if name in BEHAVIOURS else name, domain, task, confusion_seed=confusion_seed
     )
-    assert isinstance(place, ActionPolicyAdapter)
     process = place.process
     simulation = process.simulation
     if place.preset is not None:

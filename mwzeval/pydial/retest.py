@@ -8,7 +8,6 @@ Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -48,7 +47,6 @@ from mwzeval.scores.findings import Findings
 ENVIRONMENTS = (1, 3, 6)
 SIMULATED, LIVE = "cross", "users"
 """Subfolders of the run folder for tests with simulated users and with live users."""
-MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.safetensors")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
 
@@ -255,23 +253,20 @@ def plan_of_run(output: str | Path) -> dict[str, Any]:
     folder = Path(output)
     if not folder.is_dir():
         raise UsageError(f"there is no folder {output}")
-    found = [
-        (match[1], match[2], int(match[3]), int(match[4]))
-        for file in sorted(folder.glob("*/*/seed-*/model-*.safetensors"))
-        if (match := MODEL.fullmatch(file.relative_to(folder).as_posix()))
+    models = sorted(folder.glob("*/*/seed-*/model-*.safetensors"))
+    tests = map(location_of, sorted(folder.glob(f"*/*/{TESTS}")))
+    trained = [place for file in models if (place := location_of(file, "model"))]
+    untrained = [
+        place
+        for place in tests
+        if place and place.policy in PRESETS and not PRESETS[place.policy].learns
     ]
-    dialogues = sorted({place[3] for place in found})
-    places = map(location_of, sorted(folder.glob(f"*/*/{TESTS}")))
-    found += [
-        (place.task, place.policy, place.seed, 0)
-        for place in places
-        if place is not None and place.policy in PRESETS and not PRESETS[place.policy].learns
-    ]
-    tasks, policies, seeds = ({place[part] for place in found} for part in range(3))
-    plan = {
-        "tasks": list(in_order(str(task) for task in tasks)),
+    found = trained + untrained
+    policies = {place.policy for place in found}
+    plan: dict[str, Any] = {
+        "tasks": list(in_order(place.task for place in found)),
         "policies": [name for name in PRESETS if name in policies],
-        "seeds": sorted(seeds),
+        "seeds": sorted({place.seed for place in found}),
     }
     if not all(plan.values()):
         former = any(folder.glob("*/*/seed-*/model-*.npz"))
@@ -279,7 +274,7 @@ def plan_of_run(output: str | Path) -> dict[str, Any]:
             f"{output} has no policies of a run (`mwzeval pydial run`)"
             + "; models of an earlier version, model-*.npz, cannot be read" * former
         )
-    if dialogues:
-        plan["dialogues"] = dialogues
+    if trained:
+        plan["dialogues"] = sorted({place.dialogues for place in trained})
     noted = asdict(run_settings(folder))
     return plan | {key: value for key, value in noted.items() if value is not None}

@@ -87,17 +87,12 @@ class Played(NamedTuple):
 class A2C(NeuralPolicy):
     """The A2C policy."""
 
+    settings: A2CSettings
+
     def __init__(
         self, size: int, actions: int, *, settings: A2CSettings = PAPER, seed: int = 0
     ) -> None:
-        super().__init__(
-            size,
-            actions,
-            exploration=settings.exploration,
-            drop_last=settings.drop_last,
-            seed=seed,
-        )
-        self.settings = settings
+        super().__init__(size, actions, settings, seed)
         generator = seeded(seed)
         common: dict[str, Any] = {"activation": "ReLU6", "deviation": settings.deviation}
         widths = (settings.shared, settings.own)

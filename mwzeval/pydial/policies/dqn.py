@@ -105,17 +105,12 @@ class Transitions:
 class DQN(NeuralPolicy):
     """The DQN policy."""
 
+    settings: DQNSettings
+
     def __init__(
         self, size: int, actions: int, *, settings: DQNSettings = PAPER, seed: int = 0
     ) -> None:
-        super().__init__(
-            size,
-            actions,
-            exploration=settings.exploration,
-            drop_last=settings.drop_last,
-            seed=seed,
-        )
-        self.settings = settings
+        super().__init__(size, actions, settings, seed)
         generator = seeded(seed)
         sizes = (size, *settings.hidden, actions)
         # The target network has separate initial weights, as in the published program.

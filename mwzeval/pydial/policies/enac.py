@@ -82,17 +82,12 @@ class Played:
 class ENAC(NeuralPolicy):
     """The eNAC policy."""
 
+    settings: ENACSettings
+
     def __init__(
         self, size: int, actions: int, *, settings: ENACSettings = PAPER, seed: int = 0
     ) -> None:
-        super().__init__(
-            size,
-            actions,
-            exploration=settings.exploration,
-            drop_last=settings.drop_last,
-            seed=seed,
-        )
-        self.settings = settings
+        super().__init__(size, actions, settings, seed)
         self.network = layers(
             (size, *settings.hidden, actions),
             seeded(seed),

@@ -200,6 +200,7 @@ def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
 Losses = Callable[..., object]
 """A function that receives the losses of an update by name, as tensors with one element."""
 
+NO_EXPLORATION = Exploration(0.0, 0.0, 1, None)
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this number."""
 
@@ -215,18 +216,12 @@ class NeuralPolicy(ABC):
     network: Any
     """The module that chooses actions."""
 
-    def __init__(
-        self,
-        size: int,
-        actions: int,
-        *,
-        exploration: Exploration,
-        drop_last: bool,
-        seed: int,
-    ) -> None:
+    def __init__(self, size: int, actions: int, settings: Any, seed: int) -> None:
+        """Prepare a policy. The settings `exploration` and `drop_last` are optional."""
         self.size, self.actions = size, actions
-        self.exploration = exploration
-        self.drop_last = drop_last
+        self.settings = settings
+        self.exploration: Exploration = getattr(settings, "exploration", NO_EXPLORATION)
+        self.drop_last: bool = getattr(settings, "drop_last", False)
         self.dialogues = 0
         self.generator = np.random.default_rng(seed)
         self.torch: Any = required("torch")

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.policies.learner import (
     Exchange,
-    Exploration,
     best_allowed,
 )
 from mwzeval.pydial.policies.neural import (
@@ -68,18 +67,12 @@ MODERN = PPOSettings()
 class PPO(NeuralPolicy):
     """The PPO policy, which samples its actions."""
 
+    settings: PPOSettings
+
     def __init__(
         self, size: int, actions: int, *, settings: PPOSettings = MODERN, seed: int = 0
     ) -> None:
-        none = Exploration(0.0, 0.0, 1, None)
-        super().__init__(
-            size,
-            actions,
-            exploration=none,
-            drop_last=False,
-            seed=seed,
-        )
-        self.settings = settings
+        super().__init__(size, actions, settings, seed)
         sizes, generator = (size, *settings.hidden), seeded(seed)
         self.network: nn.ModuleDict = self.torch.nn.ModuleDict(
             {
