@@ -7,9 +7,8 @@ source of nearby venues, the number of constraints), this module follows the cod
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import SERVICE_PREFIX
@@ -108,13 +107,40 @@ class GoalGenerator:
     """
 
     def __init__(self, database: Database) -> None:
+        def values(domain: str, slot: str) -> list[Any]:
+            found = (entity.record.get(slot) for entity in database.entities(domain))
+            return [value for value in found if value is not None]
+
+        dishes, prices = values(RESTAURANT, DISHES), values(HOTEL, PRICE)
         self._database = database
+        self._weights: dict[str, Mapping[str, float]] = {
+            **FIXED_VALUES,
+            DURATION: Counter(values(ATTRACTION, DURATION)),
+            HOTEL_TYPE: Counter(values(HOTEL, HOTEL_TYPE)),
+            PRICE: {
+                **{
+                    f"{low}-{low + 100}元": sum(low <= price <= low + 100 for price in prices)
+                    for low in HOTEL_BANDS
+                },
+                f"{HIGHEST_PRICE}元以上": sum(price > HIGHEST_PRICE for price in prices),
+            },
+        }
+        self._services: Mapping[str, float] = Counter(
+            item for items in values(HOTEL, SERVICES) for item in items if item.strip()
+        )
+        counts = Counter(dish for together in dishes for dish in together)
+        self._common_dishes = [dish for dish, count in counts.items() if count > 1]
+        self._dishes_beside: dict[str, dict[str, None]] = {}
+        for together in dishes:
+            for dish in together:
+                others = (other for other in together if other != dish)
+                self._dishes_beside.setdefault(dish, {}).update(dict.fromkeys(others))
         lacking = [domain for domain in VENUE_DOMAINS if not database.entities(domain)]
         if not self._common_dishes:
             lacking.append(f"{DISHES} that two restaurants have")
-        if not self._service_frequencies:
+        if not self._services:
             lacking.append(SERVICES)
-        lacking += [slot for (_, slot), values in self._frequencies.items() if not values]
+        lacking += [slot for slot in (DURATION, HOTEL_TYPE) if not self._weights[slot]]
         if lacking:
             raise DataError(f"goals cannot be drawn from a database without {', '.join(lacking)}")
 
@@ -149,29 +175,25 @@ class GoalGenerator:
         else:
             count = rng.weighted(*CONSTRAINTS)
             for slot in rng.shuffled(CONSTRAINED[domain])[:count]:
-                constraints |= self._constraint(domain, slot, rng)
+                constraints |= self._constraint(slot, rng)
         if source is not None:
             constraints = {NAME: "", **constraints}  # the text is set when sub-goals have numbers
         return SubGoal(domain, constraints, self._requests(domain, constraints, rng), source)
 
-    def _constraint(self, domain: str, slot: str, rng: Rng) -> dict[str, Value]:
+    def _constraint(self, slot: str, rng: Rng) -> dict[str, Value]:
         if slot == SERVICES:
-            return {f"{SERVICE_PREFIX}{service}": YES for service in self._services(rng)}
+            return {f"{SERVICE_PREFIX}{service}": YES for service in self._hotel_services(rng)}
         if slot == DISHES:
             return {DISHES: self._dishes(rng)}
-        weights = FIXED_VALUES.get(slot) or (
-            self._hotel_prices if slot == PRICE else self._frequencies[domain, slot]
-        )
-        return {slot: rng.weighted(tuple(weights), tuple(weights.values()))}
+        return {slot: _drawn(self._weights[slot], rng)}
 
-    def _services(self, rng: Rng) -> list[str]:
+    def _hotel_services(self, rng: Rng) -> list[str]:
         """Return one or two services, of which at most one is a kind of wifi."""
-        frequencies = self._service_frequencies
         chosen: list[str] = []
         for _ in range(rng.choose(SERVICE_COUNTS)):
-            service = rng.weighted(tuple(frequencies), tuple(frequencies.values()))
-            while service in chosen and len(chosen) < len(frequencies):
-                service = rng.weighted(tuple(frequencies), tuple(frequencies.values()))
+            service = _drawn(self._services, rng)
+            while service in chosen and len(chosen) < len(self._services):
+                service = _drawn(self._services, rng)
             wifi_twice = WIFI in service and any(WIFI in other for other in chosen)
             if service not in chosen and not wifi_twice:
                 chosen.append(service)
@@ -179,7 +201,7 @@ class GoalGenerator:
 
     def _dishes(self, rng: Rng) -> tuple[str, ...]:
         dish = rng.choose(self._common_dishes)
-        if rng.happens(SECOND_DISH_CHANCE) and (others := self._dishes_beside(dish)):
+        if rng.happens(SECOND_DISH_CHANCE) and (others := tuple(self._dishes_beside[dish])):
             return (dish, rng.choose(others))
         return (dish,)
 
@@ -195,57 +217,16 @@ class GoalGenerator:
         """Return the slots of zero to two services that are not constraints already."""
         asked: list[str] = []
         for _ in range(rng.choose(SERVICE_COUNTS)):
-            slot = SERVICE_PREFIX + rng.choose(tuple(self._service_frequencies))
+            slot = SERVICE_PREFIX + rng.choose(tuple(self._services))
             known = [*constraints, *asked]
             wifi_twice = WIFI in slot and any(WIFI in other for other in known)
             if slot not in known and not wifi_twice:
                 asked.append(slot)
         return asked
 
-    @cached_property
-    def _frequencies(self) -> dict[tuple[str, str], dict[str, float]]:
-        """(domain, slot) → value → number of venues with it, for slots with a single text."""
-        return {
-            (domain, slot): dict(Counter(self._values(domain, slot)))
-            for domain, slot in ((ATTRACTION, DURATION), (HOTEL, HOTEL_TYPE))
-        }
 
-    @cached_property
-    def _service_frequencies(self) -> dict[str, float]:
-        items = (item for value in self._values(HOTEL, SERVICES) for item in value if item.strip())
-        return dict(Counter(items))
-
-    @cached_property
-    def _hotel_prices(self) -> dict[str, float]:
-        prices = list(self._values(HOTEL, PRICE))
-        weights: dict[str, float] = {
-            f"{low}-{low + 100}元": sum(low <= price <= low + 100 for price in prices)
-            for low in HOTEL_BANDS
-        }
-        weights[f"{HIGHEST_PRICE}元以上"] = sum(price > HIGHEST_PRICE for price in prices)
-        return weights
-
-    @cached_property
-    def _common_dishes(self) -> tuple[str, ...]:
-        """The dishes that at least two restaurants recommend."""
-        counts = Counter(dish for dishes in self._values(RESTAURANT, DISHES) for dish in dishes)
-        return tuple(dish for dish, count in counts.items() if count > 1)
-
-    @cached_property
-    def _beside(self) -> dict[str, dict[str, None]]:
-        beside: dict[str, dict[str, None]] = {}
-        for dishes in self._values(RESTAURANT, DISHES):
-            for dish in dishes:
-                beside.setdefault(dish, {}).update(dict.fromkeys(dishes))
-        return beside
-
-    def _dishes_beside(self, dish: str) -> tuple[str, ...]:
-        return tuple(other for other in self._beside[dish] if other != dish)
-
-    def _values(self, domain: str, slot: str) -> Iterator[Any]:
-        for entity in self._database.entities(domain):
-            if (value := entity.record.get(slot)) is not None:
-                yield value
+def _drawn(weights: Mapping[str, float], rng: Rng) -> str:
+    return rng.weighted(tuple(weights), tuple(weights.values()))
 
 
 def _traffic(venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:

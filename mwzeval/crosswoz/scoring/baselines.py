@@ -45,17 +45,13 @@ gold acts with values from a database query with the gold state; a policy gets i
 same way."""
 
 
-def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
-    """Return the gold data of a dialogue as predictions.
-
-    With `with_acts`, the predictions include the acts of the system; otherwise, only the system's
-    texts.
-    """
+def gold_exchanges(dialogue: Dialogue) -> tuple[Predicted, ...]:
+    """Return the gold data of a dialogue as predictions."""
     return tuple(
         Predicted(
             user_acts=exchange.user.acts,
             state=exchange.system.first_query,
-            system_acts=exchange.system.acts if with_acts else None,
+            system_acts=exchange.system.acts,
             system_acts_nlu=exchange.system.acts,
             selected=exchange.system.last_selected,
             user_state=exchange.user.state,
@@ -66,19 +62,17 @@ def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predi
     )
 
 
-def copied_exchanges(
-    dialogue: Dialogue, *, with_acts: bool = True, own_states: bool = False
-) -> tuple[Predicted, ...]:
+def copied_exchanges(dialogue: Dialogue, *, own_states: bool = False) -> tuple[Predicted, ...]:
     """Return predictions that copy the gold data of the previous turn of the same side.
 
     The predictions for the first turn have no acts, texts or selected names. The predicted state is
     the gold state before the turn. With `own_states`, the predicted state is copied from the
-    previous prediction and is therefore always empty. `with_acts` includes the system's acts.
+    previous prediction and is therefore always empty.
     """
     nothing = Predicted(
         user_acts=(),
         state=empty_state(),
-        system_acts=() if with_acts else None,
+        system_acts=(),
         system_acts_nlu=(),
         selected={},
         user_state=tuple(line._replace(expressed=False) for line in dialogue.goal),
@@ -86,10 +80,9 @@ def copied_exchanges(
         response="",
     )
     states = [exchange.system.last_query for exchange in dialogue.exchanges]
-    gold = gold_exchanges(dialogue, with_acts=with_acts)
     copies = (
         replace(exchange, state=nothing.state if own_states else state)
-        for exchange, state in zip(gold[:-1], states, strict=False)
+        for exchange, state in zip(gold_exchanges(dialogue)[:-1], states, strict=False)
     )
     return (nothing, *copies)
 

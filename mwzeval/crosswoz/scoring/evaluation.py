@@ -240,11 +240,10 @@ def _baseline(baseline: str, checked: CheckedPredictions, scores: TrackScores) -
         if not isinstance(scores, PolicyScores):
             return None
         return partial(ceiling_exchanges, vocabulary=checked.gold.system_vocabulary)
-    with_acts = not isinstance(scores, EndToEndScores) or scores.by_acts
     if baseline == GOLD:
-        return partial(gold_exchanges, with_acts=with_acts)
+        return gold_exchanges
     own = isinstance(scores, StateScores) and checked.conditioning != GOLD_PREVIOUS_STATE
-    return partial(copied_exchanges, with_acts=with_acts, own_states=own)
+    return partial(copied_exchanges, own_states=own)
 
 
 def _scored_table(

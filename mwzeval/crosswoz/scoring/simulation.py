@@ -93,7 +93,6 @@ class LoggedDialogue:
     `n_turns` is the number of user turns; `turns` are the exchanges as in the log.
     """
 
-    name: str
     goal: Goal
     final_goal: Goal
     finished: bool
@@ -271,7 +270,7 @@ def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDi
         )
         findings.error("other-goal-type", message, dialogue=name, key=GOAL_TYPE)
         return None
-    return LoggedDialogue(name, goal, final, raw[HAS_FINISHED], raw[N_TURNS], turns)
+    return LoggedDialogue(goal, final, raw[HAS_FINISHED], raw[N_TURNS], turns)
 
 
 OUTCOMES = {"finish_rate": "Finish rate", "inform": "Inform", "success": "Success"}
@@ -344,7 +343,20 @@ class ScoredSimulation(ScoredFile):
         if unit not in self.log.dialogues:
             hint = did_you_mean(unit, self.log.dialogues)
             raise UsageError(f'no dialogue "{shorten(unit)}"{hint}')
-        return explain(self.log.dialogues[unit], self.judgements[unit])
+        dialogue, judged = self.log.dialogues[unit], self.judgements[unit]
+        finished = dialogue.finished
+        outcomes = {
+            "e2e.finish_rate": finished,
+            "e2e.inform": judged.inform if finished else None,
+            "e2e.success": judged.success if finished and judged.inform else None,
+        }
+        return Explanation(
+            unit=unit,
+            outcomes={WHOLE: outcomes},
+            goal=tuple(goal_facts(dialogue.goal_type, dialogue.goal, dialogue.final_goal)),
+            turns=tuple(map(_turn, dialogue.turns)),
+            reasons=tuple(judged.reasons() if finished else _not_finished(dialogue)),
+        )
 
 
 def evaluate_simulation(
@@ -435,24 +447,6 @@ def _measures(sums: Mapping[str, float], signature: Signature) -> Iterator[Measu
 def _mean_rate(kind: str, scopes: Sequence[str], sums: Sums) -> NDArray[np.float64]:
     rates = [100 * sums[f"e2e.{kind}@{s}"] / sums[f"e2e.dialogues@{s}"] for s in scopes]
     return np.asarray(np.array(rates).mean(axis=0), dtype=np.float64)
-
-
-def explain(dialogue: LoggedDialogue, judged: Judgement) -> Explanation:
-    """Return the outcomes of a simulated dialogue, and the reasons if it failed."""
-    finished = dialogue.finished
-    return Explanation(
-        unit=dialogue.name,
-        outcomes={
-            WHOLE: {
-                "e2e.finish_rate": finished,
-                "e2e.inform": judged.inform if finished else None,
-                "e2e.success": judged.success if finished and judged.inform else None,
-            }
-        },
-        goal=tuple(goal_facts(dialogue.goal_type, dialogue.goal, dialogue.final_goal)),
-        turns=tuple(map(_turn, dialogue.turns)),
-        reasons=tuple(judged.reasons() if finished else _not_finished(dialogue)),
-    )
 
 
 def _turn(raw: Mapping[str, Any]) -> TurnView:

@@ -16,9 +16,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mwzeval.crosswoz.corpus.acts import GENERAL, INFORM, RECOMMEND, REQUEST, SERVICE_PREFIX, Act
+from mwzeval.crosswoz.corpus.acts import (
+    GENERAL,
+    INFORM,
+    RECOMMEND,
+    REQUEST,
+    SERVICE_PREFIX,
+    Act,
+    Acts,
+)
 from mwzeval.crosswoz.corpus.database import Database, Entity
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal, SemanticTuple, Value
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, Goal, SemanticTuple, Value
 from mwzeval.crosswoz.corpus.names import (
     DEPARTURE,
     DESTINATION,
@@ -367,7 +375,7 @@ class EndToEndScores(TrackScores):
     main = ("e2e.inform", "e2e.success")
 
     def __init__(self, database: Database, *, by_acts: bool = False) -> None:
-        self._database, self.by_acts = database, by_acts
+        self._database, self._by_acts = database, by_acts
         self.columns = outcome_columns(ALL_AND_TYPES, *OUTCOMES)
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
@@ -378,11 +386,12 @@ class EndToEndScores(TrackScores):
 
     def judgement(self, gold: Dialogue, predicted: Sequence[Predicted]) -> Judgement:
         """Return the errors in the outcome of a dialogue."""
-        return judge(gold.goal, outcome_of(gold, predicted, self._database), self._database)
+        outcome = outcome_of(gold, predicted, self._database, by_acts=self._by_acts)
+        return judge(gold.goal, outcome, self._database)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield Inform and Success, overall and by goal type."""
-        signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
+        signature = sign("e2e", {"told": "acts" if self._by_acts else "text", "user": "corpus"})
         for kind, label in OUTCOMES.items():
             yield from outcome_rate(kind, label).measures(sums, signature, ALL_AND_TYPES, "@")
 
@@ -436,18 +445,18 @@ class _Answers:
     """The response to each user turn, and the slots that the user had just requested."""
 
 
-def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Database) -> Goal:
+def outcome_of(
+    gold: Dialogue, predicted: Sequence[Predicted], database: Database, *, by_acts: bool
+) -> Goal:
     """Return the lines of a dialogue's goal, with the values that the predictions lead to.
 
     Constraints other than names and the ends of trips have the values of the corpus at the end of
-    the dialogue. The values of requests are the values in the system's acts or, if no acts are
-    predicted, the database values in the system's texts.
+    the dialogue. The values of requests are the values in the system's acts or, unless `by_acts`,
+    the database values in the system's texts.
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
-    by_acts = False
     for number, subgoals in enumerate(subgoals_by_exchange(gold)):
         said = predicted[number]
-        by_acts = by_acts or said.system_acts is not None
         following = gold.exchanges[number + 1 :]
         for domain, subgoal in subgoals.items():
             asked = frozenset(
@@ -455,7 +464,8 @@ def outcome_of(gold: Dialogue, predicted: Sequence[Predicted], database: Databas
                 for act in gold.exchanges[number].user.acts
                 if act.intent == REQUEST and act.domain == domain
             )
-            _add_answers(answers[subgoal], domain, said, asked, following[0] if following else None)
+            heard = following[0].user.acts if following else ()
+            _add_answers(answers[subgoal], domain, said, asked, heard, by_acts=by_acts)
     pairs = zip(gold.goal, gold.final_goal, strict=True)
     names = {line.subgoal: line.value for line in gold.final_goal if line.slot == NAME}
     for subgoal, of in answers.items():
@@ -492,22 +502,25 @@ def _add_answers(
     domain: str,
     said: Predicted,
     asked: frozenset[str],
-    following: Exchange | None,
+    heard: Acts,
+    *,
+    by_acts: bool,
 ) -> None:
     if said.response:
         answers.responses.append((said.response, asked))
     state = (said.state or {}).get(domain, {})
     if domain in TRAFFIC_DOMAINS:
         answers.ends |= {end: state[end] for end in ENDS if state.get(end)}
-    if said.system_acts is None:
-        names = mentioned_names(said.response or "", (said.selected or {}).get(domain, ()))
-    else:
-        names = [act.value for act in said.system_acts if _names(act, domain)]
-        for act in said.system_acts:
+    if by_acts:
+        acts = said.system_acts or ()
+        names = [act.value for act in acts if _names(act, domain)]
+        for act in acts:
             if act.intent == INFORM and act.domain == domain and act.slot != NAME:
                 answers.values.setdefault(act.slot, []).append(act.value)
+    else:
+        names = mentioned_names(said.response or "", (said.selected or {}).get(domain, ()))
     if names:
-        heard = following.user.acts if following else ()
+        # If several venues are named, the venue that the user chooses next counts.
         wanted = [act.value for act in heard if _names(act, domain) and act.value in names]
         answers.name = (wanted or names)[0]
 

@@ -154,11 +154,11 @@ def test_exchanges_are_assigned_to_the_subgoals_of_the_user() -> None:
     assert list(subgoals_by_exchange(CM)) == [{"景点": 1}, {"景点": 1}, {"餐馆": 2}, {"餐馆": 2}]
 
 
-@pytest.mark.parametrize("with_acts", [True, False])
-def test_gold_predictions_fulfil_their_goals(with_acts: bool) -> None:
+@pytest.mark.parametrize("by_acts", [True, False])
+def test_gold_predictions_fulfil_their_goals(by_acts: bool) -> None:
     for dialogue in (CM, S):
-        predicted = gold_exchanges(dialogue, with_acts=with_acts)
-        outcome = outcome_of(dialogue, predicted, GOLD.database)
+        predicted = gold_exchanges(dialogue)
+        outcome = outcome_of(dialogue, predicted, GOLD.database, by_acts=by_acts)
         assert judge(dialogue.goal, outcome, GOLD.database).success
 
 
