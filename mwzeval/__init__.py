@@ -21,7 +21,7 @@ from mwzeval.version import __version__
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.evaluator import Evaluator
-    from mwzeval.multiwoz.predictions.reading import PredictedTurn, Predictions
+    from mwzeval.multiwoz.predictions import PredictedTurn, Predictions
     from mwzeval.multiwoz.scoring.reward import Reward, RewardWeights
     from mwzeval.scores.report import Report
 
@@ -43,8 +43,8 @@ __all__ = [
 
 _LATER = {
     "Evaluator": "mwzeval.multiwoz.evaluator",
-    "PredictedTurn": "mwzeval.multiwoz.predictions.reading",
-    "Predictions": "mwzeval.multiwoz.predictions.reading",
+    "PredictedTurn": "mwzeval.multiwoz.predictions",
+    "Predictions": "mwzeval.multiwoz.predictions",
     "Report": "mwzeval.scores.report",
     "Reward": "mwzeval.multiwoz.scoring.reward",
     "RewardWeights": "mwzeval.multiwoz.scoring.reward",

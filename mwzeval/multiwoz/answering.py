@@ -6,7 +6,7 @@ user utterance replies. In the context `own`, the agent sees its own earlier ans
 in a live dialogue. In both contexts `gold` and `own`, the calls of a turn are executed on the
 database.
 
-States, bookings and calls are read from the agent's messages as in `formats.messages`. The
+States, bookings and calls are read from the agent's messages as in `formats`. The
 predictions contain no active domains. A turn without an answer has an empty response.
 """
 
@@ -31,10 +31,9 @@ from mwzeval.conversation.trajectory import Planned, Record, Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import CORPUS_USER, Fold
 from mwzeval.multiwoz.corpus import load_fold
-from mwzeval.multiwoz.formats.functions import OUR_TOOLS
-from mwzeval.multiwoz.formats.messages import Conversation
-from mwzeval.multiwoz.goals.goal import annotated_goals
-from mwzeval.multiwoz.goals.selection import chosen_names, parse_goal_source
+from mwzeval.multiwoz.formats import Conversation
+from mwzeval.multiwoz.functions import OUR_TOOLS
+from mwzeval.multiwoz.goals import annotated_goals, chosen_names, parse_goal_source
 from mwzeval.multiwoz.live.episodes import TextSetting
 from mwzeval.multiwoz.live.options import HUMAN, ORACLE, WORDS, LiveOptions
 from mwzeval.multiwoz.live.transcript import reported_bookings

@@ -125,7 +125,7 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
 
     Raises `InputError` if the file of tools cannot be read.
     """
-    from mwzeval.multiwoz.formats.functions import read_tools
+    from mwzeval.multiwoz.functions import read_tools
 
     given = {name: getattr(arguments, name) for name in _OF_EVALUATOR if name in arguments}
     return given | {"tools": read_tools(getattr(arguments, "tools", None))}

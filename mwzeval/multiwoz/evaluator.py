@@ -19,6 +19,7 @@ from typing import Any
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Resampling
+from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.choices import (
     AUTO,
     CORPUS_NAMES,
@@ -42,17 +43,16 @@ from mwzeval.multiwoz.corpus import (
     load_references,
     own_references,
 )
-from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
-from mwzeval.multiwoz.formats.functions import Tools, read_tools
-from mwzeval.multiwoz.predictions.census import Census
-from mwzeval.multiwoz.predictions.plausibility import (
+from mwzeval.multiwoz.formats import adapt, adapt_dialogue
+from mwzeval.multiwoz.functions import Tools, read_tools
+from mwzeval.multiwoz.plausibility import (
     check_each_turn,
     check_fit,
     check_turns,
     check_whole,
     with_ids_of_fold,
 )
-from mwzeval.multiwoz.predictions.reading import (
+from mwzeval.multiwoz.predictions import (
     Dialogues,
     PredictedTurn,
     Predictions,

@@ -14,11 +14,11 @@ from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.reading import decoded, first_line, read_bytes
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz import HEADLINE
+from mwzeval.multiwoz.census import Wording
 from mwzeval.multiwoz.choices import AUTO, LIVE, WITHOUT_FAULTS
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.predictions.census import Wording
-from mwzeval.multiwoz.predictions.reading import predictions_of_text
+from mwzeval.multiwoz.formats import adapt
+from mwzeval.multiwoz.predictions import predictions_of_text
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.scores.findings import Findings
 

@@ -19,7 +19,7 @@ from mwzeval.errors import SHOWN_PROBLEMS, DependencyError, InputError, MwzevalE
 from mwzeval.files.reading import first_line, lines, parse_json, read_text
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.multiwoz.evaluator import Evaluator, IncrementalEvaluator
-from mwzeval.multiwoz.predictions.reading import (
+from mwzeval.multiwoz.predictions import (
     called_lines,
     is_line,
     predictions_of_lines,

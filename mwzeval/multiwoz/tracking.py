@@ -47,7 +47,7 @@ from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database import partial_ratio
 from mwzeval.multiwoz.normalization import State, converted, normalize_slot, normalize_value
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import (
     DONTCARE,

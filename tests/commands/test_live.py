@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.multiwoz.goals.selection import estimated_model
+from mwzeval.multiwoz.goals import estimated_model
 from tests.command_lines import Run
 from tests.samples import LIVE_NAMES, live_sample
 

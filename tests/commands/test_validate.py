@@ -15,9 +15,9 @@ import pytest
 
 from mwzeval import Evaluator
 from mwzeval.errors import CONDITIONS, InputError, Problem, conditions
+from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.corpus import References
-from mwzeval.multiwoz.predictions.census import Census
-from mwzeval.multiwoz.predictions.plausibility import check_references
+from mwzeval.multiwoz.plausibility import check_references
 from mwzeval.outcome import finish
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.sheets import Document

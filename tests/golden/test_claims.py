@@ -21,7 +21,7 @@ import pytest
 from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.grounding.claims import CheckedMention
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
 from tests.places import shared
 

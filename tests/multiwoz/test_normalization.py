@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
+from mwzeval.multiwoz.census import COUNTED
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.normalization import (
     estimate_active_domains,
@@ -26,7 +27,6 @@ from mwzeval.multiwoz.placeholders import (
     normalize_response,
     placeholders_of,
 )
-from mwzeval.multiwoz.predictions.census import COUNTED
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.multiwoz.specification import State

@@ -20,7 +20,7 @@ from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.predictions.reading import read_predictions
+from mwzeval.multiwoz.predictions import read_predictions
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, STATE_BOOKING_SLOTS
 from mwzeval.multiwoz.template_system import (
     ANSWERS,

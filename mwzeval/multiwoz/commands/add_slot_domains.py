@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `UsageError` if there are no domains to add, or if domains would be overwritten.
     """
     from mwzeval.files.reading import STANDARD_INPUT
-    from mwzeval.multiwoz.formats.adaptation import adapt
-    from mwzeval.multiwoz.formats.functions import read_tools
-    from mwzeval.multiwoz.predictions.reading import (
+    from mwzeval.multiwoz.formats import adapt
+    from mwzeval.multiwoz.functions import read_tools
+    from mwzeval.multiwoz.predictions import (
         check_dialogues,
         predictions_text,
         read_predictions,

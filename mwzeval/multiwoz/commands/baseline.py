@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.choices import FOLDS, RULES, corpus_named, known_name
     from mwzeval.multiwoz.corpus import corpus_root, load_fold
-    from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
+    from mwzeval.multiwoz.predictions import check_name, predictions_text
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 
     check_name(arguments.output)

@@ -63,8 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
-    from mwzeval.multiwoz.formats.adaptation import adapt
-    from mwzeval.multiwoz.predictions.reading import predictions_text, read_predictions
+    from mwzeval.multiwoz.formats import adapt
+    from mwzeval.multiwoz.predictions import predictions_text, read_predictions
     from mwzeval.scores.findings import Findings
     from mwzeval.scores.sheets import printed, render
     from mwzeval.text import json_line
@@ -116,7 +116,7 @@ def _document(responses: Iterable[str], turns: list[Delexicalized]) -> Document:
     `not_in_database` counts values that are not in the database although the slot is. `unsure`
     counts ambiguous values and misspelled names.
     """
-    from mwzeval.multiwoz.formats.functions import RETURNED
+    from mwzeval.multiwoz.functions import RETURNED
     from mwzeval.scores.sheets import Document, sheet
 
     of_database = frozenset(RETURNED) - NOT_OF_DATABASE

@@ -88,9 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import read_bytes
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.answering import CorpusSetting, predicted_turns
-    from mwzeval.multiwoz.goals.selection import CORPUS
+    from mwzeval.multiwoz.goals import CORPUS
     from mwzeval.multiwoz.live.options import LiveOptions
-    from mwzeval.multiwoz.predictions.reading import check_name, predictions_text
+    from mwzeval.multiwoz.predictions import check_name, predictions_text
     from mwzeval.scores.findings import Findings
 
     output = arguments.output
@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _next(arguments: argparse.Namespace, fold: str, responses: Sequence[str]) -> str:
     """Return the command that scores the predictions."""
-    from mwzeval.multiwoz.predictions.census import Wording
+    from mwzeval.multiwoz.census import Wording
 
     words = ["mwzeval", "evaluate", arguments.output]
     if arguments.corpus not in (AUTO, SAMPLE):

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tool schema; return 0."""
-    from mwzeval.multiwoz.formats.functions import tools_schema
+    from mwzeval.multiwoz.functions import tools_schema
     from mwzeval.text import to_json
 
     print(to_json(tools_schema(strict=arguments.strict)), end="")

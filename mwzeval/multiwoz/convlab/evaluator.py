@@ -31,7 +31,7 @@ from mwzeval.multiwoz.convlab.resources import (
     Record,
 )
 from mwzeval.multiwoz.convlab.user import UserBookings
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, begun, is_complete
+from mwzeval.multiwoz.goals import ORDERING, Goal, begun, is_complete
 from mwzeval.multiwoz.schema import (
     ALL_BOOKING_SLOTS,
     ALL_DOMAINS,

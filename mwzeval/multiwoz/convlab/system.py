@@ -28,7 +28,7 @@ from mwzeval.multiwoz.convlab.resources import (
     Record,
 )
 from mwzeval.multiwoz.convlab.user import Pairs, UserBookings
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.goals import ORDERING, Goal
 from mwzeval.multiwoz.schema import ACT_BOOKING_SLOTS, BOOKING_SLOTS
 
 BOOKING = ("Booking", "Book")

@@ -24,7 +24,7 @@ from mwzeval.multiwoz.acts import (
     user_act,
 )
 from mwzeval.multiwoz.convlab.resources import Spelling
-from mwzeval.multiwoz.goals.goal import (
+from mwzeval.multiwoz.goals import (
     ORDERING,
     Goal,
     begun,

@@ -16,7 +16,7 @@ from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
-from mwzeval.multiwoz.predictions.reading import Booking, Turn
+from mwzeval.multiwoz.predictions import Booking, Turn
 from mwzeval.multiwoz.schema import BOOKED_BY, BOOKING_SLOTS, NO_CONSTRAINT
 
 SPELLINGS = {"train_id": "trainid", "id": "trainid", "train": "trainid"}

@@ -20,7 +20,7 @@ from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.database import NUMERIC, Database, Value, VenueFacts, comparable
 from mwzeval.multiwoz.grounding.statements import CHOICE, Statements, compare_counts
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
-from mwzeval.multiwoz.predictions.reading import FunctionCall
+from mwzeval.multiwoz.predictions import FunctionCall
 from mwzeval.multiwoz.schema import NAMED_BY, OTHER_END, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import (
     WITHOUT_OFFER,

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 from mwzeval.errors import InputError
 from mwzeval.files.reading import parse_json
 from mwzeval.multiwoz.database import Database, comparable
-from mwzeval.multiwoz.formats.functions import BY_NAME
+from mwzeval.multiwoz.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import Booked, booked_by_call
 from mwzeval.multiwoz.grounding.claims import FEW, CheckedMention, Grounded, SystemTurn
 from mwzeval.multiwoz.grounding.statements import CHOICE, SENTENCE, counts_in, domains_of
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_slots
-from mwzeval.multiwoz.predictions.reading import Booking, FunctionCall
+from mwzeval.multiwoz.predictions import Booking, FunctionCall
 from mwzeval.multiwoz.schema import BOOKED_BY, LONG_SLOTS, NAMED_BY, NO_VALUES, OTHER_END
 from mwzeval.multiwoz.words.numbers import AMOUNTS, SPELLED, is_total
 from mwzeval.multiwoz.words.text import Mention, fold, shown

@@ -47,8 +47,7 @@ from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSyst
 from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.database import Row
-from mwzeval.multiwoz.goals.goal import Goal, Records
-from mwzeval.multiwoz.goals.selection import RunGoals
+from mwzeval.multiwoz.goals import Goal, Records, RunGoals
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
 from mwzeval.multiwoz.live.judge import Judge, Judgement, end_reasons
 from mwzeval.multiwoz.live.modalities import reported_faults
@@ -73,6 +72,7 @@ from mwzeval.multiwoz.live.text_user import UserInWords, faults_of
 from mwzeval.multiwoz.live.tools import DatabaseTools, schema_of, tools_of
 from mwzeval.multiwoz.live.understanding import Vocabulary
 from mwzeval.multiwoz.live.user import LiveUser
+from mwzeval.multiwoz.live.wordings import sentences_for
 from mwzeval.statistics.trials import trial_name
 from mwzeval.version import __version__
 
@@ -151,7 +151,7 @@ def load_user(
     name = options.user
     if name == HUMAN:
         terminal = Terminal(sys.stdin, sys.stderr)
-        return lambda _: lambda planned, record: HumanUser(goals.sentences(planned.item), terminal)
+        return lambda _: lambda planned, _: HumanUser(sentences_for(goals, planned.item), terminal)
     if name == AGENDA:
         values = None
         if options.strict_user:
@@ -178,7 +178,8 @@ def load_user(
             def faults(messages: Sequence[Message], token: str | None) -> list[Any]:
                 return faults_of(planned.goal, read_messages(messages), {"token": token}, reader)
 
-            wishes = "\n".join(f"- {sentence}" for sentence in goals.sentences(planned.item))
+            sentences = sentences_for(goals, planned.item)
+            wishes = "\n".join(f"- {sentence}" for sentence in sentences)
             system = prompt.filled(**{GOAL: wishes})
             complete = client.of_dialogue(planned, "user")
             return ModelUser(complete, system, faults, record.message)

@@ -32,7 +32,7 @@ from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.annotations import Goal, goals_of
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database, Row, comparable
-from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
+from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     booked_by_call,

@@ -27,9 +27,9 @@ from mwzeval.multiwoz.convlab.evaluator import (
 )
 from mwzeval.multiwoz.convlab.resources import ActDatabase
 from mwzeval.multiwoz.database import Row
-from mwzeval.multiwoz.formats.functions import Tools
-from mwzeval.multiwoz.formats.messages import decoded_arguments
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal
+from mwzeval.multiwoz.formats import decoded_arguments
+from mwzeval.multiwoz.functions import Tools
+from mwzeval.multiwoz.goals import ORDERING, Goal
 from mwzeval.multiwoz.grounding.claims import Claim
 from mwzeval.multiwoz.grounding.scores import grounded_columns, grounded_measures, grounded_view
 from mwzeval.multiwoz.live.judge import (

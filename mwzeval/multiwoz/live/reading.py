@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 from mwzeval.conversation.messages import TOOL_ROLE, ChatMessage
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, correction
+from mwzeval.multiwoz.goals import ORDERING, Goal, correction
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
-from mwzeval.multiwoz.predictions.reading import FunctionCall
+from mwzeval.multiwoz.predictions import FunctionCall
 from mwzeval.multiwoz.schema import (
     ACT_BOOKING_SLOTS,
     ADDED_FIELDS,

@@ -39,8 +39,8 @@ from mwzeval.multiwoz.choices import (
     known_name,
 )
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, corpus_root, database_files, read_tables
-from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, given_goal
+from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
+from mwzeval.multiwoz.goals import ORDERING, Goal, annotated_goals, given_goal
 from mwzeval.multiwoz.live.judge import SUCCESS, Judge
 from mwzeval.multiwoz.live.modalities import Modality, act_level, text_level
 from mwzeval.multiwoz.live.reading import AgentReader

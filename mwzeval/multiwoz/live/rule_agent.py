@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, Act
-from mwzeval.multiwoz.formats.functions import BY_NAME
+from mwzeval.multiwoz.functions import BY_NAME
 from mwzeval.multiwoz.live.understanding import (
     ENDS,
     BeliefState,

@@ -33,7 +33,7 @@ from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database import comparable
-from mwzeval.multiwoz.goals.goal import NAMED_AS, ORDERING, VALUE_PARTS, Goal, begun, wish_for
+from mwzeval.multiwoz.goals import NAMED_AS, ORDERING, VALUE_PARTS, Goal, begun, wish_for
 from mwzeval.multiwoz.grounding.log import folded
 from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.live.judge import mention_slot, requested_slots

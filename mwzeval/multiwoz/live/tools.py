@@ -33,7 +33,7 @@ from mwzeval.multiwoz.database import (
     phone_number,
     reference,
 )
-from mwzeval.multiwoz.formats.functions import BY_NAME, RETURNED, Function, Parameter, tools_schema
+from mwzeval.multiwoz.functions import BY_NAME, RETURNED, Function, Parameter, tools_schema
 from mwzeval.multiwoz.grounding.bookings import venues_called
 from mwzeval.multiwoz.live.stress.conditions import TOOL_FAULTS, Conditions, Stress, known_values
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import ChatMessage
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
-from mwzeval.multiwoz.formats.messages import Conversation
+from mwzeval.multiwoz.formats import Conversation
+from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.claims import CHECKED, SystemTurn
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.normalization import State, normalize_states
-from mwzeval.multiwoz.predictions.reading import Booking, FunctionCall
+from mwzeval.multiwoz.predictions import Booking, FunctionCall
 from mwzeval.multiwoz.schema import NAMED_BY
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer, with_numbers_of_taxis
 from mwzeval.multiwoz.words.names import with_unknown_names

@@ -49,7 +49,7 @@ from mwzeval.multiwoz.acts import (
     user_act,
 )
 from mwzeval.multiwoz.database import FUZZY_COLUMNS, FUZZY_THRESHOLD, partial_ratio
-from mwzeval.multiwoz.goals.goal import (
+from mwzeval.multiwoz.goals import (
     ORDERING,
     DomainGoal,
     Goal,

@@ -33,7 +33,7 @@ from mwzeval.multiwoz.acts import (
     SLIP,
     Act,
 )
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, places_before_taxi
+from mwzeval.multiwoz.goals import ORDERING, Goal, RunGoals, places_before_taxi
 from mwzeval.multiwoz.schema import (
     ACT_BOOKING_SLOTS,
     DONTCARE_SPELLINGS,
@@ -476,6 +476,11 @@ def goal_sentences(goal: Goal) -> list[str]:
             ]
             sentences.append(f"Ask for {listed(asked)}.")
     return sentences
+
+
+def sentences_for(goals: RunGoals, item: str) -> list[str]:
+    """Return the sentences of a run's goal: from the corpus if they are exact, else generated."""
+    return list(goals.messages.get(item, ())) or goal_sentences(goals.goals[item])
 
 
 def _goal_phrase(kind: str, name: str, value: str = "") -> str:

@@ -18,7 +18,7 @@ from mwzeval.multiwoz.grounding.scores import INFORM as GROUNDED_INFORM
 from mwzeval.multiwoz.grounding.scores import SUCCESS as GROUNDED_SUCCESS
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import natural_spacing
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import (

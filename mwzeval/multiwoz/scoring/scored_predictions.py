@@ -20,6 +20,7 @@ from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.metrics.types import TypeCounts
 from mwzeval.multiwoz import NAME, SCORING_REVISION
+from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus import References
 from mwzeval.multiwoz.database import FUZZY_THRESHOLD
@@ -31,9 +32,8 @@ from mwzeval.multiwoz.grounding.scores import (
     grounded_measures,
     grounded_view,
 )
-from mwzeval.multiwoz.predictions.census import Census
-from mwzeval.multiwoz.predictions.plausibility import coverage
-from mwzeval.multiwoz.predictions.reading import Dialogues, spelling
+from mwzeval.multiwoz.plausibility import coverage
+from mwzeval.multiwoz.predictions import Dialogues, spelling
 from mwzeval.multiwoz.scoring.bleu import SIGNATURE as BLEU_SIGNATURE
 from mwzeval.multiwoz.scoring.bleu import tokenize as segment
 from mwzeval.multiwoz.scoring.explanation import explain

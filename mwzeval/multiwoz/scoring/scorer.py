@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from mwzeval.multiwoz.census import IDENTIFYING_SLOTS, Census, Wording
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus import GoldFold, References
 from mwzeval.multiwoz.database import Database
@@ -29,8 +30,7 @@ from mwzeval.multiwoz.grounding.log import compare_with_log
 from mwzeval.multiwoz.grounding.scores import Words, booking_row, grounded_row
 from mwzeval.multiwoz.normalization import State, estimate_active_domains, normalize_states
 from mwzeval.multiwoz.placeholders import canonical_response, natural_spacing
-from mwzeval.multiwoz.predictions.census import IDENTIFYING_SLOTS, Census, Wording
-from mwzeval.multiwoz.predictions.reading import FunctionCall, Turn
+from mwzeval.multiwoz.predictions import FunctionCall, Turn
 from mwzeval.multiwoz.scoring.bleu import Bleu
 from mwzeval.multiwoz.scoring.goal_success import (
     DialogueOutcome,

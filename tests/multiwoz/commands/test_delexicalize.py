@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.reading import read_predictions
+from mwzeval.multiwoz.predictions import read_predictions
 from tests.command_lines import Run
 from tests.places import read_json, sample_file, sample_predictions, write_json
 

@@ -17,7 +17,7 @@ from mwzeval.multiwoz.convlab.resources import (
     system_values,
     user_values,
 )
-from mwzeval.multiwoz.goals.goal import Goal
+from mwzeval.multiwoz.goals import Goal
 from tests.places import read_json, shared
 
 Trace = dict[str, Any]

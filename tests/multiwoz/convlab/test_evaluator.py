@@ -30,8 +30,7 @@ from mwzeval.multiwoz.convlab.resources import ActDatabase, ActResources, load_r
 from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSystem, hold_in_acts
 from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.corpus import corpus_root
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal
-from mwzeval.multiwoz.goals.selection import select_goals
+from mwzeval.multiwoz.goals import ORDERING, Goal, select_goals
 from mwzeval.multiwoz.scoring.informed import inform_row
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table

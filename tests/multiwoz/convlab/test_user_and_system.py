@@ -18,7 +18,7 @@ from mwzeval.multiwoz.convlab.resources import (
 )
 from mwzeval.multiwoz.convlab.system import WHOLE_NUMBERS, RuleSystem
 from mwzeval.multiwoz.convlab.user import Agenda, AgendaUser
-from mwzeval.multiwoz.goals.goal import Goal
+from mwzeval.multiwoz.goals import Goal
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import acts, golden, real_resources
 

@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from mwzeval.errors import Problem
-from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.formats.functions import read_tools
+from mwzeval.multiwoz.formats import adapt
+from mwzeval.multiwoz.functions import read_tools
 from mwzeval.scores.findings import Findings
 
 Predictions = dict[str, list[dict[str, Any]]]

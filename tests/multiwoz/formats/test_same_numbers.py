@@ -12,7 +12,7 @@ import pytest
 
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.reading import read_predictions
+from mwzeval.multiwoz.predictions import read_predictions
 from tests.multiwoz.formats.rendering import (
     Predictions,
     is_told_by_calls,

@@ -10,9 +10,9 @@ import pytest
 
 from mwzeval import Evaluator, InputError
 from mwzeval.errors import Problem
-from mwzeval.multiwoz.formats.functions import read_tools, tools_schema
+from mwzeval.multiwoz.functions import read_tools, tools_schema
 from mwzeval.multiwoz.normalization import ONTOLOGY
-from mwzeval.multiwoz.predictions.reading import FunctionCall, check_dialogues
+from mwzeval.multiwoz.predictions import FunctionCall, check_dialogues
 from mwzeval.scores.findings import Findings
 from tests.command_lines import Run
 from tests.multiwoz.formats import rendering

@@ -27,7 +27,6 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolInfo
 
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.frameworks.inspect import (
     multiwoz,
     multiwoz_dataset,
@@ -37,6 +36,7 @@ from mwzeval.multiwoz.frameworks.inspect import (
     task_success,
     write_run,
 )
+from mwzeval.multiwoz.functions import tools_schema
 from tests.multiwoz.frameworks.rule import judged_here, respond, rows
 from tests.multiwoz.live.written_runs import report
 

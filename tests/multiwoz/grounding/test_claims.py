@@ -23,7 +23,7 @@ from mwzeval.multiwoz.grounding.claims import CheckedMention, Claim
 from mwzeval.multiwoz.grounding.log import compare_with_log, returned_by
 from mwzeval.multiwoz.grounding.scores import BY_LOG
 from mwzeval.multiwoz.grounding.statements import compare_counts, counts_in
-from mwzeval.multiwoz.predictions.reading import FunctionCall
+from mwzeval.multiwoz.predictions import FunctionCall
 from mwzeval.scores.score import WHOLE
 from mwzeval.text import plain
 from tests.cases import tabled

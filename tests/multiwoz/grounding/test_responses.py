@@ -24,7 +24,7 @@ from mwzeval.multiwoz.grounding.claims import (
     compare_with_database,
 )
 from mwzeval.multiwoz.normalization import State, normalize_states
-from mwzeval.multiwoz.predictions.reading import Booking
+from mwzeval.multiwoz.predictions import Booking
 from mwzeval.multiwoz.schema import BOOKING_SLOTS, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.words.text import Mention

@@ -19,7 +19,7 @@ from mwzeval.multiwoz.annotations import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.claims import compare_with_database
 from mwzeval.multiwoz.grounding.scores import INFORM, SUCCESS, Words
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.reasons import kinds
 from mwzeval.multiwoz.schema import NAMED_BY, PROVIDABLE
 from mwzeval.multiwoz.scoring.goal_success import DialogueOutcome

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.acts import CHANGE, CORRECT, REPEAT, THANK, USER_SLOTS, Act, Draws, giving_up
 from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.system import RuleSystem
-from mwzeval.multiwoz.goals.goal import Goal, without
+from mwzeval.multiwoz.goals import Goal, without
 from mwzeval.multiwoz.live.user import MOST_MESSAGES, LiveUser
 from tests.cases import tabled
 from tests.multiwoz.convlab.records import (

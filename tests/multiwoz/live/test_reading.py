@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.messages import read_messages
 from mwzeval.multiwoz.acts import SYSTEM_SLOTS, Act
-from mwzeval.multiwoz.goals.goal import begun
+from mwzeval.multiwoz.goals import begun
 from mwzeval.multiwoz.live.reading import AgentReader, ReadingContext, tool_results
 from tests.cases import tabled
 from tests.multiwoz.live.anything import MESSAGES, TEXTS

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Planned
 from mwzeval.multiwoz.convlab.resources import TABLES
-from mwzeval.multiwoz.formats.functions import BY_NAME
-from mwzeval.multiwoz.goals.goal import goal_of, satisfiable_failures, without
+from mwzeval.multiwoz.functions import BY_NAME
+from mwzeval.multiwoz.goals import goal_of, satisfiable_failures, without
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from tests.cases import tabled

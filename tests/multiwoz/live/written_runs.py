@@ -12,7 +12,7 @@ from mwzeval.cli import main
 from mwzeval.conversation.trajectory import Planned, header
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, annotated_goals, without
+from mwzeval.multiwoz.goals import ORDERING, Goal, annotated_goals, without
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.report import LiveScorer, ScoredRun
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools

@@ -8,9 +8,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.multiwoz.census import Census, Wording
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.census import Census, Wording
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
 from tests.examples import examples
 

@@ -15,7 +15,7 @@ import zstandard
 
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.reading import (
+from mwzeval.multiwoz.predictions import (
     Booking,
     Turn,
     check_dialogues,

@@ -12,7 +12,7 @@ import pytest
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization import ONTOLOGY
-from mwzeval.multiwoz.predictions.reading import parse_unfilled
+from mwzeval.multiwoz.predictions import parse_unfilled
 from mwzeval.scores.score import Signature
 from tests.command_lines import Run
 from tests.parts import Predictions, cut

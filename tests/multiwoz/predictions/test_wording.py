@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mwzeval.multiwoz.census import Wording
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.census import Wording
 from mwzeval.multiwoz.words.numbers import has_identifier
 from tests.command_lines import Run
 from tests.parts import Predictions, cut

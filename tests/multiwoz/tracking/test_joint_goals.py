@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.annotations import GoldDialogue
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.schema import FIVE_DOMAINS
 from mwzeval.multiwoz.tracking import (
     CHOICES,

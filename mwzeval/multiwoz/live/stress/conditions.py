@@ -22,7 +22,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
-from mwzeval.multiwoz.goals.goal import Records
+from mwzeval.multiwoz.goals import Records
 from mwzeval.multiwoz.schema import UNKNOWN_VALUES
 
 VERSION = 1

@@ -24,7 +24,7 @@ from mwzeval.multiwoz.acts import (
     Draws,
     returning_to,
 )
-from mwzeval.multiwoz.goals.goal import ORDERING, DomainGoal, Goal, Records
+from mwzeval.multiwoz.goals import ORDERING, DomainGoal, Goal, Records
 from mwzeval.multiwoz.live.stress.conditions import (
     ATTITUDE,
     CHANGES,

@@ -17,8 +17,8 @@ from mwzeval.conversation.messages import turns_of
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.metrics.measure import Measure, Rate, Sign, mean
 from mwzeval.multiwoz.acts import ASIDE, BOOKING, NONE, Act, goal_slot
-from mwzeval.multiwoz.formats.functions import Tools
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, Records, wish_for
+from mwzeval.multiwoz.functions import Tools
+from mwzeval.multiwoz.goals import ORDERING, Goal, Records, wish_for
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.judge import SUCCESS

@@ -17,7 +17,7 @@ from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.acts import CHANGE, GENERAL, SLIP, Act, Draws
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.convlab.system import RuleSystem
-from mwzeval.multiwoz.goals.goal import ORDERING, Goal, tried
+from mwzeval.multiwoz.goals import ORDERING, Goal, tried
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.stress.conditions import FOLDER, Stress, parse_conditions
 from mwzeval.multiwoz.live.stress.goal_changes import (

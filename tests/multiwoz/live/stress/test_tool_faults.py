@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Planned, Record
-from mwzeval.multiwoz.formats.functions import BY_NAME, tools_schema
+from mwzeval.multiwoz.functions import BY_NAME, tools_schema
 from mwzeval.multiwoz.live.stress.conditions import LAYERS, Conditions, parse_conditions
 from mwzeval.multiwoz.live.tools import schema_of, tools_of
 from mwzeval.multiwoz.schema import VENUE_DOMAINS

@@ -18,25 +18,23 @@ from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.resources import ActDatabase, load_act_database
 from mwzeval.multiwoz.corpus import corpus_root
-from mwzeval.multiwoz.goals.goal import (
+from mwzeval.multiwoz.goals import (
     ORDERING,
-    Goal,
-    annotated_goals,
-    begun,
-    given_goal,
-    goal_of,
-    without,
-)
-from mwzeval.multiwoz.goals.selection import (
     PARTS,
+    Goal,
     GoalModel,
     RunGoals,
+    annotated_goals,
+    begun,
     estimated_model,
+    given_goal,
+    goal_of,
     parse_goal_source,
     read_goal_model,
     select_goals,
+    without,
 )
-from mwzeval.multiwoz.live.wordings import goal_sentences
+from mwzeval.multiwoz.live.wordings import goal_sentences, sentences_for
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 
@@ -319,11 +317,11 @@ def test_sampled_goals_depend_only_on_seed_and_number() -> None:
     assert selected_goals("sampled:5", seed=4).goals != few.goals
     assert not few.messages
     for item, goal in few.goals.items():
-        assert few.sentences(item) == goal_sentences(goal)
+        assert sentences_for(few, item) == goal_sentences(goal)
     annotated = selected_goals("corpus-raw:dev")
     assert annotated.messages
     for item, message in annotated.messages.items():
-        assert annotated.sentences(item) == list(message)
+        assert sentences_for(annotated, item) == list(message)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from mwzeval.multiwoz.placeholders import (
     known_placeholders,
     placeholders_of,
 )
-from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
+from mwzeval.multiwoz.predictions import Dialogues, Turn
 from mwzeval.multiwoz.schema import OFFERED_BY, PROVIDABLE, TIME_SLOTS
 from mwzeval.multiwoz.words.numbers import has_identifier
 

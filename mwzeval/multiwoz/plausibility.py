@@ -16,12 +16,12 @@ from mwzeval.errors import SHOWN_PROBLEMS, Problem, did_you_mean, shorten
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
 from mwzeval.multiwoz.annotations import dialogue_id
+from mwzeval.multiwoz.census import AFTER, BEFORE, OTHER, TIME, Census, Key, shapes
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, SAMPLE, Rules
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold, References, dialogue_of
 from mwzeval.multiwoz.normalization import ONTOLOGY, normalize_slot, normalize_value
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS, known_placeholders
-from mwzeval.multiwoz.predictions.census import AFTER, BEFORE, OTHER, TIME, Census, Key, shapes
-from mwzeval.multiwoz.predictions.reading import Dialogues, bare, spelling, visible
+from mwzeval.multiwoz.predictions import Dialogues, bare, spelling, visible
 from mwzeval.multiwoz.schema import FLAG_SLOTS, NAME_SLOTS, NO_CONSTRAINT, TIME_SLOTS, UNFILLED
 from mwzeval.multiwoz.scoring.scorer import Metrics, Scorer, Sources
 from mwzeval.multiwoz.words.numbers import has_identifier

@@ -1,1 +1,0 @@
-"""Read predictions, check them, and count their turns and dialogues."""
