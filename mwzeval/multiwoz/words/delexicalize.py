@@ -6,11 +6,16 @@ and prices are recognized by their form; counts are recognized by adjacent words
 ambiguous value is determined by the active domains, the state and earlier mentions. The same
 evidence determines the slot of a value that could belong to several slots (times, places, prices,
 days).
+
+Whether a time or place is the departure or the arrival of a journey depends on the table header, or
+on the nearest word for leaving or arriving. If only an arrow, a dash or `to` separates two times,
+the first time is the departure. Without any evidence, a time is read as a departure time and marked
+as uncertain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import dropwhile, takewhile
 from typing import Any
@@ -19,12 +24,6 @@ from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
-from mwzeval.multiwoz.words.journeys import (
-    Journeys,
-    is_about_taxi,
-    unknown_stations,
-    way_to_name,
-)
 from mwzeval.multiwoz.words.numbers import SPELLED, Candidate
 from mwzeval.multiwoz.words.recognition import Recognizer, in_landmark_phrase
 from mwzeval.multiwoz.words.text import (
@@ -37,7 +36,7 @@ from mwzeval.multiwoz.words.text import (
     lowered,
     shown,
 )
-from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, has_any
+from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, TAILS, WORDS, has_any
 
 DOMAINS_OF = {
     **dict.fromkeys(("name", "address", "postcode", "area", "pricerange"), VENUE_DOMAINS),
@@ -70,82 +69,6 @@ response."""
 LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 
 
-class Context:
-    """The context of a response: the turn's state and active domains, and earlier names.
-
-    Names in belief states are treated as names that the user mentioned.
-    """
-
-    def __init__(self, gazetteer: Gazetteer) -> None:
-        self.gazetteer = gazetteer
-        self.names: set[str] = set()
-        self.state: State = {}
-        self.active: tuple[str, ...] = ()
-        self._venues: dict[str, frozenset[str]] = {}
-        self.named_here: str | None = None
-        self._named_last: str | None = None
-
-    def turn(self, state: State, active: tuple[str, ...]) -> None:
-        """Start the next turn of the dialogue."""
-        self.state = state
-        self.active = active
-        self.named_here = None
-        for slots in state.values():
-            if "name" in slots:
-                self.names.add(slots["name"])
-
-    def name(self, names: Iterable[str], mention: Mention) -> None:
-        """Add the names in a mention to the context."""
-        self.names.update(names)
-        self.named_here = self._named_last = mention.domain
-        if mention.domain is not None:
-            self._venues[mention.domain] = frozenset(mention.venues)
-
-    def is_about(self, name: str) -> bool:
-        """Return whether a venue with this name fits the active domains of the turn."""
-        venues = self.gazetteer.venues("name", name)
-        return not self.active or any(domain in venues for domain in self.active)
-
-    def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
-        """Return the values that the named venues have or, if there are none, all values."""
-        if slot == "name":
-            return [value for value in values if value in self.names] or values
-        kept = [
-            value
-            for value in values
-            if any(
-                not self._venues.get(domain, frozenset()).isdisjoint(ids)
-                for domain, ids in self.gazetteer.venues(slot, value).items()
-            )
-        ]
-        return kept or values
-
-    def domain(self, slot: str, found: Found) -> tuple[str | None, bool]:
-        """Return the domain of a slot, and whether the domain is certain.
-
-        `found` are the venues that have the value. If any venues have the value, only the domains
-        of these venues are possible. The domain is chosen, in this order, by earlier names in the
-        same response, the active domains, the last name, and the state.
-        """
-        possible: Sequence[str] = DOMAINS_OF.get(slot, ())
-        if found:
-            possible = [domain for domain in possible if domain in found]
-        if slot in BY_FORM and self._is_about_others(possible):
-            return None, True
-        if len(possible) == 1:
-            return possible[0], True
-        named_here = self.named_here if slot in BY_NAME else None
-        for domain in (named_here, *self.active, self._named_last, *self.state):
-            if domain in possible:
-                return domain, True
-        return (possible[0], False) if found and possible else (None, True)
-
-    def _is_about_others(self, domains: Collection[str]) -> bool:
-        """Return whether the dialogue has active domains but none of the given domains."""
-        about = {*self.active, *self.state, self._named_last} - {None}
-        return bool(about) and about.isdisjoint(domains)
-
-
 SLOT_OF = {
     "free": "entrancefee",
     "nofee": "entrancefee",
@@ -160,22 +83,78 @@ CLAIMS_BY_WORDS = frozenset({"leaveat", "arriveby", "pricerange", "food"})
 """Slots for which adjacent words determine whether a value is claimed."""
 
 
-class _TurnReader:
-    """Converts the candidates of a response to mentions."""
+class Context:
+    """Reads the responses of a dialogue, using the turn's state and active domains, and earlier
+    names.
 
-    def __init__(self, response: Shown, tokens: Tokens, context: Context) -> None:
-        self._text = response.text
-        self._tokens = tokens
-        self._context = context
-        self._journeys = Journeys(response, tokens)
+    Names in belief states are treated as names that the user mentioned.
+    """
 
-    def mentions(self, candidates: Sequence[Candidate]) -> Iterator[Mention]:
+    def __init__(self, gazetteer: Gazetteer) -> None:
+        self.gazetteer = gazetteer
+        self.names: set[str] = set()
+        self.state: State = {}
+        self.active: tuple[str, ...] = ()
+        self._venues: dict[str, frozenset[str]] = {}
+        self._named_here: str | None = None
+        self._named_last: str | None = None
+        self._tokens: Tokens
+        self._journeys: _Journeys
+
+    def turn(self, state: State, active: tuple[str, ...]) -> None:
+        """Start the next turn of the dialogue."""
+        self.state = state
+        self.active = active
+        self._named_here = None
+        for slots in state.values():
+            if "name" in slots:
+                self.names.add(slots["name"])
+
+    def _narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
+        """Return the values that the named venues have or, if there are none, all values."""
+        if slot == "name":
+            return [value for value in values if value in self.names] or values
+        kept = [
+            value
+            for value in values
+            if any(
+                not self._venues.get(domain, frozenset()).isdisjoint(ids)
+                for domain, ids in self.gazetteer.venues(slot, value).items()
+            )
+        ]
+        return kept or values
+
+    def _domain(self, slot: str, found: Found) -> tuple[str | None, bool]:
+        """Return the domain of a slot, and whether the domain is certain.
+
+        `found` are the venues that have the value. If any venues have the value, only the domains
+        of these venues are possible. The domain is chosen, in this order, by earlier names in the
+        same response, the active domains, the last name, and the state.
+        """
+        possible: Sequence[str] = DOMAINS_OF.get(slot, ())
+        if found:
+            possible = [domain for domain in possible if domain in found]
+        # A common word belongs to a domain only if the domain is discussed.
+        discussed = {*self.active, *self.state, self._named_last} - {None}
+        if slot in BY_FORM and discussed and discussed.isdisjoint(possible):
+            return None, True
+        if len(possible) == 1:
+            return possible[0], True
+        named_here = self._named_here if slot in BY_NAME else None
+        for domain in (named_here, *self.active, self._named_last, *self.state):
+            if domain in possible:
+                return domain, True
+        return (possible[0], False) if found and possible else (None, True)
+
+    def mentions(
+        self, response: Shown, tokens: Tokens, candidates: Sequence[Candidate]
+    ) -> Iterator[Mention]:
         """Yield candidates as mentions, except candidates that are not values in this context."""
-        tokens, context, journeys = self._tokens, self._context, self._journeys
+        self._tokens, self._journeys = tokens, _Journeys(response, tokens)
         landmark = -1
         for candidate in candidates:
             start, end, first, after, _, _ = candidate
-            text, slot = self._text[start:end], candidate.slot
+            text, slot = response.text[start:end], candidate.slot
             if slot == "short":
                 named = self._named(candidate, text)
                 if named is None:
@@ -188,24 +167,27 @@ class _TurnReader:
             written = slot not in CLAIMS_ONLY
             slot = self._slot(slot, first, after, text)
             if slot in SPELLED:
-                values = [SPELLED[slot](text if text.isascii() else lowered(text))]
+                values = [_spelled(slot, text)]
             if slot in ("name", "address") and self._is_landmark(candidate, landmark):
                 landmark = after
                 yield Mention(start, end, text, LANDMARK, None)
                 continue
             mention = self._mention(candidate, text, slot, values, written)
-            if slot in ("leaveat", "arriveby") and not journeys.is_sure:
+            if slot in ("leaveat", "arriveby") and not self._journeys.is_sure:
                 mention = mention._replace(sure=False)
             if mention.domain is not None and not _is_claim(slot, tokens.words, first):
                 mention = mention._replace(domain=None)
             if slot == "name":
-                context.name(values, mention)
-                about_taxi = is_about_taxi(tokens.words, context.active)
-                if about_taxi and (way := way_to_name(tokens, first)):
+                self.names.update(values)
+                self._named_here = self._named_last = mention.domain
+                if mention.domain is not None:
+                    self._venues[mention.domain] = frozenset(mention.venues)
+                about_taxi = "taxi" in self.active or has_any("taxi words", tokens.words)
+                if about_taxi and (way := _way_to_name(tokens, first)):
                     mention = mention._replace(slot=way, domain="taxi", venues=())
             elif slot == "trainid":
-                journeys.with_train = True
-                context.named_here = mention.domain
+                self._journeys.with_train = True
+                self._named_here = mention.domain
             yield mention
 
     def _is_landmark(self, candidate: Candidate, before: int) -> bool:
@@ -223,17 +205,17 @@ class _TurnReader:
         A short name is a name if the venue was named before, or if it is written like a name and
         unambiguous.
         """
-        context = self._context
         options = [value for _, value in candidate.meanings]
-        named = [value for value in options if value in context.names]
+        named = [value for value in options if value in self.names]
         words = text.lower().removeprefix("the ")
         is_capital = text.rpartition(" ")[2][0].isupper()
         is_complete = any(value.removeprefix("the ") == words for value in options)
+        fitting = self.gazetteer.venues("name", options[0]).keys() & self.active
         is_telling = is_complete or (len(words) > 3 and words not in WORDS["ordinary words"])
         by_itself = (
             (is_capital and is_telling and len(options) == 1)
-            and tuple(words.split()) not in context.gazetteer.town_parts
-            and context.is_about(options[0])
+            and tuple(words.split()) not in self.gazetteer.town_parts
+            and (not self.active or fitting)
         )
         is_common = words in WORDS["generic words"] or words in WORDS["labels"]
         again = (is_capital or self._tokens.without_capitals) and named
@@ -244,16 +226,16 @@ class _TurnReader:
     def _mention(
         self, candidate: Candidate, text: str, slot: str, values: Sequence[str], written: bool
     ) -> Mention:
-        gazetteer = self._context.gazetteer
+        gazetteer = self.gazetteer
         if len(values) > 1:
-            values = self._context.narrowed(slot, values)
+            values = self._narrowed(slot, values)
         found = gazetteer.venues(slot, values[0]) if values else NOWHERE
         for value in values[1:]:
             found = dict(found)
             for other, ids in gazetteer.venues(slot, value).items():
                 known = found.get(other, ())
                 found[other] = known + tuple(venue for venue in ids if venue not in known)
-        domain, sure = self._context.domain(slot, found)
+        domain, sure = self._domain(slot, found)
         if domain is None and slot == "name":
             domain = TAILS.get(text.rpartition(" ")[2].lower())
         venues = found.get(domain, ()) if domain else ()
@@ -273,7 +255,7 @@ class _TurnReader:
 
     def _slot(self, slot: str, first: int, after: int, text: str) -> str:
         """Return the slot of a candidate, which may depend on the context of its tokens."""
-        active, words = self._context.active, self._tokens.words
+        active, words = self.active, self._tokens.words
         if slot in ("place", "station"):
             return self._journeys.way(first, after)
         if slot == "time":
@@ -310,7 +292,7 @@ class _TurnReader:
         ]
         if has_any("whole stays", beside):
             return "price"
-        named, active = self._context.named_here, self._context.active
+        named, active = self._named_here, self.active
         of_room = named == "hotel" or (named is None and "hotel" in active)
         for word in beside:
             if word in ("night", "nightly", "room", "rooms", "overnight") or (
@@ -322,15 +304,16 @@ class _TurnReader:
             if word in ("train", "fare", "journey", "ride"):
                 return "price"
         of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
-        has_train = named == "train" or "train" in self._context.state
-        is_visit = of_visit and not (has_train and self._is_ticket_price(text))
-        return "entrancefee" if is_visit else "price"
+        has_train = named == "train" or "train" in self.state
+        price, venues = _spelled("price", text), self.gazetteer.venues
+        if has_train and venues("price", price) and not venues("entrancefee", price):
+            # A train, but no attraction, has this price.
+            return "price"
+        return "entrancefee" if of_visit else "price"
 
-    def _is_ticket_price(self, text: str) -> bool:
-        """Return whether a train, but no attraction, has this price."""
-        venues = self._context.gazetteer.venues
-        price = SPELLED["price"](text if text.isascii() else lowered(text))
-        return bool(venues("price", price)) and not venues("entrancefee", price)
+
+def _spelled(slot: str, text: str) -> str:
+    return SPELLED[slot](text if text.isascii() else lowered(text))
 
 
 def _is_opening(earlier: Sequence[str]) -> bool:
@@ -353,6 +336,204 @@ def _is_claim(slot: str, words: list[str], first: int) -> bool:
         return words[first] not in ("cheaper", "cheapest") and not has_any("compared", before)
     is_diet = words[first] in WORDS["diets"] and has_any("meals", words[first + 1 : first + 2])
     return not is_diet and not has_any("denied before food", before[-1:])
+
+
+# Times and places of journeys. The tuples are beginnings of words, for `str.startswith`.
+BEGINNING, ARRIVING = tuple(LISTS["beginning"]), tuple(LISTS["arriving"])
+LEAVING_AT, ARRIVING_AT = ("leav", "depart"), ("arriv", "reach", "terminat", "pull")
+NOUNS = {
+    **dict.fromkeys(("departure", "departures", "dep", "etd"), "leaveat"),
+    **dict.fromkeys(("arrival", "arr", "eta"), "arriveby"),
+}
+"""Words after a time that determine its meaning: `a 05:51 arrival`."""
+
+
+def _way_to_name(tokens: Tokens, first: int) -> str | None:
+    """Return `departure` or `destination` if a venue is a place of the journey, else None."""
+    position = first - 2 if tokens.word(first - 1) == "the" else first - 1
+    before = tokens.word(position)
+    if before in WORDS["away"]:
+        return "departure"
+    if before in ("to", "towards", "toward"):
+        return "destination"
+    if before in ("at", "in"):
+        earlier = tokens.words[max(0, position - 3) : position]
+        if "up" in earlier:
+            return "departure"
+        if any(word.startswith(ARRIVING) for word in earlier):
+            return "destination"
+    return None
+
+
+class _Journeys:
+    """Reads the times and places of a response in order."""
+
+    def __init__(self, text: Shown, tokens: Tokens) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._place = (0, 0)
+        self._time: tuple[int, str | None] = (0, None)
+        self.with_train = False
+        """Whether a train id was read before."""
+        self.is_sure = True
+        """Whether the meaning of the last time was determined by words."""
+
+    def way(self, first: int, after: int) -> str:
+        """Return whether the place between two tokens is the `departure` or the `destination`."""
+        way = self._way(first, after)
+        self._place = first, after
+        return way
+
+    def time(self, first: int, after: int) -> str | None:
+        """Return `leaveat` or `arriveby` for a time in a text, or None if there is no evidence."""
+        self.is_sure = True
+        slot = self._ending(first) or self._noun(after) or self._cue(first)
+        self.is_sure &= slot is not None
+        self._time = after, slot
+        return slot
+
+    def _way(self, first: int, after: int) -> str:
+        words = self._tokens.words
+        for word in self._heading(first):
+            if way := _way_of(word):
+                return way
+        before = words[max(0, first - 4) : first]
+        if before[-1:] == ["and"] and "between" in before:
+            return "destination"
+        if before[-1:] == [">"] or (before[-1:] == ["-"] and self._place[1] == first - 1):
+            return "destination"
+        for word in reversed(before):
+            if word in WORDS["arrows"]:
+                return "destination"
+            if way := _way_of(word):
+                return way
+            if word in ".!?¶":
+                break
+        following = self._tokens.word(after)
+        if following[:1].isdigit():
+            following = self._tokens.word(after + 1)
+        goes_on = following in WORDS["arrows"] or following in ("to", "-", ">")
+        return "departure" if goes_on and "in" not in before else "destination"
+
+    def _ending(self, first: int) -> str | None:
+        """Return `arriveby` for the second time of a pair."""
+        words = self._tokens.words
+        slots = {_time_of(word) for word in self._heading(first)} - {None}
+        if len(slots) == 1:
+            return slots.pop()
+        before, slot = self._time
+        between = words[before:first]
+        begin, end = self._place
+        if end == first and before < begin:
+            between = words[before:begin]
+        if not before or not between or len(between) > 3 or slot == "arriveby":
+            return None
+        links = WORDS["between times" if slot else "loosely between times"]
+        if not links.issuperset(between):
+            return None
+        if not self.with_train and has_any(
+            "before listed times", words[max(0, before - 5) : before]
+        ):
+            # `Trains leave from 05:00 to 23:00`.
+            return None
+        return "arriveby"
+
+    def _noun(self, after: int) -> str | None:
+        following = self._tokens.words[after : after + 5]
+        while following and following[0] in ("(", "-"):
+            following = following[1:]
+        slot = NOUNS.get(following[0]) if following else None
+        rest = [word for word in following[1:] if word != "time"]
+        if rest and rest[0] in (":", "at", "by", "is", "-", "|"):
+            # `Leaves 05:00, arrival at 05:51`: the word `arrival` refers to the next time.
+            rest = rest[1:]
+        return None if rest and rest[0][0].isdigit() else slot
+
+    def _cue(self, first: int) -> str | None:
+        words = self._tokens.words
+        begin, end = self._place
+        at = self._tokens.word(first - 1) in ("at", "by", "around", "for", "@")
+        for index in range(first - 1, max(-1, first - 1 - 8), -1):
+            word = words[index]
+            if at and index == begin - 1 and end == first - 1 and word in ("in", "into", "from"):
+                earlier = range(index - 1, max(-1, index - 4), -1)
+                told = next(filter(None, map(self._time_at, earlier)), None)
+                return told or ("leaveat" if word == "from" else "arriveby")
+            if word == "." and words[index - 1] in ("arr", "dep", "lv", "dpt"):
+                continue
+            if word in ".?!¶" and index < first - 1:
+                return None
+            slot = self._time_at(index)
+            if slot is not None:
+                # A word that refers to another time may also apply to this time.
+                self.is_sure = not index < self._time[0] <= first
+                return slot
+            if index == first - 2 and at and word in ("there", "in", "home"):
+                return "arriveby"
+            if index == first - 2 and at and word in ("off", "out"):
+                return "arriveby" if self._tokens.word(index - 1) in WORDS["getting"] else "leaveat"
+        return None
+
+    def _time_at(self, index: int) -> str | None:
+        """Return the slot of a time according to a token."""
+        word = self._tokens.words[index]
+        if word in WORDS["getting"]:
+            following = self._tokens.word(index + 1)
+            if following in ("you", "back", "everyone", "them", "us"):
+                following = self._tokens.word(index + 2)
+            return (
+                "arriveby"
+                if following in ("in", "into", "there", "to", "off", "home", "at")
+                else None
+            )
+        return _time_of(word)
+
+    def _heading(self, first: int) -> Sequence[str]:
+        heading = self._text.heading(self._tokens.start(first))
+        return fold(heading) if heading else ()
+
+
+def _way_of(word: str) -> str | None:
+    if word in WORDS["away"] or word.startswith(BEGINNING):
+        return "departure"
+    return "destination" if word in WORDS["into"] or word.startswith(ARRIVING) else None
+
+
+def _time_of(word: str) -> str | None:
+    if word in WORDS["leaving words"] or word.startswith(LEAVING_AT):
+        return "leaveat"
+    if word in WORDS["arriving words"] or word.startswith(ARRIVING_AT):
+        return "arriveby"
+    return None
+
+
+def _unknown_stations(
+    text: str, tokens: Tokens, known: Container[str], candidates: Sequence[Candidate]
+) -> Iterator[Candidate]:
+    """Yield the station names that are not in the database, except parts of other candidates.
+
+    Station names are capitalized. An unknown station name follows words about a journey, or is
+    connected with a station of the database. At least one word of the name is not in `known`.
+    """
+    found = list(PATTERNS["station behind words"].finditer(text))
+    for place in candidates:
+        if place.slot == "place":
+            nearby = max(0, place.start - 50)
+            behind = PATTERNS["station behind another"].match(text, place.end)
+            before = PATTERNS["station before another"].search(text, nearby, place.start)
+            found += [match for match in (behind, before) if match]
+    taken = {token for other in candidates for token in range(other.first, other.after)}
+    done = 0
+    for start, end in sorted({match.span(match.lastgroup or 0) for match in found}):
+        first, after = tokens.after(start, 0), tokens.after(end, 0)
+        words = tokens.words[first:after]
+        is_new = any(word not in known for word in words) and not any(
+            word in WORDS[key] for key in ("labels", "no stations") for word in words
+        )
+        if first >= done and is_new:
+            done = after
+            if taken.isdisjoint(range(first, after)):
+                yield Candidate.of_tokens(tokens, first, after, "station")
 
 
 class Delexicalizer:
@@ -400,8 +581,10 @@ class Delexicalizer:
         if not candidates:
             return []
         if any(candidate.slot == "trainid" for candidate in candidates):
-            candidates = self._with_stations(text.text, tokens, candidates)
-        mentions = list(_TurnReader(text, tokens, context).mentions(candidates))
+            known = self.gazetteer.words
+            stations = _unknown_stations(text.text, tokens, known, candidates)
+            candidates = sorted([*candidates, *stations])
+        mentions = list(context.mentions(text, tokens, candidates))
         if text.text is response:
             return mentions
         places = [text.place(mention.start, mention.end) for mention in mentions]
@@ -409,19 +592,6 @@ class Delexicalizer:
             mention._replace(start=start, end=end, text=response[start:end])
             for mention, (start, end) in zip(mentions, places, strict=True)
         ]
-
-    def _with_stations(
-        self, text: str, tokens: Tokens, candidates: list[Candidate]
-    ) -> list[Candidate]:
-        """Return the candidates and the stations that are not in the database."""
-        places = [(place.start, place.end) for place in candidates if place.slot == "place"]
-        taken = {token for known in candidates for token in range(known.first, known.after)}
-        stations = [
-            Candidate.of_tokens(tokens, first, after, "station")
-            for first, after in unknown_stations(text, tokens, self.gazetteer.words, places)
-            if taken.isdisjoint(range(first, after))
-        ]
-        return sorted([*candidates, *stations])
 
 
 def placeholder(mention: Mention) -> str:

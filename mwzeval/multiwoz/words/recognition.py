@@ -20,7 +20,6 @@ from mwzeval.multiwoz.words.gazetteer import (
     Longest,
     has_digit,
 )
-from mwzeval.multiwoz.words.journeys import is_station
 from mwzeval.multiwoz.words.numbers import (
     NUMBER_STARTS,
     QUANTITY_STARTS,
@@ -40,11 +39,13 @@ from mwzeval.multiwoz.words.text import (
     WORD,
     Tokens,
 )
-from mwzeval.multiwoz.words.vocabulary import PATTERNS, TAILS, WORDS, Words, has_any, phrases
+from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, TAILS, WORDS, Words, has_any, phrases
 
 MOST_DULL = 2**14
 
 
+OF_STATIONS = tuple(LISTS["of stations"])
+"""Beginnings of words that stations follow."""
 CAPITAL_STREETS = WORDS["streets"] | WORDS["capital streets"]
 BEGINNINGS = frozenset(
     {
@@ -221,7 +222,7 @@ class Recognizer:
                 return None
             after, meanings = answer[0], ((slot, answer[1]),)
         elif slot == "place":
-            is_value = is_station(self._gazetteer, tokens, index, after)
+            is_value = _is_station(self._gazetteer, tokens, index, after)
         return (after, meanings) if is_value else None
 
     def _address(
@@ -319,6 +320,49 @@ def _is_area(tokens: Tokens, index: int, after: int) -> bool:
     if word in ("eastern", "western", "southern") and following not in WORDS["sides"]:
         return False
     return following != "end" or tokens.word(after + 1) == "of" or before == "the"
+
+
+def _is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
+    """Return whether a place is the start or end of a journey. "Cambridge" may be neither."""
+    words = tokens.words
+    before, following = tokens.word(first - 1), tokens.word(after)
+    if before in WORDS["enjoyed"]:
+        return False
+    if words[first] != "cambridge" or after > first + 1:
+        return True
+    earlier = words[max(0, first - 5) : max(0, first - 1)]
+    if before == "to" and has_any("visits", earlier[-1:]) and following != "from":
+        return False
+    return (
+        before in WORDS["before stations"]
+        or following in ("at", "by", "to")
+        or has_any("arrows", (before, following))
+        or before == ">"
+        or before == following == "|"
+        or ":" in following[1:]
+        or (before == "and" and "between" in earlier)
+        or words[after : after + 2] == ["-", ">"]
+        or (before == "of" and earlier[-1:] == ["out"])
+        or (
+            before in (":", "|", "in", "at")
+            and any(w.startswith(OF_STATIONS) for w in earlier[-3:])
+        )
+        or _is_beside_place(gazetteer, tokens, first, after)
+    )
+
+
+def _is_beside_place(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
+    """Return whether only a dash separates a place from another place: `Ely-Cambridge`."""
+
+    def end(index: int) -> int | None:
+        other = gazetteer.longest(tokens, index)
+        return other.after if other and other.meanings[0][0] == "place" else None
+
+    if tokens.word(first - 1) == "-":
+        return any(end(index) == first - 1 for index in range(max(0, first - 4), first - 1))
+    return (
+        tokens.word(after) == "-" and after + 1 < len(tokens.words) and end(after + 1) is not None
+    )
 
 
 def _cuisine_beside(tokens: Tokens, index: int, known: frozenset[str]) -> int | None:

@@ -215,8 +215,7 @@ _REPLACED = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A line of the displayed text, from `start` to `end`.
 
     `depth` is smallest for headings, larger for text, and largest for list items. `parent` is the
@@ -264,12 +263,12 @@ class Shown:
 
     def heading(self, position: int) -> str:
         """Return the header of the table column at a position, or "" if there is no header."""
-        block = self.blocks[self.block_at(position)]
-        head = self.blocks[block.head]
-        column = cell_at(block.cells, position)
-        if head is block or column >= len(head.cells):
+        number = self.block_at(position)
+        block = self.blocks[number]
+        if block.head == number:
             return ""
-        return self.text[slice(*head.cells[column])]
+        column, cells = cell_at(block.cells, position), self.blocks[block.head].cells
+        return self.text[slice(*cells[column])] if column < len(cells) else ""
 
 
 def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
