@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from mwzeval.errors import Problem
+from mwzeval.multiwoz import plausibility
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions import plausibility, read_predictions
+from mwzeval.multiwoz.predictions import read_predictions
 from tests.multiwoz.predictions.mistakes import MISTAKES, OF_ALL
 from tests.parts import cut
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
