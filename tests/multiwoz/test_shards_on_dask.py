@@ -80,8 +80,8 @@ def test_results_of_different_versions_cannot_be_merged(client: Any, tmp_path: P
     from mwzeval.version import __version__
 
     evaluator = Evaluator(success=True, corpus="sample")
-    one = next(iter(client.scheduler_info()["workers"]))
-    client.run(pretend, "9.9", workers=[one])
+    worker = next(iter(client.scheduler_info()["workers"]))
+    client.run(pretend, "9.9", workers=[worker])
     try:
         with pytest.raises(UsageError, match=r"version: .*9\.9"):
             on(client, evaluator, paths)

@@ -222,9 +222,9 @@ def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> Non
     chat = [[{"role": "assistant", "content": text}] for text in texts]
     for completions in (texts, chat):
         found = reward(prompts=["…"] * 5, completions=completions, **columns)
-        assert found == [each.value for each in expected]
+        assert found == [result.value for result in expected]
         found = credit(prompts=["…"] * 5, completions=completions, **columns)
-        assert found == [each.turns[-1].credit for each in expected]
+        assert found == [result.turns[-1].credit for result in expected]
 
 
 def test_null_values_in_previous_turns_are_ignored(evaluator: Evaluator) -> None:

@@ -54,11 +54,11 @@ def mutated(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
     ][kind]
 
 
-def anything(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def anything(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     """Real values and their mutations, aliases, times, "don't care" values, and garbage."""
     return st.one_of(
-        of,
-        mutated(of),
+        values,
+        mutated(values),
         mutated(st.sampled_from(ALIASES)),
         st.sampled_from(ODD_TIMES),
         st.sampled_from(specification.SKIPPED),

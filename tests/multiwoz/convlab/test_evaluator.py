@@ -399,7 +399,7 @@ def test_scores_match_the_published_run(
     runs = []
     for seed in range(seeds):
         dialogues = real_dialogues(source, seed, known)
-        runs.append(scored([judged(each, known.database) for each in dialogues]).scores())
+        runs.append(scored([judged(dialogue, known.database) for dialogue in dialogues]).scores())
     published = read_json(shared("golden", "live", "figures.json"))["settings"][setting]
     for figure, name in FIGURES.items():
         scale = 1 if name.startswith("turns") else 100
@@ -413,7 +413,7 @@ def test_scores_match_the_published_run(
 def test_corrected_rules_lower_precision_but_not_success(known: ActResources) -> None:
     dialogues = real_dialogues("sampled:1000", 0, known)
     public, corrected = (
-        scored([judged(each, known.database, judge) for each in dialogues]).scores()
+        scored([judged(dialogue, known.database, judge) for dialogue in dialogues]).scores()
         for judge in (PublicEvaluator, CorrectedEvaluator)
     )
     # On 1,000 dialogues of the public code, precision falls from 86.7 to 82.3.

@@ -98,10 +98,10 @@ def verdicts(log: EvalLog) -> dict[tuple[str, int], Any]:
 
 @pytest.mark.parametrize("stress", ["", "tools"])
 def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> None:
-    asked: list[tuple[str, list[ToolInfo]]] = []
+    requests: list[tuple[str, list[ToolInfo]]] = []
 
     def outputs(messages: list[ChatMessage], tools: list[ToolInfo], *_: object) -> ModelOutput:
-        asked.append((messages[0].text, tools))
+        requests.append((messages[0].text, tools))
         return rule(messages)
 
     log = log_of(multiwoz(GOALS, corpus="sample", trials=2, stress=stress), outputs)
@@ -110,37 +110,37 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
     assert rows("there.jsonl") == here
     found = verdicts(log)
     assert len(found) == 8
-    for (item, trial), each in found.items():
-        line, about = here[f"{item}#{trial}"], each.metadata
-        assert (each.answer, about["turns"]) == (line["end"], line["turns"])
-        assert about["complete"] == line["user"]["complete"]
-        assert about["user_faults"] == len(line["user"]["faults"])
+    for (item, trial), verdict in found.items():
+        line, metadata = here[f"{item}#{trial}"], verdict.metadata
+        assert (verdict.answer, metadata["turns"]) == (line["end"], line["turns"])
+        assert metadata["complete"] == line["user"]["complete"]
+        assert metadata["user_faults"] == len(line["user"]["faults"])
     scores, there = report("here.jsonl"), report("there.jsonl")
     assert [scores[key] for key in ("success", "grounded")] == [
         there[key] for key in ("success", "grounded")
     ]
     assert log.results is not None
-    told = {each.name: each.metrics["mean"].value for each in log.results.scores}
+    means = {result.name: result.metrics["mean"].value for result in log.results.scores}
     for name in ("success", "inform"):
-        assert told[name] == pytest.approx(scores["success"][name]["total"] / 100)
-    ((system, tools), *_) = asked
+        assert means[name] == pytest.approx(scores["success"][name]["total"] / 100)
+    ((system, tools), *_) = requests
     assert "Cambridge" in system
-    described = {each["function"]["name"]: each["function"] for each in tools_schema()}
-    assert [each.name for each in tools] == list(described)
-    assert sum("out of date" in each.description for each in tools) == (3 if stress else 0)
-    for each in tools:
-        schema = described[each.name]["parameters"]
-        assert each.parameters.properties.keys() == schema["properties"].keys()
-        assert each.parameters.required == schema.get("required", [])
+    described = {tool["function"]["name"]: tool["function"] for tool in tools_schema()}
+    assert [tool.name for tool in tools] == list(described)
+    assert sum("out of date" in tool.description for tool in tools) == (3 if stress else 0)
+    for tool in tools:
+        schema = described[tool.name]["parameters"]
+        assert tool.parameters.properties.keys() == schema["properties"].keys()
+        assert tool.parameters.required == schema.get("required", [])
 
 
 @pytest.mark.parametrize("said", ["Hm.", ""])
 def test_models_without_actions_fail(said: str) -> None:
     task = multiwoz("corpus:test:2", corpus="sample", user_turns=3)
     log = log_of(task, lambda *_: output({"content": said}))
-    for each in verdicts(log).values():
-        assert each.value["success"] == each.value["inform"] == 0
-        assert each.answer == ("limit" if said else "agent_error")
+    for verdict in verdicts(log).values():
+        assert verdict.value["success"] == verdict.value["inform"] == 0
+        assert verdict.answer == ("limit" if said else "agent_error")
 
 
 @agent
@@ -234,6 +234,6 @@ def test_logs_can_be_rescored_without_a_model() -> None:
     again = score(read_eval_log(log.location), task_success(), action="overwrite", display="none")
     before, after = verdicts(log), verdicts(again)
     assert before.keys() == after.keys()
-    for sample, each in before.items():
-        assert after[sample].value == pytest.approx(each.value, nan_ok=True)
-        assert after[sample].metadata == each.metadata
+    for sample, verdict in before.items():
+        assert after[sample].value == pytest.approx(verdict.value, nan_ok=True)
+        assert after[sample].metadata == verdict.metadata

@@ -56,7 +56,7 @@ def held(env: vf.Env, reply: Callable[..., Any], rollouts: int = 1) -> list[vf.E
         episodes = asyncio.run(run(server.url))
     body = server.bodies[0]
     assert body["messages"][0]["role"] == "system"
-    assert {each["function"]["name"] for each in body["tools"]} >= {"find_hotel", "book_hotel"}
+    assert {tool["function"]["name"] for tool in body["tools"]} >= {"find_hotel", "book_hotel"}
     return episodes
 
 

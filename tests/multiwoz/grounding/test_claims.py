@@ -6,7 +6,7 @@ The logs are written for these tests, on the sample's database.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -257,19 +257,19 @@ def test_mentioned_values_restrict_the_counted_venues() -> None:
 # Claims and their verdicts
 
 
-def percentages(claims: Iterable[dict[str, Any]], of: str, hit: Sequence[bool]) -> dict[str, float]:
-    """Return, by slot, the percentage of claims with a value of `of` that is in `hit`."""
-    held: dict[str, list[bool]] = {}
+def percentages(claims: Iterable[dict[str, Any]], key: str, hit: bool) -> dict[str, float]:
+    """Return, by slot, the percentage of claims with a value of `key` that is `hit`."""
+    outcomes: dict[str, list[bool]] = {}
     for claim in claims:
-        if claim[of] is not None:
+        if claim[key] is not None:
             for scope in (WHOLE, claim["slot"]):
-                held.setdefault(scope, []).append(claim[of] in hit)
-    return {scope: 100 * sum(hits) / len(hits) for scope, hits in held.items()}
+                outcomes.setdefault(scope, []).append(claim[key] is hit)
+    return {scope: 100 * sum(hits) / len(hits) for scope, hits in outcomes.items()}
 
 
 def assert_adds_up(claims: Lines, grounded: dict[str, Any]) -> None:
-    assert grounded["hallucination"] == percentages(claims, "known", [False])
-    assert grounded["consistency"] == percentages(claims, "agrees", [True])
+    assert grounded["hallucination"] == percentages(claims, "known", False)
+    assert grounded["consistency"] == percentages(claims, "agrees", True)
     judged = [claim for claim in claims if claim["known"] is not None]
     assert len(judged) == grounded["mentions"][WHOLE]
     unknown = [claim for claim in judged if claim["verdict"] == "unknown"]
@@ -278,7 +278,7 @@ def assert_adds_up(claims: Lines, grounded: dict[str, Any]) -> None:
     if "log" not in grounded:
         assert logged == []
         return
-    assert grounded[BY_LOG[0]] == percentages(claims, "log_agrees", [True])
+    assert grounded[BY_LOG[0]] == percentages(claims, "log_agrees", True)
     assert grounded["log"] == {
         "claims": len(logged),
         "contradicts_tools": sum(not claim["log_agrees"] for claim in logged),

@@ -85,26 +85,28 @@ def test_usage_totals_equal_sums_over_messages(seed: int) -> None:
     found = values(run)
     succeeded = run.scored_table.trial_rows.column("success.total")
     for side, role in (("agent", "assistant"), ("user", "user")):
-        told = report.metrics["live"]["usage"][side]
-        of_dialogues = [[m for m in one["messages"] if m["role"] == role] for one in lines]
-        asked = [message["usage"] for of in of_dialogues for message in of]
-        counted = [of for of in of_dialogues if all("in" in m["usage"] for m in of)]
-        assert told["requests"] == len(asked)
-        assert told["not_counted"] == sum("in" not in each for each in asked)
-        assert told["retries"] == sum(each.get("retries", 0) for each in asked)
-        assert told["cut_off"] == sum("finish_reason" in m for of in of_dialogues for m in of)
-        assert found[f"{side}_requests"] == len(asked) / len(lines)
+        totals = report.metrics["live"]["usage"][side]
+        talks = [[m for m in dialogue["messages"] if m["role"] == role] for dialogue in lines]
+        usages = [message["usage"] for messages in talks for message in messages]
+        counted = [messages for messages in talks if all("in" in m["usage"] for m in messages)]
+        assert totals["requests"] == len(usages)
+        assert totals["not_counted"] == sum("in" not in usage for usage in usages)
+        assert totals["retries"] == sum(usage.get("retries", 0) for usage in usages)
+        assert totals["cut_off"] == sum(
+            "finish_reason" in m for messages in talks for m in messages
+        )
+        assert found[f"{side}_requests"] == len(usages) / len(lines)
         for name, key in (("tokens_in", "in"), ("tokens_out", "out")):
-            assert told[name] == sum(each.get(key, 0) for each in asked)
-            total = sum(m["usage"][key] for of in counted for m in of)
+            assert totals[name] == sum(usage.get(key, 0) for usage in usages)
+            total = sum(m["usage"][key] for messages in counted for m in messages)
             if counted:
                 assert found[f"{side}_{name}"] == pytest.approx(total / len(counted))
-            pairs = zip(of_dialogues, succeeded.tolist(), strict=True)
-            wins = sum(won for of, won in pairs if of in counted)
+            pairs = zip(talks, succeeded.tolist(), strict=True)
+            wins = sum(won for messages, won in pairs if messages in counted)
             expected = total / wins if wins else None
-            assert told["a_success"][name] == (expected and pytest.approx(expected))
+            assert totals["a_success"][name] == (expected and pytest.approx(expected))
     times = []
-    for message in (message for one in lines for message in one["messages"]):
+    for message in (message for dialogue in lines for message in dialogue["messages"]):
         if message["role"] == "user":
             times.append(0.0)
         elif message["role"] == "assistant":
@@ -120,7 +122,7 @@ def known_costs() -> list[dict[str, Any]]:
     agent = {"in": 1_000_000, "out": 100_000, "ms": 1500}
     user = {"in": 100_000, "out": 10_000, "cached": 50_000, "ms": 500}
     lost = ("smp0022", "book")
-    return [with_usage(line(*each), agent, user) for each in (*zip(USED[:1]), lost, *zip(USED[2:]))]
+    return [with_usage(line(*args), agent, user) for args in (*zip(USED[:1]), lost, *zip(USED[2:]))]
 
 
 def test_costs_equal_usage_times_prices(prices: str) -> None:
@@ -128,7 +130,7 @@ def test_costs_equal_usage_times_prices(prices: str) -> None:
     run = scored(HEAD, *lines, scorer=priced(prices))
     assert not run.warnings
     requests = {
-        role: sum(m["role"] == role for one in lines for m in one["messages"])
+        role: sum(m["role"] == role for dialogue in lines for m in dialogue["messages"])
         for role in ("assistant", "user")
     }
     agent = requests["assistant"] * (0.5 + 0.2)
@@ -213,7 +215,7 @@ def test_scores_without_user_faults_are_reported_in_addition() -> None:
     lines = [line("smp0021"), faulty("smp0022", "book"), line("smp0023"), line("smp0024", "phone")]
     scorer = LiveScorer(SAMPLE, offline=True, exclude_user_faults=True)
     run = scored(*lines, scorer=scorer)
-    others = scored(*(each for each in lines if each["dialogue"] != "smp0022"))
+    others = scored(*(record for record in lines if record["dialogue"] != "smp0022"))
     expected = by_place(others.report().scores)
     found = {s.name: (s.value, s.n) for s in run.report().scores if s.scope == WITHOUT_FAULTS}
     assert {"success", "inform", "complete", "grounded_success", "booking"} <= set(found)
@@ -251,18 +253,18 @@ def test_usage_is_compared_without_significance_tests(
     more = ("--prices", prices, "--exclude-user-faults")
     assert main(["compare", *files, *more, "--all", "-f", "json"]) == 0
     plain = json.loads(capsys.readouterr().out)
-    of = {(each["score"], each["scope"]): each for each in plain["comparisons"][1:]}
+    results = {(row["score"], row["scope"]): row for row in plain["comparisons"][1:]}
     for name in ("agent_tokens_in", "agent_usd", "user_turns", "end.limit", "user_faults"):
-        described = of[name, WHOLE]
+        described = results[name, WHOLE]
         absent = ("p", "p_holm", "test", "wins", "rank", "p_best")
         assert [described[key] for key in absent] == [None] * len(absent)
         assert not described["best"]
-    success = of["success", WITHOUT_FAULTS]
+    success = results["success", WITHOUT_FAULTS]
     assert (success["value"], success["difference"], success["test"]) == (
         *(100, 0),
         "approximate-randomization",
     )
-    assert of["success", WHOLE]["losses"] == 1
+    assert results["success", WHOLE]["losses"] == 1
     assert main(["compare", *files, *more]) == 0
     titles = re.findall(r"(?m)^(.+) \(n = 4", capsys.readouterr().out)
     assert titles[:2] == ["Task success", "Inform"]

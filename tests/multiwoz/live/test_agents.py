@@ -233,8 +233,8 @@ def test_rule_agent_dialogues_are_equal_in_a_harness_and_in_a_live_run(stress: s
             ]
     found = [episodes.outcome(dialogue) for dialogue in dialogues]
     if not stress:
-        assert all(each.success and each.inform and each.complete for each in found)
-        assert {each.booking for each in found} == {True, None}
+        assert all(outcome.success and outcome.inform and outcome.complete for outcome in found)
+        assert {outcome.booking for outcome in found} == {True, None}
     episodes.write("there.jsonl", dialogues, agent="rule", trials=2)
     assert Path("there.jsonl").read_bytes() == Path("here.jsonl").read_bytes()
 

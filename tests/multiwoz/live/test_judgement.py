@@ -73,7 +73,7 @@ def test_a_dialogue_in_words_is_judged(
     reasons: list[str],
 ) -> None:
     judgement = judged(GOALS[goal] if isinstance(goal, str) else goal, talk(*texts))
-    found = {d: (one.inform, one.success, one.booking) for d, one in judgement.domains.items()}
+    found = {d: (r.inform, r.success, r.booking) for d, r in judgement.domains.items()}
     assert found == verdicts
     assert judgement.success is all(value is not False for value in sum(verdicts.values(), ()))
     assert codes(judgement) == reasons
@@ -217,18 +217,18 @@ def test_judgement_accepts_any_messages_and_is_reproducible(
     assert repr((goal, messages, bookings)) == before
     assert judged(goal, messages, bookings) == judgement
     assert set(judgement.domains) == domains
-    for domain, one in judgement.domains.items():
+    for domain, verdict in judgement.domains.items():
         part = PARTS[domain]
-        assert (one.success is None) == ("reqt" not in part)
-        assert (one.booking is None) == (one.reference is None) == ("book" not in part)
+        assert (verdict.success is None) == ("reqt" not in part)
+        assert (verdict.booking is None) == (verdict.reference is None) == ("book" not in part)
         # An outcome has a failure reason if and only if it failed.
         lost = {reason.outcome for reason in judgement.reasons if reason.scope == domain}
-        assert ("inform" in lost) == (not one.inform)
-        assert ("booking" in lost) == (one.booking is False)
-        if one.inform:
-            assert ("success" in lost) == (one.success is False)
-        if one.success or one.booking:
-            assert one.inform
+        assert ("inform" in lost) == (not verdict.inform)
+        assert ("booking" in lost) == (verdict.booking is False)
+        if verdict.inform:
+            assert ("success" in lost) == (verdict.success is False)
+        if verdict.success or verdict.booking:
+            assert verdict.inform
 
 
 TALKS: list[tuple[dict[str, Any], tuple[str, ...]]] = [

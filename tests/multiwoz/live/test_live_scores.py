@@ -43,21 +43,21 @@ def test_aggregated_scores_equal_counts_from_the_dialogues() -> None:
     ]
     judge = Judge(tables())
     counted: dict[str, dict[str, list[float]]] = {}
-    for each in lines:
-        messages = each["messages"]
-        judgement = judge.judge(each["goal"], read_messages(messages))
+    for trajectory in lines:
+        messages = trajectory["messages"]
+        judgement = judge.judge(trajectory["goal"], read_messages(messages))
         numbers = {
             "success": 100 * judgement.success,
             "inform": 100 * all(domain.inform for domain in judgement.domains.values()),
             "user_turns": sum(message["role"] == "user" for message in messages),
             "tool_calls": sum(len(message.get("tool_calls", ())) for message in messages),
             "tool_errors": sum(message["content"] == "Sorry." for message in messages),
-            "complete": 100 * each["user"]["complete"],
-            "end.user_stop": 100 * (each["end"] == "user_stop"),
-            "end.limit": 100 * (each["end"] == "limit"),
+            "complete": 100 * trajectory["user"]["complete"],
+            "end.user_stop": 100 * (trajectory["end"] == "user_stop"),
+            "end.limit": 100 * (trajectory["end"] == "limit"),
             "end.agent_error": 0,
         }
-        item = each["dialogue"].partition("#")[0]
+        item = trajectory["dialogue"].partition("#")[0]
         for name, number in numbers.items():
             counted.setdefault(name, {}).setdefault(item, []).append(number)
     run = scored(*lines)
@@ -226,8 +226,8 @@ def test_scores_of_acts_equal_those_of_the_published_evaluator() -> None:
     lines, expected = [], []
     for number, vector in enumerate(golden("evaluator")):
         turns = vector["turns"]
-        heard = [turn["system"] for turn in turns[1:]] + [[]]
-        acts = [[turn["user"], acts] for turn, acts in zip(turns, heard, strict=True)]
+        replies = [turn["system"] for turn in turns[1:]] + [[]]
+        acts = [[turn["user"], acts] for turn, acts in zip(turns, replies, strict=True)]
         # The trajectory format has no system turn before the first user turn.
         if turns[0]["system"]:
             continue
@@ -239,18 +239,18 @@ def test_scores_of_acts_equal_those_of_the_published_evaluator() -> None:
     run = scored(*lines, scorer=scorer)
     found = values(run)
     for name in ("complete", "success"):
-        assert found[name] == 100 * sum(each[name] for each in expected) / len(expected)
-    books = [sum(each["book"]) / len(each["book"]) for each in expected if each["book"]]
+        assert found[name] == 100 * sum(case[name] for case in expected) / len(expected)
+    books = [sum(case["book"]) / len(case["book"]) for case in expected if case["book"]]
     assert found["book_rate"] == pytest.approx(100 * sum(books) / len(books))
-    asking = [each["prf"] for each in expected if each["prf"][1] is not None]
+    asking = [case["prf"] for case in expected if case["prf"][1] is not None]
     for index, name in enumerate(("inform_precision", "inform_recall", "inform_f1")):
         mean = sum(prf[index] for prf in asking) / len(asking)
         assert found[name] == pytest.approx(100 * mean)
-    assert found["turns"] == sum(each["steps"] for each in expected) / len(expected)
-    right, superfluous, missing = (sum(each["inform"][i] for each in expected) for i in range(3))
-    matches, mismatches = (sum(each["final_goal"][i] for each in expected) for i in range(2))
-    steps = [each["steps"] for each in expected if each["success"]]
-    satisfied = sum(each["final_goal"][1] == 0 for each in expected)
+    assert found["turns"] == sum(case["steps"] for case in expected) / len(expected)
+    right, superfluous, missing = (sum(case["inform"][i] for case in expected) for i in range(3))
+    matches, mismatches = (sum(case["final_goal"][i] for case in expected) for i in range(2))
+    steps = [case["steps"] for case in expected if case["success"]]
+    satisfied = sum(case["final_goal"][1] == 0 for case in expected)
     rates = {
         "inform_micro_precision": 100 * right / (right + superfluous),
         "inform_micro_recall": 100 * right / (right + missing),

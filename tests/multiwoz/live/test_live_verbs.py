@@ -93,7 +93,7 @@ def test_trials_are_grouped_by_goal(trials: str) -> None:
     assert plain["success"]["success"]["total"] == pytest.approx(200 / 3)
     assert [live[f"pass^{k}"] for k in (1, 2, 3)] == pytest.approx([200 / 3, 100 / 3, 0])
     assert live["flips^3"] == 100
-    scores = {each["score"]: each for each in plain["meta"]["scores"] if each["scope"] == "total"}
+    scores = {row["score"]: row for row in plain["meta"]["scores"] if row["scope"] == "total"}
     assert scores["success"]["n"] == len(USED)
     assert "|trials:3|pass:unbiased" in scores["pass^2"]["signature"]
     # All goals have the same rate, so resampled means are constant.
@@ -109,7 +109,7 @@ def test_files_may_be_compressed_truncated_or_without_header(good: str) -> None:
     Path("cut.jsonl").write_bytes(raw[:-100])
     plain = report("cut.jsonl")
     assert plain["meta"]["coverage"]["dialogues"]["of"] == len(USED) - 1
-    assert [each["kind"] for each in plain["meta"]["warnings"]] == ["cut-off"]
+    assert [warning["kind"] for warning in plain["meta"]["warnings"]] == ["cut-off"]
 
 
 def test_external_dialogues_may_contain_or_name_or_omit_their_goal() -> None:
@@ -148,7 +148,7 @@ def test_infrastructure_failures_are_counted_but_not_scored(capsys: Printed) -> 
     assert plain["meta"]["coverage"]["domains"]["restaurant"] == {"scored": 1, "of": 2}
     ends = {"user_stop": 1, "limit": 1, "agent_error": 1, "user_error": 0, "infrastructure": 1}
     assert plain["live"]["ends"] == ends
-    scores = {each["score"]: each["value"] for each in plain["meta"]["scores"]}
+    scores = {row["score"]: row["value"] for row in plain["meta"]["scores"]}
     assert scores["end.user_stop"] == scores["end.limit"] == pytest.approx(100 / 3)
     assert plain["success"]["success"]["total"] == pytest.approx(200 / 3)
     (warning,) = plain["meta"]["warnings"]
@@ -168,7 +168,7 @@ def test_validate_reports_all_problems(capsys: Printed) -> None:
     ]
     assert main(["validate", write(Path("odd.jsonl"), lines)]) == 2
     problems = json.loads(capsys.readouterr().out)["problems"]
-    kinds = {each["dialogue"]: each["kind"] for each in problems}
+    kinds = {problem["dialogue"]: problem["kind"] for problem in problems}
     assert kinds == {"smp0021": "repeated-dialogue", "smp0022": "goal", "smp9999": "no-goal"}
     assert main(["validate", write(Path("good.jsonl"), [line("smp0021")])]) == 0
 
@@ -180,10 +180,10 @@ def test_compare_pairs_all_trials_of_systems_by_goal(
     found = compared(trials, other)
     (group,) = found["groups"]
     assert (group["common"], group["left_out"]["trials"]) == (3, 1)
-    success = [each for each in found["comparisons"] if each["score"] == "success"]
-    assert [each["value"] for each in success] == pytest.approx([200 / 3, 100])
+    success = [row for row in found["comparisons"] if row["score"] == "success"]
+    assert [row["value"] for row in success] == pytest.approx([200 / 3, 100])
     assert (success[1]["wins"], success[1]["n"]) == (3, 3)
-    assert {"pass^1", "pass^2"} < {each["score"] for each in found["comparisons"]}
+    assert {"pass^1", "pass^2"} < {row["score"] for row in found["comparisons"]}
     assert "pass^3" in found["not_compared"]
     assert compared(good, trials)
 
@@ -235,7 +235,7 @@ def test_runs_of_different_goals_are_compared_on_their_common_goals(
     found = compared(bad, other)
     (group,) = found["groups"]
     assert (group["common"], group["left_out"]) == (2, {"bad": 2, "other": 1})
-    assert all("|goals:" not in each["signature"] for each in found["comparisons"])
+    assert all("|goals:" not in row["signature"] for row in found["comparisons"])
     assert main(["explain", bad, "--against", other]) == 0
     assert "2 dialogues in common" in capsys.readouterr().out
     # Goals with the same name in the same selection are equal.

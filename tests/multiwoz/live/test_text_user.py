@@ -186,7 +186,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
 
 
 def turns_of_user(line: Line) -> list[int]:
-    return [i for i, each in enumerate(line["messages"]) if each["role"] == "user"]
+    return [i for i, message in enumerate(line["messages"]) if message["role"] == "user"]
 
 
 def test_agenda_user_understands_the_rule_agent_with_few_faults(
@@ -226,8 +226,8 @@ def test_ending_in_the_message_that_requests_a_booking_is_reported(lines: list[L
     for line in lines:
         calls = [
             place
-            for place, each in enumerate(line["messages"])
-            for call in each.get("tool_calls", ())
+            for place, message in enumerate(line["messages"])
+            for call in message.get("tool_calls", ())
             if call["function"]["name"].startswith("book_")
             and "book" in line["goal"][call["function"]["name"].removeprefix("book_")]
         ]

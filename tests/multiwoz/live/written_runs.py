@@ -163,8 +163,8 @@ LIVE = LiveScorer(SAMPLE, offline=True)
 
 
 def scored(*lines: Mapping[str, Any], scorer: LiveScorer = LIVE) -> ScoredRun:
-    return scorer.score("".join(json.dumps(each) + "\n" for each in lines), "run.jsonl")
+    return scorer.score("".join(json.dumps(record) + "\n" for record in lines), "run.jsonl")
 
 
 def values(run: ScoredRun, scope: str = WHOLE) -> dict[str, float]:
-    return {each.name: each.value for each in run.report().scores if each.scope == scope}
+    return {score.name: score.value for score in run.report().scores if score.scope == scope}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from itertools import count, starmap
 from typing import Any
 
 from mwzeval.multiwoz.annotations import GoldDialogue
@@ -71,14 +71,14 @@ def response(change: Change) -> Mistake:
 
 def slots(change: Callable[[str, Mapping[str, str]], tuple[str, Mapping[str, str]]]) -> Mistake:
     """Return a mistake that changes each (domain, slots) pair of a state."""
-    return states(lambda values: [dict(change(*of) for of in state.items()) for state in values])
+    return states(lambda values: [dict(starmap(change, state.items())) for state in values])
 
 
 def value(change: Change, names: Sequence[str] = ()) -> Mistake:
-    def changed(domain: str, of: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    def changed(domain: str, part: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
         return domain, {
             slot: change(text) if not names or slot.lower() in names else text
-            for slot, text in of.items()
+            for slot, text in part.items()
         }
 
     return slots(changed)
@@ -94,7 +94,7 @@ def swapped(first: str, second: str) -> Mistake:
     """Return a mistake that swaps two slots or two domains."""
     names = {first: second, second: first}
     return slots(
-        lambda domain, of: (names.get(domain, domain), {names.get(s, s): of[s] for s in of})
+        lambda domain, part: (names.get(domain, domain), {names.get(s, s): part[s] for s in part})
     )
 
 
@@ -179,8 +179,8 @@ def changes(values: Values) -> Values:
     result = []
     before: State = {}
     for state in values:
-        new = {d: dict(of.items() - before.get(d, {}).items()) for d, of in state.items()}
-        result.append({domain: of for domain, of in new.items() if of})
+        new = {d: dict(part.items() - before.get(d, {}).items()) for d, part in state.items()}
+        result.append({domain: part for domain, part in new.items() if part})
         before = state
     return result
 
@@ -190,7 +190,7 @@ def changed_domain(values: Values) -> Values:
     result: list[State] = []
     before: State = {}
     for state in values:
-        new = {domain: of for domain, of in state.items() if before.get(domain) != of}
+        new = {domain: part for domain, part in state.items() if before.get(domain) != part}
         kept = result[-1] if result else {}
         result.append(new or {domain: state[domain] for domain in kept if domain in state})
         before = state
@@ -236,14 +236,14 @@ def cut_words(number: int) -> Change:
     return lambda text: " ".join(text.split()[:number])
 
 
-def rotated(domain: str, of: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
-    values = list(of.values())
-    return domain, dict(zip(of, [*values[1:], *values[:1]], strict=True))
+def rotated(domain: str, part: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    values = list(part.values())
+    return domain, dict(zip(part, [*values[1:], *values[:1]], strict=True))
 
 
-def forms(make: Callable[[Change], Mistake], *of: str) -> dict[str, Mistake]:
+def forms(make: Callable[[Change], Mistake], *templates: str) -> dict[str, Mistake]:
     """Return mistakes that format each text with a template."""
-    return {f"{make.__name__} as {form}": make(form.format) for form in of}
+    return {f"{make.__name__} as {template}": make(template.format) for template in templates}
 
 
 in_words = key("response", lambda texts, gold: gold.system_utterances)
@@ -298,7 +298,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "values with Arabic digits": value(shifted("0", "9", 0x660 - ord("0"))),
         "values in full width": value(shifted("!", "~", 0xFEE0)),
         "values with slot": slots(
-            lambda domain, of: (domain, {s: f"{s}={v}" for s, v in of.items()})
+            lambda domain, part: (domain, {s: f"{s}={v}" for s, v in part.items()})
         ),
     },
     "unknown-values": {
@@ -420,4 +420,4 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
 }  # fmt: skip
 """Kind of warning → mistakes that cause it in predictions of real systems."""
 
-OF_ALL = {name: (kind, mistake) for kind, of in MISTAKES.items() for name, mistake in of.items()}
+ALL = {name: (kind, mistake) for kind, group in MISTAKES.items() for name, mistake in group.items()}

@@ -13,7 +13,7 @@ from mwzeval.multiwoz import plausibility
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions import read_predictions
-from tests.multiwoz.predictions.mistakes import MISTAKES, OF_ALL
+from tests.multiwoz.predictions.mistakes import ALL, MISTAKES
 from tests.parts import cut
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 
@@ -26,7 +26,7 @@ NUMBERS = {
 }
 """Numbers in messages of mistakes without a position."""
 PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
-SOME = [name for of in MISTAKES.values() for name in list(of)[:2]]
+SOME = [name for mistakes in MISTAKES.values() for name in list(mistakes)[:2]]
 """The first two mistakes of each kind."""
 ON_SAMPLE = {
     "responses one turn early": "same-placeholders",
@@ -53,7 +53,7 @@ def system_of(name: str) -> Any:
 
 
 def made(name: str, predictions: Any, by: Evaluator, corpus: str = "sample") -> Any:
-    return OF_ALL[name][1](predictions, by.scorer(corpus).gold.dialogues)
+    return ALL[name][1](predictions, by.scorer(corpus).gold.dialogues)
 
 
 def reported(problems: Sequence[Problem]) -> set[str]:
@@ -61,14 +61,14 @@ def reported(problems: Sequence[Problem]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "names", [SOME, pytest.param([*OF_ALL], marks=pytest.mark.integration)], ids=["some", "all"]
+    "names", [SOME, pytest.param([*ALL], marks=pytest.mark.integration)], ids=["some", "all"]
 )
 def test_mistakes_in_sample_predictions_are_reported_with_their_place(names: Sequence[str]) -> None:
     predictions = sample_predictions("good")
     by = evaluator()
     failures = []
     for name in names:
-        kind = ON_SAMPLE.get(name, OF_ALL[name][0])
+        kind = ON_SAMPLE.get(name, ALL[name][0])
         problems = by.validate(made(name, predictions, by))
         found = [problem for problem in problems if problem.kind == kind][:1]
         severities = [problem.severity for problem in found]
@@ -91,7 +91,7 @@ def test_mistakes_in_predictions_of_real_systems_are_reported(system: str) -> No
     also = {"states of the previous dialogue": "unknown-values"}
     failures = [
         name
-        for name, (kind, _) in OF_ALL.items()
+        for name, (kind, _) in ALL.items()
         if reported(by.validate(made(name, predictions, by, "multiwoz-2.2"))).isdisjoint(
             {kind, also.get(name)}
         )
@@ -209,7 +209,7 @@ def test_incremental_evaluation_reports_the_same_warnings_in_any_order(name: str
     by = evaluator()
     predictions = made(name, sample_predictions("good"), by)
     whole = by.evaluate(predictions).to_dict()
-    assert OF_ALL[name][0] in {warning["kind"] for warning in whole["meta"]["warnings"]}
+    assert ALL[name][0] in {warning["kind"] for warning in whole["meta"]["warnings"]}
     incremental = by.incremental()
     for part in reversed(cut(predictions, [3, 30])):
         incremental.update(part)

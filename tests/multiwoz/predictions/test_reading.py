@@ -32,7 +32,7 @@ BOOKING = {"domain": "hotel", "slots": {"name": "the lodge", "stay": "3"}}
 GOOD_BYTES = Path(GOOD).read_bytes()
 
 
-def one(*lacking: str, **changed: Any) -> str:
+def one_turn(*lacking: str, **changed: Any) -> str:
     """Return the content of a file with one turn, without some keys or with changed keys."""
     return json.dumps({ID: [{k: v for k, v in TURN.items() if k not in lacking} | changed]})
 
@@ -60,7 +60,7 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     # id, content, kind, turn, key
     ("empty file", "", "empty-file", None, None),
     ("cut file", '{"a": [}', "not-json", None, None),
-    ("NaN", one(state={"hotel": {"stars": float("nan")}}), "not-json", None, None),
+    ("NaN", one_turn(state={"hotel": {"stars": float("nan")}}), "not-json", None, None),
     ("a list", "[]", "shape", None, None),
     ("no dialogue", "{}", "empty", None, None),
     ("no turns", json.dumps({ID: []}), "empty", None, None),
@@ -68,7 +68,7 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     ("dialogue twice", f'{{"{ID}": [], "{ID}": [{json.dumps(TURN)}]}}', "repeated-key", None, None),
     ("response twice", f'{{"{ID}": [{{"response": "[name]", "response": "b"}}]}}', "repeated-key",
      0, None),
-    ("slot twice", one(state={"taxi": {"a": "b"}}).replace('"a": "b"', '"a": "b", "a": "c"'),
+    ("slot twice", one_turn(state={"taxi": {"a": "b"}}).replace('"a": "b"', '"a": "b", "a": "c"'),
      "repeated-key", 0, None),
     ("file name as id", json.dumps({"SMP0021.json": [TURN], "smp0022": [TURN]}),
      "unknown-dialogue", None, None),
@@ -76,10 +76,10 @@ BAD_FILES: list[tuple[str, str, str, int | None, str | None]] = [
     ("control characters in id", json.dumps({"a\x1b[31m\n": [TURN]}),
      "unknown-dialogue", None, None),
     ("too many turns", json.dumps({ID: [TURN] * 4}), "too-many-turns", None, None),
-    ("no response", one("response"), "missing-response", 0, "response"),
-    ("misspelled response", one("response", respone="a"), "missing-response", 0, "response"),
-    ("null as state", one(state=None), "shape", 0, "state"),
-    *((key, one(**changed), "shape", 0, key) for key, changed in MISFITS.items()),
+    ("no response", one_turn("response"), "missing-response", 0, "response"),
+    ("misspelled response", one_turn("response", respone="a"), "missing-response", 0, "response"),
+    ("null as state", one_turn(state=None), "shape", 0, "state"),
+    *((key, one_turn(**changed), "shape", 0, key) for key, changed in MISFITS.items()),
 ]  # fmt: skip
 
 
@@ -133,11 +133,11 @@ def test_error_messages_list_only_the_first_of_many_errors() -> None:
 
 
 def flat(state: dict[str, dict[str, str]], before: str = "") -> dict[str, str]:
-    return {f"{d}-{before}{slot}": value for d, of in state.items() for slot, value in of.items()}
+    return {f"{d}-{before}{slot}": v for d, slots in state.items() for slot, v in slots.items()}
 
 
 def in_lists(state: dict[str, dict[str, str]]) -> dict[str, dict[str, list[str]]]:
-    return {d: {slot: [value, "x"] for slot, value in of.items()} for d, of in state.items()}
+    return {d: {slot: [value, "x"] for slot, value in slots.items()} for d, slots in state.items()}
 
 
 WELL = sample_predictions("good")

@@ -55,14 +55,14 @@ def assert_complete_and_true(case: Scenario) -> list[Failure]:
         if outcome.inform
         else [(domain, "inform", None) for domain, r in outcome.domains.items() if not r.inform]
     )
-    of: dict[tuple[str, str, str | None], list[Failure]] = {}
+    groups: dict[tuple[str, str, str | None], list[Failure]] = {}
     for failure in found:
         slot = failure.slot if failure.outcome == "success" else None
-        of.setdefault((failure.domain, failure.outcome, slot), []).append(failure)
+        groups.setdefault((failure.domain, failure.outcome, slot), []).append(failure)
         assert failure.reason().text
-    assert list(of) == lost
+    assert list(groups) == lost
     assert outcome.success == (not found)
-    for key, reasons in of.items():
+    for key, reasons in groups.items():
         assert not is_won(case, *key)
         assert is_won(repaired(case, reasons), *key), [failure.reason().text for failure in reasons]
         for index, failure in enumerate(reasons):

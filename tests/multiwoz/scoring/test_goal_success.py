@@ -96,7 +96,7 @@ def test_rates_are_percentages_of_the_dialogues_with_the_domain(worlds: list[Any
             hits.setdefault("total", []).append(bool(result[index]))
             for domain, judged in result[2].items():
                 hits.setdefault(domain, []).append(bool(judged[index]))
-        expected |= {(name, scope): 100 * sum(of) / len(of) for scope, of in hits.items()}
+        expected |= {(name, scope): 100 * sum(flags) / len(flags) for scope, flags in hits.items()}
     assert {(s.name, s.scope): s.value for s in scores} == pytest.approx(expected)
 
 

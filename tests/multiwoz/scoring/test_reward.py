@@ -144,7 +144,7 @@ def test_the_mean_reward_is_the_mean_of_inform_and_success(
     before = deepcopy(predictions)
     rewards = [evaluator.reward(name, turns) for name, turns in predictions.items()]
     scores = evaluator.evaluate(predictions).metrics["success"]
-    mean = 100 * sum(each.value for each in rewards) / len(rewards)
+    mean = 100 * sum(result.value for result in rewards) / len(rewards)
     expected = (scores["inform"]["total"] + scores["success"]["total"]) / 2
     assert mean == pytest.approx(expected)
     assert predictions == before
@@ -198,7 +198,7 @@ def test_grounded_rewards_equal_the_evaluation_of_the_dialogue() -> None:
         assert found.value == pytest.approx(expected + 0.25 * (grounded.consistency or 0))
         assert sum(found.per_turn) == pytest.approx(found.value)
         assert [turn.hallucinated for turn in grounded.turns[:-1]] == [0] * (len(turns) - 1)
-    shares = {round(each.grounded.hallucination or 0, 3) for each in rewards if each.grounded}
+    shares = {round(result.grounded.hallucination or 0, 3) for result in rewards if result.grounded}
     assert len(shares) > 3
 
 
@@ -227,11 +227,11 @@ def test_lexicalized_and_delexicalized_responses_get_equal_rewards() -> None:
     in_words = Evaluator(corpus="sample", responses="lexicalized")
     filled = baseline_predictions(gold, services=known_services(root))
     expected = plain.rewards(baseline_predictions(gold).items())
-    assert sum(each.success for each in expected) > 50
-    assert sum(each.success for each in plain.rewards(filled.items())) < 5
+    assert sum(result.success for result in expected) > 50
+    assert sum(result.success for result in plain.rewards(filled.items())) < 5
     found = in_words.rewards(filled.items())
-    assert [each.outcome for each in found] == [each.outcome for each in expected]
-    assert [each.turns for each in found] == [each.turns for each in expected]
+    assert [result.outcome for result in found] == [result.outcome for result in expected]
+    assert [result.turns for result in found] == [result.turns for result in expected]
 
 
 def test_rollouts_that_are_not_pairs_are_errors(evaluator: Evaluator) -> None:

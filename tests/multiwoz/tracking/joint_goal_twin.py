@@ -18,8 +18,8 @@ Agree = Callable[[str, Sequence[str]], bool]
 
 def outcomes(turn: Turn, agree: Agree, keep: Callable[[str], bool]) -> dict[tuple[str, str], str]:
     """Return the outcome of each slot of both states in the domains to keep."""
-    predicted = {(d, s): v for d, of in turn[0].items() if keep(d) for s, v in of.items()}
-    gold = {(d, s): v for d, of in turn[1].items() if keep(d) for s, v in of.items()}
+    predicted = {(d, s): v for d, slots in turn[0].items() if keep(d) for s, v in slots.items()}
+    gold = {(d, s): v for d, slots in turn[1].items() if keep(d) for s, v in slots.items()}
     found = {}
     for slot in predicted.keys() | gold.keys():
         if slot not in gold:

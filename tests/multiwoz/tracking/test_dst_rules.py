@@ -51,14 +51,14 @@ def test_the_error_table_shows_the_counts_of_the_report(run: Run) -> None:
     written = reported(run, "--dst-rule", "exact,trade", "-q", WEAK)[0]["dst_rules"]
     table = run("dst-errors", "--dst-rule", "exact,trade", "-f", "csv", WEAK)
     records = list(csv.DictReader(io.StringIO(table.out)))
-    assert len(records) == sum(len(of["errors"]) for of in written.values())
+    assert len(records) == sum(len(report["errors"]) for report in written.values())
     for record in records:
         of_slot = written[record["rule"]]["errors"][record["slot"]]
         for kind in ("correct", "missing", "spurious", "wrong"):
             assert int(record[kind]) == of_slot[kind]
         for confusion in of_slot["confusions"]:
             assert f"{confusion['gold']} → {confusion['predicted']}" in record["confusions"]
-    assert any(of["wrong"] for of in written["exact"]["errors"].values())
+    assert any(counts["wrong"] for counts in written["exact"]["errors"].values())
     assert "gold → predicted" in run("dst-errors", WEAK).out
 
 

@@ -72,13 +72,13 @@ def test_scores_of_the_documented_example_are_correct() -> None:
 values = st.sampled_from("ab")
 slots = {d: st.sampled_from(names) for d, names in SLOTS.items()}
 predicted_states = st.fixed_dictionaries(
-    {}, optional={d: st.dictionaries(of, values, min_size=1) for d, of in slots.items()}
+    {}, optional={d: st.dictionaries(names, values, min_size=1) for d, names in slots.items()}
 )
 accepted = st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=2, unique=True).filter(
     lambda found: found != [""]
 )
 gold_states = st.fixed_dictionaries(
-    {}, optional={d: st.dictionaries(of, accepted, min_size=1) for d, of in slots.items()}
+    {}, optional={d: st.dictionaries(names, accepted, min_size=1) for d, names in slots.items()}
 )
 
 
@@ -87,7 +87,7 @@ def dialogue(draw: st.DrawFn) -> list[twin.Turn]:
     """Draw turns from a few repeated states, some of them right."""
     gold = draw(st.lists(gold_states, min_size=1, max_size=3))
     right = [
-        {d: {slot: max(values) for slot, values in of.items()} for d, of in state.items()}
+        {d: {slot: max(values) for slot, values in part.items()} for d, part in state.items()}
         for state in gold
     ]
     predicted = right + draw(st.lists(predicted_states, max_size=2))

@@ -145,7 +145,7 @@ def test_each_choice_matches_the_expected_values(predicted: str, gold: str, rule
 def test_the_trade_rule_has_thirty_slots_in_five_domains() -> None:
     slots = slots_of(Convention.of("trade"))
     assert tuple(slots) == FIVE_DOMAINS
-    assert {domain: len(of) for domain, of in slots.items()} == {
+    assert {domain: len(names) for domain, names in slots.items()} == {
         **{"restaurant": 7, "hotel": 10, "attraction": 3, "train": 6, "taxi": 4}
     }
     without = slots_of(Convention.of("trade", {"booking": "out"}))
@@ -217,7 +217,7 @@ def test_lenient_choices_never_lower_the_counts_of_correct_values(
 @given(conventions, gold_states)
 def test_the_first_gold_values_are_scored_as_correct(convention: Convention, gold: Any) -> None:
     predicted = [
-        {domain: {slot: values[0] for slot, values in of.items()} for domain, of in turn.items()}
+        {d: {slot: values[0] for slot, values in slots.items()} for d, slots in turn.items()}
         for turn in gold
     ]
     row = row_of(convention.name, predicted, gold)
@@ -259,7 +259,7 @@ def test_all_gold_values_in_data_json_corpora_are_read(
     assert dialogue.states == ({"hotel": hotel, "restaurant": {"food": "thai"}},)
     (found,) = dialogue.slot_values()
     several = {"area": ("centre", "north"), "name": ("none",)}
-    assert {d: {slot: tuple(of) for slot, of in slots.items()} for d, slots in found.items()} == {
+    assert {d: {s: tuple(values) for s, values in slots.items()} for d, slots in found.items()} == {
         "hotel": {**{slot: (value,) for slot, value in hotel.items()}, **several},
         "restaurant": {"food": ("thai", "chinese")},
         "attraction": {"type": ("museum",)},

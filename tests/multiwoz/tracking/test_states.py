@@ -98,7 +98,7 @@ def test_signatures_differ_exactly_in_the_choices_that_differ() -> None:
         for choice, values in CHOICES.items()
         for value in values
     ]
-    signed = [(each, JointGoals(each, "2021").choices("slot_f1")) for each in found]
+    signed = [(rule, JointGoals(rule, "2021").choices("slot_f1")) for rule in found]
     for (first, signature), (second, other) in combinations(signed, 2):
         for choice in CHOICES:
             assert (signature[choice] == other[choice]) == (first[choice] == second[choice])

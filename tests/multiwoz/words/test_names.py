@@ -101,7 +101,7 @@ def test_bold_part_of_a_name_is_not_a_complete_name() -> None:
 def test_the_domain_is_told_by_words_or_by_the_turn(
     response: str, active: tuple[str, ...], domains: list[str | None]
 ) -> None:
-    assert [of for _, of in invented(response, active)] == domains
+    assert [domain for _, domain in invented(response, active)] == domains
 
 
 def test_unknown_names_do_not_overlap_existing_mentions() -> None:

@@ -222,8 +222,8 @@ def test_noise_changes_no_verdicts_and_explanations_show_both_texts(
             if "meant" in message:
                 message["content"] = noised(message["meant"], "words", line["dialogue"], turn)
     after = scored(*lines)
-    for one, other in zip(before.explain_all(), after.explain_all(), strict=True):
-        assert (one.outcomes, one.reasons) == (other.outcomes, other.reasons)
+    for first, second in zip(before.explain_all(), after.explain_all(), strict=True):
+        assert (first.outcomes, first.reasons) == (second.outcomes, second.reasons)
     assert values(after) == values(before)
     assert main(["explain", "run.jsonl", lines[0]["dialogue"]]) == 0
     assert "meant" in capsys.readouterr().out

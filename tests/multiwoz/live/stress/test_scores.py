@@ -158,7 +158,7 @@ def test_compare_warns_of_different_conditions(capsys: pytest.CaptureFixture[str
 
 def scores_of(*runs: Sequence[tuple[int, int]]) -> dict[tuple[str, str], Score]:
     """Return the scores of runs; a run has successes and trials for each goal."""
-    named = [{str(goal): of for goal, of in enumerate(run)} for run in runs]
+    named = [{str(goal): counts for goal, counts in enumerate(run)} for run in runs]
     scored: ScoredTable = paired_scores({f"run{n}": run for n, run in enumerate(named)})
     return by_place(scored.scores(Resampling(samples=50)))
 
@@ -241,7 +241,7 @@ def events(*faults: Any, changes: Any = ()) -> dict[str, Any]:
     return {"stress": {"faults": list(faults), "changes": list(changes)}}
 
 
-def of(run: ScoredRun, name: str) -> dict[str, tuple[float, int]]:
+def by_scope(run: ScoredRun, name: str) -> dict[str, tuple[float, int]]:
     return {s.scope: (s.value, s.n) for s in run.report().scores if s.name == name}
 
 
@@ -262,9 +262,9 @@ def test_events_and_recovered_domains_are_counted() -> None:
         line("smp0023", "book", **events(fault("full", "hotel"))),
         line("smp0024"),
     )
-    assert of(run, "tool_faults") == {WHOLE: (1, 4), "errors": (0.75, 4), "full": (0.25, 4)}
-    assert of(run, "changed_wishes") == {WHOLE: (0.25, 4), "change": (0.25, 4)}
-    assert of(run, "recovered") == {
+    assert by_scope(run, "tool_faults") == {WHOLE: (1, 4), "errors": (0.75, 4), "full": (0.25, 4)}
+    assert by_scope(run, "changed_wishes") == {WHOLE: (0.25, 4), "change": (0.25, 4)}
+    assert by_scope(run, "recovered") == {
         WHOLE: (50, 4),
         "errors": (50, 2),
         "full": (0, 1),
@@ -279,7 +279,7 @@ def test_unreadable_events_are_ignored() -> None:
     odd = [1, {}, {"kind": [], "turn": 0}, {"kind": "errors"}, fault("unknown", "hotel")]
     for entry in (odd, {"faults": 1}, {"faults": odd, "changes": odd}, None):
         run = scored(MIXED, line("smp0021", stress=entry))
-        assert of(run, "tool_faults") == {WHOLE: (0, 1)}
+        assert by_scope(run, "tool_faults") == {WHOLE: (0, 1)}
 
 
 def test_runs_without_conditions_have_no_stress_scores() -> None:
@@ -342,7 +342,7 @@ def test_bookings_reported_after_a_failed_booking_are_false() -> None:
                 message["content"] = '{"status": "failed", "reason": "nothing left"}'
         run = scored(MIXED, failed)
         for name in ("false_bookings_failed", "false_bookings"):
-            assert of(run, name) == {WHOLE: (100 * false, 1)}
+            assert by_scope(run, name) == {WHOLE: (100 * false, 1)}
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_bookings_reported_after_a_failed_booking_are_false() -> None:
 )
 def test_denied_venues_match_all_constraints_of_the_user(said: list[Any], denied: int) -> None:
     run = scored(MIXED, line("smp0022", **reported(said, [[NOTHING]])))
-    assert of(run, "denied") == {WHOLE: (100 * denied, 1)}
+    assert by_scope(run, "denied") == {WHOLE: (100 * denied, 1)}
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_answers_to_asides_are_classified(text: str, answer: str) -> None:
     aside["messages"][-1]["content"] = text
     run = scored(MIXED, aside)
     for how in ("declined", "ignored", "promised"):
-        assert of(run, f"asides.{how}") == {WHOLE: (100 * (how == answer), 1)}
+        assert by_scope(run, f"asides.{how}") == {WHOLE: (100 * (how == answer), 1)}
 
 
 def test_explanations_list_events_and_causes_in_failed_domains() -> None:
