@@ -167,8 +167,8 @@ def test_few_seeds_give_no_interval_unless_dialogues_are_independent(seeds: int,
 
 
 def test_episodes_of_different_environments_are_not_compared(run: Run) -> None:
-    one, other = (written(line(legacy=kind), name=f"{kind}.jsonl") for kind in (True, False))
-    for words in (["compare", *PYDIAL, one, other], ["explain", *PYDIAL, one, "--against", other]):
+    old, new = (written(line(legacy=kind), name=f"{kind}.jsonl") for kind in (True, False))
+    for words in (["compare", *PYDIAL, old, new], ["explain", *PYDIAL, old, "--against", new]):
         shown = run(*words)
         assert (shown.code, shown.out) == (2, "")
         assert "environment" in shown.err
@@ -261,7 +261,7 @@ def test_evaluating_a_folder_requires_one_known_policy(
 def test_leaderboard_shows_published_figures_next_to_the_run(run: Run) -> None:
     file = written(line(), line(1, success=False))
     shown = run("leaderboard", *PYDIAL, "-i", file, "-f", "jsonl").out
-    rows = [json.loads(each) for each in shown.splitlines()]
+    rows = [json.loads(text) for text in shown.splitlines()]
     found = {(r["policy"], r["dialogues"], r["figure"]): r["value"] for r in rows}
     assert {row["task"] for row in rows} == {"CR-3"}
     assert found["mine", 4000, "success"] == 50

@@ -164,7 +164,7 @@ def test_all_invalid_fields_are_reported_together(elsewhere: Path, run: Run) -> 
     file = write_lines("mine.jsonl", [*(line("x", key, value) for key, value in FAULTS), 3])
     shown = run("validate", *PYDIAL, file)
     assert shown.code == 2
-    found = [each.get("key") for each in json.loads(shown.out)["problems"]]
+    found = [problem.get("key") for problem in json.loads(shown.out)["problems"]]
     assert set(found) >= set(BAD) - {"policy"}
     assert found.count("turns") == 1, "errors with the same message are one problem"
 
@@ -256,7 +256,7 @@ def test_moved_test_files_are_scored_explained_and_checked(
     assert here.units() == there.units()
     assert here.meta["policy"] == policy
     kept = [number < KEPT for number in range(PLAYED)]
-    assert [len(each.turns) > 1 for each in here.explain_all()] == kept
+    assert [len(explanation.turns) > 1 for explanation in here.explain_all()] == kept
     lines = moved.read_text(encoding="utf-8").splitlines(keepends=True)
     for damaged in (lines[:3], lines[:1] + lines[2:], lines * 2):
         moved.write_text("".join(damaged), encoding="utf-8")

@@ -52,8 +52,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
-        return {key: plain(of) for key, of in value.items()}
-    return [plain(of) for of in value] if isinstance(value, tuple | list) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def check(environment: Any, ignored: str = "nothing") -> None:
@@ -96,7 +96,7 @@ def test_environments_do_not_share_state(demo: Any) -> None:
     alone = plain(list(masked_steps(demo, 30, seed=9)))
     runs = [masked_steps(gymnasium.make(DEMO_NAME), 30, seed=9) for _ in range(2)]
     both = list(zip(*runs, strict=True))
-    assert plain([one for one, _ in both]) == plain([other for _, other in both]) == alone
+    assert plain([first for first, _ in both]) == plain([second for _, second in both]) == alone
 
 
 MADE = (
@@ -153,9 +153,9 @@ def test_a_copy_goes_on_as_the_original_does(demo: Any) -> None:
     generator = np.random.default_rng(0)
     for _ in range(30):
         action = int(generator.choice(np.flatnonzero(demo.unwrapped.action_masks())))
-        one, other = demo.step(action), copy.step(action)
-        assert plain(one) == plain(other)
-        if one[2]:
+        first, second = demo.step(action), copy.step(action)
+        assert plain(first) == plain(second)
+        if first[2]:
             assert plain(demo.reset()) == plain(copy.reset())
 
 
@@ -197,9 +197,9 @@ def test_goodbye_option_sets_the_bye_mask_in_runs_and_environments(
         assert process.mask[bye] == (who == "policy")
     options = {"id": f"mwzeval/Demo-CR-2{'-legacy' * legacy}-v0"}
     options |= {} if said is None else {"goodbye": said}
-    one, many = gymnasium.make(**options), gymnasium.make_vec(**options, num_envs=2)
+    single, many = gymnasium.make(**options), gymnasium.make_vec(**options, num_envs=2)
     for _ in range(4):
-        assert bool(one.reset()[1]["action_mask"][bye]) is (who == "policy")
+        assert bool(single.reset()[1]["action_mask"][bye]) is (who == "policy")
         assert (many.reset()[1]["action_mask"][:, bye] == (who == "policy")).all()
 
 
@@ -312,10 +312,10 @@ def test_wrapper_adds_masks_to_observations(demo: Any) -> None:
     assert wrapped.spec is not None
     for copy in (wrapped.spec.make(), pickle.loads(pickle.dumps(wrapped))):
         assert plain(copy.reset(seed=3)) == plain(wrapped.reset(seed=3))
-    for one, both in zip(masked_steps(demo, 40, 3), masked_steps(wrapped, 40, 3), strict=True):
-        assert both[0] in wrapped.observation_space
-        np.testing.assert_array_equal(both[0]["observations"], one[0])
-        np.testing.assert_array_equal(both[0]["action_mask"], both[-1]["action_mask"])
+    for step, masked in zip(masked_steps(demo, 40, 3), masked_steps(wrapped, 40, 3), strict=True):
+        assert masked[0] in wrapped.observation_space
+        np.testing.assert_array_equal(masked[0]["observations"], step[0])
+        np.testing.assert_array_equal(masked[0]["action_mask"], masked[-1]["action_mask"])
     with pytest.raises(UsageError, match='"act"'):
         envs.MaskInObservation(gymnasium.make(DEMO_NAME, level="act"))
 

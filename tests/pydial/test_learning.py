@@ -137,7 +137,7 @@ def test_agent_tests_match_the_tests_of_a_run(tmp_path: Path, run: Run) -> None:
     first, *theirs = test.read_text("utf-8").splitlines()
     assert lines == theirs
     assert json.loads(meta)["_meta"] == json.loads(first)["_meta"] | {"policy": "mine"}
-    assert [each.unit for each in episodes] == [f"{task}/0/{index:06d}" for index in range(6)]
+    assert [episode.unit for episode in episodes] == [f"{task}/0/{index:06d}" for index in range(6)]
     shown = run("compare", *PYDIAL, str(test), str(file))
     assert f"tasks:{task}|environment:clean" in shown.out
 

@@ -365,15 +365,15 @@ def test_retest_table_has_run_tests_and_tests_with_other_users(run: Run) -> None
     shown = run(*command, "agenda,mine.py:Agenda,mine.py:says_all")
     records = json.loads(shown.out)["retest"]
     assert len(records) == 2 * 3 * 2
-    of = {(r["policy"], r["user"], r["figure"]): r["value"] for r in records}
+    values = {(r["policy"], r["user"], r["figure"]): r["value"] for r in records}
     for policy in ("handcrafted", "gp-sarsa"):
         files = [job.test_file("runs", job.tested_at[-1]) for job in jobs if job.policy == policy]
         rewards = [line["reward"] for file in files for line in read_lines(file)]
         assert len(rewards) == 80
-        assert of[policy, "agenda", "reward"] == pytest.approx(np.mean(rewards))
+        assert values[policy, "agenda", "reward"] == pytest.approx(np.mean(rewards))
         for figure in ("success", "reward"):
-            assert of[policy, "mine.py:Agenda", figure] == of[policy, "agenda", figure]
-        assert of[policy, "mine.py:says_all", "success"] != of[policy, "agenda", "success"]
+            assert values[policy, "mine.py:Agenda", figure] == values[policy, "agenda", figure]
+        assert values[policy, "mine.py:says_all", "success"] != values[policy, "agenda", "success"]
     Path("mine.py").unlink()  # saved dialogues are not repeated
     again = run(*command, "agenda,mine.py:says_all", "--policies", "gp-sarsa")
     found = json.loads(again.out)["retest"]

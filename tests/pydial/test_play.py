@@ -305,7 +305,7 @@ def test_play_command_appends_dialogues_to_a_file(tmp_path: Path, run: Run) -> N
         assert run(*call, stdin=FIRST_OF_MENU.encode()).code == 0
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [line["dialogue"] for line in lines] == ["Demo-CR-1/3/000000", "Demo-CR-1/3/000001"]
-    assert [each.unit for each in episodes_in(file)] == [line["dialogue"] for line in lines]
+    assert [dialogue.unit for dialogue in episodes_in(file)] == [line["dialogue"] for line in lines]
     assert lines[0]["goal"] != lines[1]["goal"]
     before = file.read_bytes()
     assert run(*call).code == 0

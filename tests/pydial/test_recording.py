@@ -60,7 +60,7 @@ def test_minari_datasets_contain_the_played_dialogues(dataset: Any) -> None:
     played = list(recordings(again, SEED, DIALOGUES))
     about = list(dataset.storage.get_episode_metadata(range(DIALOGUES)))
     assert len(dataset) == len(played)
-    assert dataset.total_steps == sum(len(each.actions) for each in played)
+    assert dataset.total_steps == sum(len(p.actions) for p in played)
     for episode, recording, known in zip(dataset, played, about, strict=True):
         assert (known["seed"], known["policy"]) == (recording.seed, recording.policy)
         for name in ("observations", "actions", "rewards"):
@@ -73,7 +73,7 @@ def test_minari_datasets_contain_the_played_dialogues(dataset: Any) -> None:
         for name, values in recording.infos.items():
             assert np.array_equal(episode.infos[name], values)
     # The first dialogues do not depend on the number of dialogues.
-    assert [each.seed for each in recordings(again, SEED, 2)] == [p.seed for p in played[:2]]
+    assert [p.seed for p in recordings(again, SEED, 2)] == [p.seed for p in played[:2]]
 
 
 def test_recovered_environment_replays_the_recorded_dialogues(dataset: Any) -> None:
@@ -101,8 +101,8 @@ def test_mixed_behaviour_alternates_handcrafted_and_random_policies() -> None:
     for name in BEHAVIOURS:
         behaviour = behaviour_named(name, DOMAIN, TASK)
         played = list(recordings(behaviour, 0, 60))
-        means[name] = np.mean([each.rewards.sum() for each in played])
-    assert [each.policy for each in played[:4]] == ["handcrafted", "random"] * 2
+        means[name] = np.mean([recording.rewards.sum() for recording in played])
+    assert [recording.policy for recording in played[:4]] == ["handcrafted", "random"] * 2
     assert means["handcrafted"] > 8
     assert means["random"] < -8
     assert means["random"] < means["mixed"] < means["handcrafted"]

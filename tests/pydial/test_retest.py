@@ -32,14 +32,14 @@ def test_retest_plays_with_the_errors_and_users_of_the_tested_task(tmp_path: Pat
     run_job(HANDCRAFTED, tmp_path)
     varied: Any = {"errors": (0.15, 0.5), "users": ("standard", "fickle"), "tests": 30}
     found = retest(tmp_path, [HANDCRAFTED], **varied)
-    for each in found:
-        task = task_named(each.tested)
+    for result in found:
+        task = task_named(result.tested)
         runner = TaskRunner(load_domain(task.domain), task, "neural", confusion_seed=1)
         policy = HandcraftedPolicy()
         episodes = [runner.test_act_policy(policy, 1, index) for index in range(30)]
-        assert each.tests["reward"] == {1: np.mean([e.reward for e in episodes])}
+        assert result.tests["reward"] == {1: np.mean([e.reward for e in episodes])}
         rate = pytest.approx(100 * sum(e.success for e in episodes) / 30)
-        assert each.tests["success"] == {1: rate}
+        assert result.tests["success"] == {1: rate}
     # The run's own test is not repeated.
     kept = {file.parent.name.removeprefix(f"{TASK}-in-") for file in tmp_path.glob("cross/*/*/*")}
     assert kept == {f"{TASK}{v}" for v in ("@errors=50", "@user=fickle", "@errors=50@user=fickle")}
@@ -54,9 +54,9 @@ def test_more_errors_and_less_patience_lower_success(tmp_path: Path) -> None:
     job = Job(TASK, "handcrafted", 0, (1,), tests=300)
     users = ("standard", "impatient")
     success = {}
-    for each in retest(tmp_path, [job], errors=(0.0, 0.3, 0.6), users=users, tests=300):
-        task = task_named(each.tested)
-        success[task.user_model, task.error_rate] = each.tests["success"][0]
+    for result in retest(tmp_path, [job], errors=(0.0, 0.3, 0.6), users=users, tests=300):
+        task = task_named(result.tested)
+        success[task.user_model, task.error_rate] = result.tests["success"][0]
     for user in users:
         assert success[user, 0.0] > success[user, 0.3] + 4 > success[user, 0.6] + 20
     assert success["standard", 0.6] > success["impatient", 0.6] + 10
@@ -186,7 +186,7 @@ def test_cross_environment_tests_are_not_repeated(tmp_path: Path) -> None:
     for job in jobs:
         run_job(job, tmp_path)
     found = retest(tmp_path, jobs, tests=6)
-    assert [(each.trained, each.tested) for each in found] == [
+    assert [(result.trained, result.tested) for result in found] == [
         (f"Demo-CR-{trained}", f"Demo-CR-{tested}")
         for trained, tested in ((1, 3), (1, 6), (3, 1), (3, 6))
     ]

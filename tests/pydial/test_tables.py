@@ -227,10 +227,10 @@ def test_notes_depend_on_the_content_of_the_tables(output: Path) -> None:
 
 def test_records_are_unrounded_and_tables_render_in_every_format(output: Path) -> None:
     found = document(output)
-    of = {(r["row"], r["policy"], r["figure"]): r for r in found.records}
-    assert of["CR-1", "gp-sarsa", "success"]["value"] == pytest.approx(590 / 6)
-    assert of["CR-1", "gp-sarsa", "success"]["seeds"] == 6
-    assert of["CR-1", "dqn", "reward"]["published"] == 11.6
+    records = {(r["row"], r["policy"], r["figure"]): r for r in found.records}
+    assert records["CR-1", "gp-sarsa", "success"]["value"] == pytest.approx(590 / 6)
+    assert records["CR-1", "gp-sarsa", "success"]["seeds"] == 6
+    assert records["CR-1", "dqn", "reward"]["published"] == 11.6
     assert all("CR-1" in render(found, name) for name in FORMATS)
 
 

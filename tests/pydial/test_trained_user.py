@@ -117,15 +117,15 @@ def test_repeated_runs_give_the_same_dialogues(
     file: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.setenv("TRAINED_USER", str(file))
-    held = []
+    runs = []
     for output in ("first.jsonl", "second.jsonl"):
         call = ["live", *PYDIAL, "--agent", "handcrafted", "-q", "-o", output]
         run(*call, "--goals", f"{TASK}:6", "--user", f"{EXAMPLE}:TrainedUser")
-        held.append(read_lines(output))
-    assert held[0] == held[1]
-    assert len(held[0]) == 6
-    assert not any(each["end"] == "user_error" for each in held[0])
-    assert any(each["success"] for each in held[0])
+        runs.append(read_lines(output))
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 6
+    assert not any(record["end"] == "user_error" for record in runs[0])
+    assert any(record["success"] for record in runs[0])
 
 
 def test_damaged_files_are_refused_with_one_message(

@@ -72,9 +72,7 @@ def test_vector_environment_matches_single_environments(task: str, mode: Autores
         assert told(mine) == told(theirs)
         ends += int(mine[2].sum())
         if mode == AutoresetMode.DISABLED and mine[2].any():
-            again = [
-                each.reset(options={"reset_mask": mine[2].copy()}) for each in (together, apart)
-            ]
+            again = [env.reset(options={"reset_mask": mine[2].copy()}) for env in (together, apart)]
             assert told(again[0]) == told(again[1])
     assert ends > 5
 
@@ -159,16 +157,16 @@ def test_finished_dialogues_take_no_step(mode: AutoresetMode) -> None:
 
 def test_ansi_render_matches_the_single_environment() -> None:
     many: Any = make_vector_environment("Demo-CR-3", num_envs=2, render_mode="ansi")
-    one: Any = gymnasium.make(NAME, render_mode="ansi").unwrapped
+    single: Any = gymnasium.make(NAME, render_mode="ansi").unwrapped
     assert many.render() == ("", "")
     many.reset(seed=1)
-    one.reset(seed=1)
+    single.reset(seed=1)
     ended = False
     while not ended:
-        assert many.render()[0] == one.render()
+        assert many.render()[0] == single.render()
         many.step(np.array([6, 6]))
-        _, _, ended, _, _ = one.step(6)
-    assert many.render()[0] == one.render()
+        _, _, ended, _, _ = single.step(6)
+    assert many.render()[0] == single.render()
     silent: Any = make_vector_environment("Demo-CR-3")
     assert silent.render() is None
 

@@ -26,15 +26,15 @@ SHORT = 16
 @cache
 def original_confusion(code: str, seed: int) -> Confusion:
     """Return the confusion tables of a run of the original in one of its domains."""
-    of: Domain = domain(code)
+    task_domain: Domain = domain(code)
     random = np.random.RandomState(seed)
-    confusion = Confusion(of, Rng(0))
+    confusion = Confusion(task_domain, Rng(0))
     confusion.acts = _table(USER_ACTS, random)
-    slots = _table(of.ontology.requestable, random)
+    slots = _table(task_domain.ontology.requestable, random)
     confusion.slots = {slot: near.without(NAME) for slot, near in slots.items()}
     confusion.values_taken_for = {
-        slot: _table(of.ontology.values_and_dontcare[slot], random)
-        for slot in (*of.ontology.constraint_slots, NAME)
+        slot: _table(task_domain.ontology.values_and_dontcare[slot], random)
+        for slot in (*task_domain.ontology.constraint_slots, NAME)
     }
     return confusion
 

@@ -44,14 +44,14 @@ class RandomActs:
         self.entity_type = ontology.entity_type
         rows = random.sample(domain.table.rows, ENTITIES)
         self.values = {}
-        for slot, of in ontology.informable.items():
-            found = {row.get(slot, "").lower() for row in rows} & set(of)
-            self.values[slot] = sorted({*found, *random.sample(of, 2)})
+        for slot, values in ontology.informable.items():
+            found = {row.get(slot, "").lower() for row in rows} & set(values)
+            self.values[slot] = sorted({*found, *random.sample(values, 2)})
         self.names = self.values["name"]
 
     def some(self, members: Iterable[str], most: int) -> list[str]:
-        of = sorted(members)
-        return self.random.sample(of, min(len(of), self.random.randint(0, most)))
+        candidates = sorted(members)
+        return self.random.sample(candidates, min(len(candidates), self.random.randint(0, most)))
 
     def value(self, slot: str) -> str:
         """Draw one of the values of a slot or "dontcare"."""

@@ -221,12 +221,12 @@ def test_beliefs_are_distributions_after_any_acts(
     legacy: bool, exchanges: list[tuple[Act, list[tuple[Act, float]]]]
 ) -> None:
     tracker = Tracker(CAFES, legacy=legacy)
-    for system, said in exchanges:
-        belief = tracker.update(system, said)
-        for slot, of in belief.slots.items():
-            assert set(of.values) <= {*VALUES[slot], "x", "none"}
-            assert sum(of.values.values()) + of.none == pytest.approx(1)
-            assert min([of.none, *of.values.values()]) >= 0
+    for system, hypotheses in exchanges:
+        belief = tracker.update(system, hypotheses)
+        for slot, marginal in belief.slots.items():
+            assert set(marginal.values) <= {*VALUES[slot], "x", "none"}
+            assert sum(marginal.values.values()) + marginal.none == pytest.approx(1)
+            assert min([marginal.none, *marginal.values.values()]) >= 0
         assert sum(belief.methods) == pytest.approx(1)
         assert sum(belief.discourse_acts.values()) == pytest.approx(1)
         assert set(belief.requested) <= set(CAFES.ontology.requestable)

@@ -33,7 +33,7 @@ DRAWS = 4000
 
 def believed(belief: Belief) -> dict[str, dict[str, float]]:
     return {
-        **{slot: {**of.values, "**NONE**": of.none} for slot, of in belief.slots.items()},
+        **{slot: {**m.values, "**NONE**": m.none} for slot, m in belief.slots.items()},
         "method": dict(zip(METHODS, belief.methods, strict=True)),
         "discourseAct": belief.discourse_acts,
         "requested": belief.requested,
@@ -62,9 +62,9 @@ def test_beliefs_masks_and_acts_match_the_original_traces() -> None:
         belief = tracker.belief
         mine, theirs = believed(belief), gold["belief"]
         assert mine.keys() == theirs.keys(), place
-        for slot, of in mine.items():
-            values = dict.fromkeys({*of, *theirs[slot]}, 0.0)
-            assert {**values, **of} == pytest.approx({**values, **theirs[slot]}, abs=1e-5), place
+        for slot, probs in mine.items():
+            values = dict.fromkeys({*probs, *theirs[slot]}, 0.0)
+            assert {**values, **probs} == pytest.approx({**values, **theirs[slot]}, abs=1e-5), place
         features = {
             "inform_info": list(map(int, tracker.d.matches)),
             "informedVenueSinceNone": list(belief.offered_since_none),

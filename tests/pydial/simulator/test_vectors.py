@@ -55,10 +55,10 @@ def ordered(code: str, slots: list[str], sort: Any = order, *, legacy: bool = Tr
 @pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
 def test_vector_sizes_match_the_published_sizes(code: str) -> None:
-    of = domain(code)
-    facts = read_json(shared("data", "pydial", "domain_facts.json"))[of.name]
-    assert len(vector_names(Codes(of))) == facts["nn_state_dim"]
-    assert kernel_size(Codes(of)) == facts["gp_state_dim"]
+    task_domain = domain(code)
+    facts = read_json(shared("data", "pydial", "domain_facts.json"))[task_domain.name]
+    assert len(vector_names(Codes(task_domain))) == facts["nn_state_dim"]
+    assert kernel_size(Codes(task_domain)) == facts["gp_state_dim"]
 
 
 def test_neural_vector_contains_every_probability(tracker: Tracker) -> None:
@@ -83,8 +83,8 @@ def test_kernel_vector_sorts_values_and_adds_complements_of_flags(tracker: Track
     belief = tracker.belief
     expected: list[float] = []
     for slot, values in ONTOLOGY.values_and_dontcare.items():
-        of = [belief.probability(slot, value) for value in values]
-        expected += [belief.slots[slot].none, *sorted(of, reverse=True)]
+        probabilities = [belief.probability(slot, value) for value in values]
+        expected += [belief.slots[slot].none, *sorted(probabilities, reverse=True)]
     acts = (*ONTOLOGY.discourse_acts, "bye")
     expected += [belief.discourse_acts.get(act, 0.0) for act in acts]
     expected += belief.methods

@@ -55,7 +55,7 @@ def test_unknown_acts_slots_and_values_are_shown_unchanged(make_user: type[User]
         act = Act(f"act{number}" if number % 2 else "inform", tuple(items))
         ended = simulation.answer(act).ended
         assert ended or simulation.view.system_act == act
-        assert all(1 >= of.none >= 0 for of in belief.slots.values())
+        assert all(1 >= marginal.none >= 0 for marginal in belief.slots.values())
     assert number > 5
 
 
