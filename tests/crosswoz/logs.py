@@ -21,10 +21,10 @@ def read_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def dialogue(name: str, source: str, **more: Any) -> dict[str, Any]:
     """Return the log line of a dialogue with the goal and final goal of a small-world dialogue."""
-    of = GOLD.fold.dialogues[source]
+    gold = GOLD.fold.dialogues[source]
     plain: dict[str, Any] = {"dialogue_id": name, "finished": True, "n_turns": 2}
-    plain |= {"goal_type": of.goal_type, "goal": goal_to_json(of.goal)}
-    plain |= {"final_goal": goal_to_json(of.final_goal), "turns": []}
+    plain |= {"goal_type": gold.goal_type, "goal": goal_to_json(gold.goal)}
+    plain |= {"final_goal": goal_to_json(gold.final_goal), "turns": []}
     return plain | more
 
 

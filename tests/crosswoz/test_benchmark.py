@@ -157,12 +157,12 @@ def test_domain_slot_scores_count_dialogues_with_slots_of_the_domain(of_crosswoz
     gold = read_json(ROOT / "data" / "crosswoz" / "sample" / "test.json").values()
     for domain in ("景点", "餐馆", "酒店", "地铁", "出租"):
         states = [
-            [message["sys_state_init"][domain] for message in each["messages"][1::2]]
-            for each in gold
+            [message["sys_state_init"][domain] for message in record["messages"][1::2]]
+            for record in gold
         ]
         assert found[domain] == sum(
-            any(value for slots in of for key, value in slots.items() if key != "selectedResults")
-            for of in states
+            any(v for slots in turns for key, v in slots.items() if key != "selectedResults")
+            for turns in states
         )
 
 
@@ -260,13 +260,13 @@ def test_named_fold_must_match_the_predictions(
 def test_predictions_of_different_folds_cannot_be_compared(
     folds: Path, baseline: Baseline, of_crosswoz: Run
 ) -> None:
-    one, other = baseline("val", "val.json"), baseline("test", "test.json")
-    assert of_crosswoz("validate", one).code == of_crosswoz("validate", other).code == 0
-    ran = of_crosswoz("compare", one, other)
+    val, test = baseline("val", "val.json"), baseline("test", "test.json")
+    assert of_crosswoz("validate", val).code == of_crosswoz("validate", test).code == 0
+    ran = of_crosswoz("compare", val, test)
     assert ran.code == 2
     assert "val and test" in ran.err
     again = baseline("val", "again.json", split=None)
-    assert "fold:val" in of_crosswoz("compare", one, again).out
+    assert "fold:val" in of_crosswoz("compare", val, again).out
 
 
 def test_simulation_logs_are_evaluated_without_the_test_fold(folds: Path, of_crosswoz: Run) -> None:

@@ -68,11 +68,11 @@ def live(*arguments: str) -> int:
 def test_live_command_produces_the_same_dialogues_as_simulate(
     more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
-    assert simulate("--system", "rule-paper", "--seed", "4", "-o", one, *more) == 0
-    options = ("--goals", "sampled:3", "--seed", "4", "-o", str(other), "--jobs", "2", *more)
+    first, second = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    assert simulate("--system", "rule-paper", "--seed", "4", "-o", first, *more) == 0
+    options = ("--goals", "sampled:3", "--seed", "4", "-o", str(second), "--jobs", "2", *more)
     assert live("rule-paper", *options) == 0
-    assert other.read_bytes() == one.read_bytes()
+    assert second.read_bytes() == first.read_bytes()
     assert live("rule", *options) == 2
     assert '"rule-paper"' in capsys.readouterr().err
 
@@ -164,17 +164,17 @@ def baseline(folder: Path, *arguments: str | Path) -> Path:
 def test_compare_shows_scores_of_generated_texts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, other = (
+    first, second = (
         str(baseline(tmp_path, "template", "--fold", "val", "--seed", seed)) for seed in "12"
     )
-    compare = ("compare", "--benchmark", "crosswoz", one, other, "--samples", "9")
+    compare = ("compare", "--benchmark", "crosswoz", first, second, "--samples", "9")
     assert main(compare) == 0
-    said = capsys.readouterr().out
-    assert "BLEU-4, user" in said
-    assert "Slot error rate, system" in said
-    assert "BLEU-4, user, S" not in said  # only --scopes shows the goal types
+    output = capsys.readouterr().out
+    assert "BLEU-4, user" in output
+    assert "Slot error rate, system" in output
+    assert "BLEU-4, user, S" not in output  # only --scopes shows the goal types
     assert main([*compare, "--table", "ends"]) == 2
-    assert main(["explain", "--benchmark", "crosswoz", one]) == 2
+    assert main(["explain", "--benchmark", "crosswoz", first]) == 2
 
 
 def test_template_output_depends_on_the_seed_and_the_template_files(tmp_path: Path) -> None:
@@ -191,6 +191,6 @@ def test_template_output_depends_on_the_seed_and_the_template_files(tmp_path: Pa
     mine = ("--templates", templates)
     plain = read_json(baseline(tmp_path, "template", *mine, "--template-mode", "manual"))
     assert plain.pop("_meta")["system"] == "templates, manual"
-    assert {turn["user_response"] for of in plain.values() for turn in of} == {"", "谢谢。"}
+    assert {turn["user_response"] for turns in plain.values() for turn in turns} == {"", "谢谢。"}
     with pytest.raises(UsageError, match="template"):
         baseline(tmp_path, "gold-nlg", *mine)

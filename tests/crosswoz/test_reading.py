@@ -144,7 +144,7 @@ def test_predictions_of_another_fold_are_reported() -> None:
         ({"77": [], "78": []}, "other-fold"),
         ({"1": predictions("nlu")["1"], "77": []}, "unknown-dialogue"),
     ):
-        (problem,) = (each for each in validate(file, gold, options) if each.kind == kind)
+        (problem,) = (p for p in validate(file, gold, options) if p.kind == kind)
         assert "train" in problem.message
 
 

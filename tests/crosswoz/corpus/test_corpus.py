@@ -72,16 +72,16 @@ def test_corpus_statistics_match_golden_figures_and_counts_of_the_json(name: str
     for scope, of_scope in found.items():
         for ours, theirs in NAMES.items():
             assert of_scope[ours] == pytest.approx(golden[scope][theirs], abs=1e-12), (scope, ours)
-    said = [
+    items = [
         (domain, slot, value)
         for dialogue in plain_dialogues(name).values()
         for message in dialogue["messages"]
         for intent, domain, slot, value in message["dialog_act"]
         if intent in ("Inform", "Request", "Recommend")
     ]
-    assert found["all"]["slots"] == len({each[:2] for each in said}) == 72
-    assert found["all"]["values"] == len({value for *_, value in said} - {""})
-    assert found["all"]["slot_values"] == len({each for each in said if each[2]})
+    assert found["all"]["slots"] == len({item[:2] for item in items}) == 72
+    assert found["all"]["values"] == len({value for *_, value in items} - {""})
+    assert found["all"]["slot_values"] == len({item for item in items if item[2]})
 
 
 @pytest.mark.integration
@@ -89,14 +89,14 @@ def test_database_statistics_match_tables_1_and_3_of_the_paper() -> None:
     published = paper()["table3_database"]
     recomputed = published["recomputed_from_database"]
     counted = database_statistics(fold().tables)
-    for name, of in counted.items():
-        assert of["entities"] == published["entities"][name]
-        services = f"+{of['services']} ({of['services']} binary services)" if of["services"] else ""
-        assert f"{of['slots']}{services}" == str(published["slots"][name])
+    for name, counts in counted.items():
+        assert counts["entities"] == published["entities"][name]
+        services = f"+{n} ({n} binary services)" if (n := counts["services"]) else ""
+        assert f"{counts['slots']}{services}" == str(published["slots"][name])
         for near in ("attractions", "restaurants", "hotels"):
             mean = recomputed[f"avg_nearby_{near}"][name]
-            assert of[f"nearby_{near}"] == pytest.approx(mean, abs=5e-4)
-    of_venues = sum(of["slots"] + of["services"] for of in counted.values())
+            assert counts[f"nearby_{near}"] == pytest.approx(mean, abs=5e-4)
+    of_venues = sum(counts["slots"] + counts["services"] for counts in counted.values())
     assert of_venues + sum(len(ACT_SLOTS[domain]) for domain in TRAFFIC_DOMAINS) == 72
 
 
@@ -169,7 +169,7 @@ def test_local_public_files_match_the_published_hashes() -> None:
     trains = {file.local for file in root.published if "train" in file.local}
     assert trains == {f"{folder}/train.json.zip" for folder in revisions}
     listed = shared("data", "crosswoz", "public_files.tsv").read_text("utf-8").splitlines()[1:]
-    assert {file.git_blob for file in root.published} == {of.split("\t")[3] for of in listed}
+    assert {file.git_blob for file in root.published} == {line.split("\t")[3] for line in listed}
 
 
 @pytest.mark.integration

@@ -130,8 +130,8 @@ def used_as_gold(gold: Gold) -> None:
     dialogues = gold.fold.dialogues.values()
     to_text(fold_statistics(gold.fold))
     simulator_file(gold.fold, 1)
-    for each in dialogues:
-        list(policy_turns(each, gold.database, Vocabulary.mined(dialogues)))
+    for gold_dialogue in dialogues:
+        list(policy_turns(gold_dialogue, gold.database, Vocabulary.mined(dialogues)))
     spellings(gold.database)
 
 

@@ -82,9 +82,9 @@ def test_only_models_with_context_depend_on_previous_utterances(
     nlu.network.eval()
     logits = []
     for history in [(), ("",), ("你好",), ("故宫怎么样？", "好"), ("\ud800", "x" * 400, "\n")]:
-        said = [Utterance("它的电话是多少？", history, "user")]
-        logits.append(torch.cat([part.flatten() for part in nlu.network(said)]).tolist())
-    assert all(each == logits[0] for each in logits) is not reads_context
+        batch = [Utterance("它的电话是多少？", history, "user")]
+        logits.append(torch.cat([part.flatten() for part in nlu.network(batch)]).tolist())
+    assert all(row == logits[0] for row in logits) is not reads_context
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])

@@ -56,7 +56,7 @@ def test_generator_overfits_ten_dialogues(tmp_path: Path) -> None:
         for example in examples_of(learned, side):
             known.setdefault(example.features, set()).add(example.tokens)
         model = nlg.sides[side]
-        assert np.mean([model.tokens(of) in sentences for of, sentences in known.items()]) > 0.95
+        assert np.mean([model.tokens(key) in sentences for key, sentences in known.items()]) > 0.95
         values = missing = 0
         for turn in (turn for dialogue in learned for turn in turns_of(dialogue, side)):
             if tuple(sorted(features(turn.acts))) in known:
@@ -70,20 +70,20 @@ def test_beam_of_one_is_greedy_decoding(trained: Path) -> None:
     model = load_sclstm(trained, beam=1).sides[USER]
     network, tokens = model.network, model.vocabulary.tokens
     for example in examples_of(some(), USER)[:20]:
-        of = example.features
+        inputs = example.features
         may = [
-            token == END or (token != START and (token[0] != "[" or token[1:-1] in of))
+            token == END or (token != START and (token[0] != "[" or token[1:-1] in inputs))
             for token in tokens
         ]
-        said = [START]
+        output = [START]
         with torch.no_grad():
-            state = network.begin(model.vocabulary.multi_hot([of]))
-            while said[-1] != END and len(said) < 101:
-                embedded = network.embedding[[tokens.index(said[-1])]]
+            state = network.begin(model.vocabulary.multi_hot([inputs]))
+            while output[-1] != END and len(output) < 101:
+                embedded = network.embedding[[tokens.index(output[-1])]]
                 state = network.cell(state, network.token_parts(embedded))
                 scores = network.log_probabilities(state.hidden)[0].tolist()
-                said.append(max(zip(may, scores, tokens, strict=True))[2])
-        assert model.tokens(of) == tuple(token for token in said[1:] if token != END)
+                output.append(max(zip(may, scores, tokens, strict=True))[2])
+        assert model.tokens(inputs) == tuple(token for token in output[1:] if token != END)
 
 
 def test_generated_sentences_contain_the_values_of_their_acts(trained: Path) -> None:
@@ -130,40 +130,40 @@ def sigmoid(x: Array) -> Array:
 
 
 def by_the_paper(
-    of: dict[str, Array], token: int, h: Array, c: Array, d: Array
+    params: dict[str, Array], token: int, h: Array, c: Array, d: Array
 ) -> tuple[Array, Array, Array]:
     """One step of equations 4 to 11 of Wen et al. (2015), with α = 0.5."""
-    w = of["embedding"][token]
-    pre = of["gates_token"] @ w + of["gates_hidden"] @ h + of["gates_bias"]
+    w = params["embedding"][token]
+    pre = params["gates_token"] @ w + params["gates_hidden"] @ h + params["gates_bias"]
     i, f, o, new = pre[:HIDDEN], pre[HIDDEN : 2 * HIDDEN], pre[2 * HIDDEN : -HIDDEN], pre[-HIDDEN:]
-    r = sigmoid(of["reading_token"] @ w + 0.5 * (of["reading_hidden"] @ h))
+    r = sigmoid(params["reading_token"] @ w + 0.5 * (params["reading_hidden"] @ h))
     d = r * d
-    c = sigmoid(f) * c + sigmoid(i) * np.tanh(new) + np.tanh(of["acts"] @ d)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(new) + np.tanh(params["acts"] @ d)
     return sigmoid(o) * np.tanh(c), c, d
 
 
-def losses_by_the_paper(of: dict[str, Array], acts: Array, tokens: list[int]) -> Array:
+def losses_by_the_paper(params: dict[str, Array], acts: Array, tokens: list[int]) -> Array:
     h = c = np.zeros(HIDDEN)
     d, words, costs = acts, 0.0, 0.0
     for token, following in pairwise(tokens):
         before = d
-        h, c, d = by_the_paper(of, token, h, c, d)
-        logits = of["output"] @ h + of["output_bias"]
+        h, c, d = by_the_paper(params, token, h, c, d)
+        logits = params["output"] @ h + params["output_bias"]
         words -= logits[following] - np.log(np.exp(logits).sum())
         costs += 1e-4 * 100 ** np.linalg.norm(d - before)
     return np.array([words, costs + np.linalg.norm(d)])
 
 
 def test_losses_match_the_paper_and_ignore_padding() -> None:
-    network, of = drawn()
+    network, params = drawn()
     draws = np.random.default_rng(2)
     acts = draws.integers(0, 2, size=(4, FEATURES)).astype(np.float64)
     acts[2] = 0  # a turn without acts
     sentences = [[0, *draws.integers(2, TOKENS, size=size), 1] for size in (1, 5, 0, 3)]
-    lengths = torch.tensor([len(each) for each in sentences])
-    expected = sum(losses_by_the_paper(of, *each) for each in zip(acts, sentences, strict=True))
+    lengths = torch.tensor([len(sentence) for sentence in sentences])
+    expected = sum(losses_by_the_paper(params, *pair) for pair in zip(acts, sentences, strict=True))
     for filling in (0, 5):
-        rows = [each + [filling] * (7 - len(each)) for each in sentences]
+        rows = [sentence + [filling] * (7 - len(sentence)) for sentence in sentences]
         found = network.losses(torch.tensor(acts), torch.tensor(rows), lengths)
         assert [found.words.item(), found.acts.item()] == pytest.approx(expected, rel=1e-12)
 

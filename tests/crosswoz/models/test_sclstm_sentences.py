@@ -75,7 +75,7 @@ class Toy:
                 total = sum(self.after(whole[:n])[token] for n, token in enumerate(whole))
                 if total > -np.inf:
                     found[sequence] = total
-        return dict(sorted(found.items(), key=lambda each: -each[1]))
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 @given(st.integers(0, 10**6), st.sampled_from([(), (1,), (STOP, 1)]))
@@ -87,23 +87,23 @@ def test_full_width_beam_search_equals_exhaustive_search(
     expected = toy.exhaustive()
     if not expected:
         # No sequence can end, so the most probable sequence of maximum length is returned.
-        assert [(each.is_complete, len(each.tokens)) for each in found] == [(False, LONGEST)]
+        assert [(path.is_complete, len(path.tokens)) for path in found] == [(False, LONGEST)]
         return
-    assert [each.tokens for each in found] == list(expected)
-    assert [each.log_probability for each in found] == pytest.approx(list(expected.values()))
+    assert [path.tokens for path in found] == list(expected)
+    assert [path.log_probability for path in found] == pytest.approx(list(expected.values()))
 
 
 @given(st.integers(0, 10**6), st.integers(1, EVERYTHING))
 def test_beam_search_results_are_valid_distinct_and_sorted(seed: int, width: int) -> None:
     toy = Toy(seed)
     found = toy.search(width)
-    of = toy.exhaustive()
+    expected = toy.exhaustive()
     assert 1 <= len(found) <= width
-    assert len({each.tokens for each in found}) == len(found)
-    assert all(each.is_complete for each in found)
-    scores = [each.log_probability for each in found]
+    assert len({path.tokens for path in found}) == len(found)
+    assert all(path.is_complete for path in found)
+    scores = [path.log_probability for path in found]
     assert scores == sorted(scores, reverse=True)
-    assert scores == pytest.approx([of[each.tokens] for each in found])
+    assert scores == pytest.approx([expected[path.tokens] for path in found])
     assert toy.search(1)[0].tokens == toy.greedy()
 
 

@@ -71,7 +71,7 @@ def test_paper_compatible_mode_marks_all_turns_from_the_third_as_last() -> None:
     turns = list(policy_turns(dialogue, database(), vocabulary()))
     paper = list(policy_turns(dialogue, database(), vocabulary(), paper_compatible=True))
     (flag,) = set(paper[2].situation) - set(turns[2].situation)
-    ends = [[flag in turn.situation for turn in each] for each in (turns, paper)]
+    ends = [[flag in turn.situation for turn in sequence] for sequence in (turns, paper)]
     last = len(dialogue.exchanges) - 1
     assert ends[0] == [number == last for number in range(last + 1)]
     assert ends[1] == [number >= 2 for number in range(last + 1)]

@@ -72,7 +72,7 @@ def test_tracker_overfits_small_world_dialogues(learned: TradeTracker) -> None:
 
 @pytest.mark.slow
 def test_tracker_overfits_ten_real_dialogues(tmp_path: Path) -> None:
-    dialogues = sorted(fold("val").dialogues.values(), key=lambda each: len(each.exchanges))[:10]
+    dialogues = sorted(fold("val").dialogues.values(), key=lambda d: len(d.exchanges))[:10]
     settings = TradeSettings(
         hidden=64, dropout=0.0, batch_size=2, epochs=70, learning_rate=0.003, seed=1
     )
@@ -94,7 +94,7 @@ def test_threads_and_batch_size_do_not_change_tracked_states(learned: TradeTrack
     for threads, size in product((1, 2, 5), (1, 3, 64)):
         with reproducible(replace(SMALL, threads=threads)):
             found.append([*map(replace(learned, batch_size=size).exchanges, DIALOGUES)])
-    assert all(each == found[0] for each in found)
+    assert all(result == found[0] for result in found)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "x" * 3000, "\U0001f600", "\0", "é́ 1小时 - 2小时"])
@@ -170,7 +170,7 @@ SETTINGS = TradeSettings(hidden=6, dropout=0.0, longest_value=7)
 
 def example(words: Sequence[int], **values: Sequence[int]) -> Example:
     """Return an example; the argument `s3` has the words of slot 3."""
-    slots = {int(name[1:]): tuple(of) for name, of in values.items()}
+    slots = {int(name[1:]): tuple(value) for name, value in values.items()}
     unknown = tuple(f"unknown {n}" for n in range(max(0, max(words) + 1 - VOCABULARY)))
     return Example(np.array(words, dtype=np.int32), unknown, slots)
 
@@ -205,9 +205,9 @@ def network(seed: int = 1, scale: float = 3.0) -> Any:
 
 def plain_gru(layer: Any, value: Any, state: Any) -> Any:
     """Return the next state of a GRU by its definition (Cho et al., 2014)."""
-    of = {name: weight.detach().numpy() for name, weight in layer.named_parameters()}
-    mine = of["weight_ih_l0"] @ value + of["bias_ih_l0"]
-    theirs = of["weight_hh_l0"] @ state + of["bias_hh_l0"]
+    weights = {name: weight.detach().numpy() for name, weight in layer.named_parameters()}
+    mine = weights["weight_ih_l0"] @ value + weights["bias_ih_l0"]
+    theirs = weights["weight_hh_l0"] @ state + weights["bias_hh_l0"]
     reset, update = (1 / (1 + np.exp(-(mine[i : i + 6] + theirs[i : i + 6]))) for i in (0, 6))
     new = np.tanh(mine[12:] + reset * theirs[12:])
     return (1 - update) * new + update * state
@@ -218,10 +218,10 @@ def softmax(scores: Any) -> Any:
     return raised / raised.sum()
 
 
-def plain_loss(made: Any, each: Example) -> float:
+def plain_loss(made: Any, sample: Example) -> float:
     """Return the negative log-likelihood of a state, computed slot by slot and word by word."""
     words = made.words.weight.detach().numpy()
-    known = np.where(each.words < VOCABULARY, each.words, UNKNOWN)
+    known = np.where(sample.words < VOCABULARY, sample.words, UNKNOWN)
     ahead, back = [np.zeros(6)], [np.zeros(6)]
     for number in known:
         ahead.append(plain_gru(made.forwards, words[number], ahead[-1]))
@@ -239,14 +239,14 @@ def plain_loss(made: Any, each: Example) -> float:
         seen = softmax(encoded @ state) @ encoded
         of_gate = made.gate.weight.detach().numpy() @ np.concatenate([state, seen])
         gate = softmax(of_gate + made.gate.bias.detach().numpy())
-        total -= np.log(gate[FILLED if number in each.values else 1 - FILLED])
-        for word in (*each.values[number], END) if number in each.values else ():
+        total -= np.log(gate[FILLED if number in sample.values else 1 - FILLED])
+        for word in (*sample.values[number], END) if number in sample.values else ():
             looks = softmax(encoded @ state)
             seen = looks @ encoded
             given = np.concatenate([state, seen, value])
             score = made.switch.weight.detach().numpy()[0] @ given + made.switch.bias.item()
             share = 1 / (1 + np.exp(-score))
-            chance = (1 - share) * looks[each.words == word].sum()
+            chance = (1 - share) * looks[sample.words == word].sum()
             if word < VOCABULARY:
                 chance += share * softmax(words @ state)[word]
             total -= np.log(chance)
@@ -258,10 +258,10 @@ def plain_loss(made: Any, each: Example) -> float:
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_loss_is_the_negative_log_likelihood_of_the_state(scale: float) -> None:
     made = network(scale=scale)
-    losses = [plain_loss(made, each) for each in EXAMPLES]
+    losses = [plain_loss(made, sample) for sample in EXAMPLES]
     assert made.loss(EXAMPLES).item() == pytest.approx(sum(losses) / 3, rel=1e-9)
-    for each, loss in zip(EXAMPLES, losses, strict=True):
-        assert made.loss([each]).item() == pytest.approx(loss, rel=1e-9)
+    for sample, loss in zip(EXAMPLES, losses, strict=True):
+        assert made.loss([sample]).item() == pytest.approx(loss, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -273,20 +273,20 @@ def test_decoder_generates_the_most_probable_word_at_each_step(seed: int, share:
     """
     made = network(seed, scale=4.0)
     made.switch.bias.data.fill_(share)
-    for each in EXAMPLES[:2]:  # the third example has no words to copy
+    for sample in EXAMPLES[:2]:  # the third example has no words to copy
         with torch.inference_mode():
-            histories, encoded, whole = made.encode([each])
+            histories, encoded, whole = made.encode([sample])
             inputs, states = made.begin(whole)
             _, seen = made.attend(states, encoded, histories)
             filled = made.gate(torch.cat([states, seen], dim=2)).argmax(dim=2)[0] == FILLED
-            (found,) = made.states([each])
+            (found,) = made.states([sample])
             assert set(found) <= set(filled.nonzero().flatten().tolist())
             for slot, value in found.items():
                 first = inputs[:, slot], states[:, slot], encoded, histories
                 assert len(value) <= SETTINGS.longest_value
-                assert share >= 0 or set(value) <= set(each.words.tolist())
+                assert share >= 0 or set(value) <= set(sample.words.tolist())
                 assert share <= 0 or max(value) < VOCABULARY
-                choices = [END, *range(SPECIAL, VOCABULARY + len(each.unknown))]
+                choices = [END, *range(SPECIAL, VOCABULARY + len(sample.unknown))]
                 complete = [*value, END][: SETTINGS.longest_value]
                 for place, word in enumerate(complete):
                     chances = {}
@@ -300,7 +300,7 @@ def test_examples_in_a_batch_are_independent() -> None:
     made = network(2, scale=4.0)
     with torch.inference_mode():
         together = made.states(EXAMPLES)
-        assert together == [made.states([each])[0] for each in EXAMPLES]
+        assert together == [made.states([sample])[0] for sample in EXAMPLES]
     assert any(together)
 
 

@@ -100,7 +100,7 @@ def test_values_are_found_in_the_words_of_a_history(value: str, words: list[str]
 def test_vocabulary_includes_value_words_and_excludes_rare_words() -> None:
     known = Vocabulary.of(DIALOGUES, CHARACTERS).words
     states = [e.system.first_query for dialogue in DIALOGUES for e in dialogue.exchanges]
-    assert set(known) >= {char for of in states for value in filled(of).values() for char in value}
+    assert set(known) >= {c for state in states for value in filled(state).values() for c in value}
     assert ("荐" in known, "您" in known) == (True, False)  # they occur twice and once
     assert list(known) == sorted(set(known))
 

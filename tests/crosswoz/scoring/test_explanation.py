@@ -106,7 +106,7 @@ def test_all_reason_codes_are_documented(track: str) -> None:
         for key in exchange.keys() - {"turn", "user_state"}:
             exchange[key] = type(exchange[key])()
     evaluated = evaluate(file, GOLD, Options((track,), "gold_acts"))
-    codes = {r.code.partition(":")[0] for each in evaluated.explain_all() for r in each.reasons}
+    codes = {r.code.partition(":")[0] for unit in evaluated.explain_all() for r in unit.reasons}
     assert codes
     assert codes <= set(MEANINGS)
 

@@ -34,8 +34,8 @@ def values(evaluated: ScoredPredictions) -> dict[tuple[str, str], float]:
 
 @cache
 def tracked(name: str, revision: str, conditioning: str) -> ScoredPredictions:
-    of = gold(name, revision)
-    return evaluate(rule_tracker_file(of.fold, conditioning), of)
+    data = gold(name, revision)
+    return evaluate(rule_tracker_file(data.fold, conditioning), data)
 
 
 @pytest.mark.parametrize("name", ["test", "val"])
@@ -102,16 +102,16 @@ def test_same_turn_source_variant_matches_the_golden_figures() -> None:
 def test_policy_upper_bound_matches_the_golden_figures() -> None:
     clean = figures()["sl_policy_trained_on_val"]["clean_db"]["terminated_correct"]
     golden = clean["oracle_gold_delex_lexicalised"]
-    of = gold()
-    plain = gold_file(of.fold, "policy", ["system_acts"])
-    beside = values(evaluate(plain, of))
+    data = gold()
+    plain = gold_file(data.fold, "policy", ["system_acts"])
+    beside = values(evaluate(plain, data))
     assert beside["policy.f1", "total"] == beside["policy.f1_delex", "total"] == 100
     # A file with delexicalized acts has the same scores.
-    vocabulary = of.system_vocabulary or frozenset()
+    vocabulary = data.system_vocabulary or frozenset()
     for name, exchanges in plain.items():
         for exchange in exchanges if name != "_meta" else ():
             exchange["system_acts_delex"] = _known(exchange.pop("system_acts"), vocabulary)
-    found = values(evaluate(plain, of))
+    found = values(evaluate(plain, data))
     for score, key in (("policy.f1", "f1"), ("policy.f1_delex", "delex_f1")):
         for theirs, ours in SCOPES.items():
             expected = pytest.approx(100 * golden[theirs][key], abs=1e-10)
@@ -132,11 +132,12 @@ def _known(acts: list[list[str]], vocabulary: frozenset[str]) -> list[str]:
 
 @pytest.mark.parametrize("seeds", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_user_simulator_scores_match_the_golden_runs(seeds: int) -> None:
-    of = gold()
+    data = gold()
     runs = {
-        str(seed): evaluate(simulator_file(of.fold, seed), of).scored_table for seed in range(seeds)
+        str(seed): evaluate(simulator_file(data.fold, seed), data).scored_table
+        for seed in range(seeds)
     }
-    scores = {(each.name, each.scope): each for each in scores_of_runs(runs)}
+    scores = {(score.name, score.scope): score for score in scores_of_runs(runs)}
     golden = figures()["rule_simulator"]["src/test/fresh_goal_each_turn"]
     for theirs, ours in SCOPES.items():
         for name, key in (("joint", "joint"), ("joint_values", "joint_valonly"), ("f1", "act_f1")):
@@ -149,8 +150,8 @@ def test_user_simulator_scores_match_the_golden_runs(seeds: int) -> None:
 
 
 def test_gold_nlu_predictions_score_100_in_all_scopes() -> None:
-    of = gold()
-    evaluated = evaluate(gold_file(of.fold, "nlu", ["user_acts", "system_acts_nlu"]), of)
+    data = gold()
+    evaluated = evaluate(gold_file(data.fold, "nlu", ["user_acts", "system_acts_nlu"]), data)
     found = values(evaluated)
     assert {value for (name, _), value in found.items() if name == "nlu.f1"} == {100}
     scopes = {scope for name, scope in found if name == "nlu.f1"}
@@ -164,10 +165,10 @@ def test_gold_nlu_predictions_score_100_in_all_scopes() -> None:
 
 
 def test_corpus_dialogues_have_the_measured_success_rate() -> None:
-    of = gold()
-    by_acts = gold_file(of.fold, "e2e", ["response", "state", "selected", "system_acts"])
-    by_text = gold_file(of.fold, "e2e", ["response", "state", "selected"])
-    acts, text = values(evaluate(by_acts, of)), values(evaluate(by_text, of))
+    data = gold()
+    by_acts = gold_file(data.fold, "e2e", ["response", "state", "selected", "system_acts"])
+    by_text = gold_file(data.fold, "e2e", ["response", "state", "selected"])
+    acts, text = values(evaluate(by_acts, data)), values(evaluate(by_text, data))
     # A measured value; it is below 100 % because of wizards' errors and missing nearby venues.
     assert acts["e2e.success", "total"] == pytest.approx(66.4)
     # The scores from text agree with the scores from acts.

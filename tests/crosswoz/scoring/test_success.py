@@ -174,7 +174,7 @@ def test_success_is_100_for_gold_and_0_for_invented_names(fields: list[str]) -> 
     evaluated = evaluate(json.loads(plain), GOLD)
     metrics = evaluated.report().metrics["e2e"]
     assert metrics["inform"]["total"] == metrics["success"]["total"] == 0
-    reasons = {r.code for each in evaluated.explain_all() for r in each.reasons}
+    reasons = {r.code for explanation in evaluated.explain_all() for r in explanation.reasons}
     assert "venue-not-in-database:名称" in reasons
 
 
@@ -193,11 +193,11 @@ def test_wrong_answers_lower_success_but_not_inform() -> None:
 
 @pytest.mark.integration
 def test_corpus_final_goals_have_the_measured_success_count() -> None:
-    judged = [
+    judgements = [
         judge(dialogue.goal, dialogue.final_goal, real_database())
         for dialogue in fold().dialogues.values()
     ]
     # All but five venue names are exactly in the database.
-    codes = [fault.code for each in judged for fault in each.faults]
+    codes = [fault.code for judgement in judgements for fault in judgement.faults]
     assert codes.count("venue-not-in-database") + codes.count("no-venue") == 5
-    assert sum(each.success for each in judged) == 339
+    assert sum(judgement.success for judgement in judgements) == 339

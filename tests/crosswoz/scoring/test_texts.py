@@ -55,10 +55,10 @@ def golden(side: Side) -> Any:
 def scored(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> tuple[float, float]:
     """Return BLEU-4 and the value missing rate of texts for the test fold."""
     texts = {n: [say(turn) for turn in turns_of(d, side)] for n, d in fold().dialogues.items()}
-    of = scorer(side)
-    rows = list(of.counts(texts).values())
+    text_scorer = scorer(side)
+    rows = list(text_scorer.counts(texts).values())
     sums = {name: np.array([sum(row[name] for row in rows)]) for name in rows[0]}
-    return float(of.bleu4(sums)[0]), float(of.missing_rate(sums)[0])
+    return float(text_scorer.bleu4(sums)[0]), float(text_scorer.missing_rate(sums)[0])
 
 
 def scored_templates(side: Side, rng: Rng, mode: Mode) -> tuple[float, float]:

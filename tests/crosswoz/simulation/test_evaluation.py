@@ -55,19 +55,19 @@ def simulation(folder: Path, sources: str) -> ScoredTable:
 
 
 def test_dialogues_with_different_goals_are_not_paired(tmp_path: Path) -> None:
-    one, same, mixed, other = (simulation(tmp_path, of) for of in ("121", "121", "11", "21"))
-    found = compare({"one": one, "same": same}, unit="dialogue")
+    first, same, mixed, other = (simulation(tmp_path, ids) for ids in ("121", "121", "11", "21"))
+    found = compare({"first": first, "same": same}, unit="dialogue")
     assert found.measure("e2e.finish_rate").n == 3
-    assert compare({"one": one, "mixed": mixed}).measure("e2e.finish_rate").n == 1
+    assert compare({"first": first, "mixed": mixed}).measure("e2e.finish_rate").n == 1
     with pytest.raises(UsageError, match='"other"'):
-        compare({"one": one, "other": other})
+        compare({"first": first, "other": other})
 
 
 def test_runs_of_a_system_must_have_the_same_goals(tmp_path: Path) -> None:
-    one, same, other = (simulation(tmp_path, of) for of in ("12", "12", "11"))
-    assert all(each.values == (100, 100) for each in scores_of_runs({"one": one, "same": same}))
+    first, same, other = (simulation(tmp_path, ids) for ids in ("12", "12", "11"))
+    assert all(s.values == (100, 100) for s in scores_of_runs({"first": first, "same": same}))
     with pytest.raises(InputError, match=r"^other: "):
-        scores_of_runs({"one": one, "other": other})
+        scores_of_runs({"first": first, "other": other})
 
 
 def test_finished_dialogues_with_wrong_values_are_not_successful(tmp_path: Path) -> None:

@@ -115,16 +115,16 @@ def test_goal_values_follow_the_specified_weights(slot: str, is_real: bool) -> N
 
 @either_database
 def test_two_trips_occur_in_ten_percent_of_goals_with_trips(is_real: bool) -> None:
-    both = one = 0
+    double = single = 0
     for goal in goals_of(is_real):
         domains = {line.subgoal: line.domain for line in goal}
         trips = sum(domain in TRAFFIC_DOMAINS for domain in domains.values())
         # A goal with four venues has room for only one trip.
         if trips and len(domains) - trips < 4:
-            both += trips == 2
-            one += trips == 1
-    share = both / (both + one)
-    assert share == pytest.approx(0.1, abs=4 * (0.09 / (both + one)) ** 0.5)
+            double += trips == 2
+            single += trips == 1
+    share = double / (double + single)
+    assert share == pytest.approx(0.1, abs=4 * (0.09 / (double + single)) ** 0.5)
 
 
 @either_database

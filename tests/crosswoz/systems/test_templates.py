@@ -89,8 +89,8 @@ def turns_of_simulators() -> Iterator[tuple[Side, Acts]]:
         user += [Act("Inform", domain, s, "甲") for s in constrained[domain] if s != SERVICES]
         slots = [slot for slot in requested[domain] if slot != SERVICES]
         user += [Act("Request", domain, slot, "") for slot in slots]
-        told = [(slot, value) for slot in slots for value in ("甲", "无")]
-        system += [Act("Inform", domain, *of) for of in told if of != (NAME, "无")]
+        answers = [(slot, value) for slot in slots for value in ("甲", "无")]
+        system += [Act("Inform", domain, *pair) for pair in answers if pair != (NAME, "无")]
     for domain in VENUE_DOMAINS:
         system.append(Act("NoOffer", domain, "none", "none"))
         near = [other for other in VENUE_DOMAINS if {domain, other} != {"酒店"}]
@@ -126,7 +126,7 @@ def test_order_of_acts_does_not_change_the_sentence() -> None:
 def test_values_are_split_over_the_largest_available_templates() -> None:
     key = "Inform+餐馆+推荐菜"
     keys = [key, f"{key}1+推荐菜2", f"{key}1+推荐菜2+推荐菜3"]
-    manual = {each: [f"{number}：[{key}1]"] for number, each in enumerate(keys, start=1)}
+    manual = {name: [f"{number}：[{key}1]"] for number, name in enumerate(keys, start=1)}
     acts = tuple(Act("Inform", "餐馆", "推荐菜", dish) for dish in "甲乙丙丁戊")
     assert Templates({}, manual).sentence(acts, FIRST, "manual") == "3：甲，2：丁。"
 
