@@ -65,7 +65,7 @@ def rows(data: Path) -> Iterator[Row]:
             single, batch = _single(domain, name), _batch(domain, name)
             pairs = [(single(seed), batch(seed)) for seed in range(REPETITIONS + 1)][1:]
             alone, together = (statistics.median(rates) for rates in zip(*pairs, strict=True))
-            ratio = statistics.median(many / one for one, many in pairs)
+            ratio = statistics.median(second / first for first, second in pairs)
             what = f"PyDial {name}: steps a second"
             yield at_least(what, alone, STEPS_A_SECOND[code] if number == 1 else None)
             yield Row(f"… {BATCH:,} environments (× a single one)", f"{together:,.0f}", ratio,

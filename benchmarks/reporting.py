@@ -121,7 +121,7 @@ def _browser(content: bytes) -> Iterator[Row]:
             page.goto(file.as_uri())
             page.wait_for_selector("html[data-ready]", state="attached")
             paints.append(float(page.evaluate(PAINTED)))
-            filters += [float(page.evaluate(FILTERED, list(each))) for each in CONTROLS]
+            filters += [float(page.evaluate(FILTERED, list(control))) for control in CONTROLS]
             page.close()
         browser.close()
     yield at_most("… its first paint in chromium", statistics.median(paints), "ms", 500, 0)

@@ -61,17 +61,17 @@ def rows(data: Path) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as scratch:
         shards = write_shards(data / "multiwoz" / "predictions", Path(scratch))
         few = shards[: FEW_DIALOGUES // DIALOGUES_OF_A_SHARD]
-        with cluster("local", 1) as one, cluster("local", 2) as two:
-            clients = (None, one, two)
+        with cluster("local", 1) as solo, cluster("local", 2) as pair:
+            clients = (None, solo, pair)
             for client in clients:
                 report(few, client)  # every process reads its gold data
-            before = max(two.run(_peak_megabytes).values())
+            before = max(pair.run(_peak_megabytes).values())
             texts.clear()
             times = [
                 [seconds(partial(report, shards, client)) for client in clients]
                 for _ in range(REPETITIONS)
             ]
-            after = max(two.run(_peak_megabytes).values())
+            after = max(pair.run(_peak_megabytes).values())
     alone, single, double = (statistics.median(column) for column in zip(*times, strict=True))
     yield Row(f"{DIALOGUES:,} dialogues in {len(shards)} shards, one process", f"{alone:.1f} s")
     what = "… on a Dask cluster, how many times as fast:"

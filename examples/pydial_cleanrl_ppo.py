@@ -95,7 +95,7 @@ def main() -> None:
             rewards[step], ends[step] = torch.as_tensor(reward), torch.as_tensor(ended)
             sums += reward
             for place in np.flatnonzero(ended):
-                last = {key: of[place] for key, of in info["final_info"].items()}
+                last = {key: array[place] for key, array in info["final_info"].items()}
                 log.dialogue(bool(last["success"]), int(last["exchange"]), sums[place])
                 sums[place] = 0.0
         with torch.no_grad():

@@ -102,11 +102,11 @@ class Account:
                 bool(asked) and asked[0] in items,
                 bool(asked) and any(asked[0] == item.slot for item in self._said.items),
             ]
-        self._seen.append([float(each) for each in now])
+        self._seen.append([float(value) for value in now])
         self._exchange += 1
         empty = [0.0] * len(now)
         recent = [*[empty] * MEMORY, *self._seen][-MEMORY:]
-        return np.array([each for exchange in recent for each in exchange], dtype=np.float32)
+        return np.array([value for exchange in recent for value in exchange], dtype=np.float32)
 
     def say(self, act: Act) -> None:
         """Record the user's act; a new value of a slot changes the goal."""
@@ -124,7 +124,7 @@ class Account:
 
     def _part(self, item: Item) -> str:
         slot, value, negated = item
-        slots = [each.slot for each in self.goal.constraints]
+        slots = [constraint.slot for constraint in self.goal.constraints]
         requests = list(self.goal.requests)
         if negated:
             return ELSE
@@ -142,7 +142,7 @@ class Account:
             Item("", DONTCARE): "any",
             Item(NAME, self.goal.recommended): "offer",
         }
-        asked = [Item(each.slot, DONTCARE) for each in self.heard.items[:1]]
+        asked = [Item(question.slot, DONTCARE) for question in self.heard.items[:1]]
         return known.get(item, "asked" if item in asked else ELSE)
 
     def act(self, text: str, rng: Rng) -> Act | None:
@@ -166,7 +166,7 @@ class Account:
             if kind == "heard":
                 return next((item for item in self.heard.items if item.slot == slot), None)
             if kind == "new":
-                others = [each for each in ontology.informable[slot] if each != value]
+                others = [other for other in ontology.informable[slot] if other != value]
                 return Item(slot, rng.choose(others)) if others else None
             return Item(slot, value if kind == "c" else DONTCARE)
         if kind == "type":
@@ -286,7 +286,7 @@ def loaded(path: str) -> Network:
         network = Network(tuple(acts), layers)
         if network.log_probabilities(account.hear(HELLO)).shape != (len(acts),):
             raise ValueError("not one probability for each act")
-        if any(not isinstance(each, str) for each in acts) or ELSE not in acts:
+        if any(not isinstance(text, str) for text in acts) or ELSE not in acts:
             raise ValueError("its acts are no acts")
         account.act(f"null({','.join(_parts(acts))})", Rng(0))
     except (LookupError, TypeError, ValueError) as error:

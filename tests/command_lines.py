@@ -35,7 +35,7 @@ def unfolded(word: str) -> list[str]:
 def words(command: str) -> list[str]:
     """Return the arguments for `mwzeval`, with `{a,b}` expanded as in a shell."""
     split = shlex.split(command, comments=True)
-    program, *arguments = [each for word in split for each in unfolded(word)]
+    program, *arguments = [argument for word in split for argument in unfolded(word)]
     if program == "python":
         return [VERBS[arguments[0]], *arguments[1:]]
     assert program == "mwzeval"

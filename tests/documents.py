@@ -77,7 +77,7 @@ def blocks_of(document: Path) -> list[Block]:
         if printed and found and found[-1].language == "python":
             found[-1] = replace(found[-1], printed=text)
         line = source.count("\n", 0, match.start("language")) + 1
-        checks = tuple(each.strip() for each in (match["check"] or "").split(";") if each.strip())
+        checks = tuple(part.strip() for part in (match["check"] or "").split(";") if part.strip())
         found.append(Block(document, line, language, text, checks))
         end = match.end()
     return found

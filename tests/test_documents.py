@@ -116,7 +116,7 @@ def test_files_and_modules_named_in_documents_and_docstrings_exist() -> None:
     for document in (*DOCUMENTS, *sorted((ROOT / "mwzeval").rglob("*.py"))):
         for name in re.findall(r"`([^`\n]+)`", document.read_text(encoding="utf-8")):
             if re.fullmatch(rf"(?!.*-v\d$)(?:{FOLDERS})/[\w./{{}},*-]*", name):
-                lost += [each for each in unfolded(name) if not any(ROOT.glob(each.rstrip("/")))]
+                lost += [path for path in unfolded(name) if not any(ROOT.glob(path.rstrip("/")))]
             elif found := re.match(r"mwzeval(?:\.\w+)+", name):
                 lost += [] if name == GROUP or exists(found[0]) else [name]
     assert not lost

@@ -79,12 +79,12 @@ def test_other_benchmarks_work_after_removing_one(name: str, tmp_path: Path) -> 
     for other in left:
         (tmp_path / f"of-{other}").mkdir()
         sample = write_sample(other, tmp_path / f"of-{other}")
-        of = ["--benchmark", other]
+        options = ["--benchmark", other]
         commands += [
-            ["evaluate", *of, sample.better, "-q"],
-            ["validate", *of, sample.better],
-            ["explain", *of, sample.better],
-            ["compare", *of, sample.better, sample.worse, "--samples", "100"],
+            ["evaluate", *options, sample.better, "-q"],
+            ["validate", *options, sample.better],
+            ["explain", *options, sample.better],
+            ["compare", *options, sample.better, sample.worse, "--samples", "100"],
         ]
     ran = subprocess.run(
         [sys.executable, "-c", SMOKE, json.dumps([left, commands])],

@@ -198,7 +198,7 @@ def test_warnings_are_printed_in_one_line_per_kind_and_file(
 ) -> None:
     found = warning_lines(of_files)
     assert len(found) == len(lines)
-    assert all(line in each for line, each in zip(lines, found, strict=True))
+    assert all(line in text for line, text in zip(lines, found, strict=True))
 
 
 def test_files_without_validation_show_up_to_twenty_single_warnings() -> None:

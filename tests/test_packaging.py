@@ -200,7 +200,7 @@ def test_doctor_lists_purpose_and_found_packages_of_every_extra() -> None:
     table = text.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
     declared = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
     assert set(PURPOSES) == declared - EXTRAS_OF_DEVELOPERS
-    extras = {of["extra"]: of for of in diagnosis().plain["extras"]}
+    extras = {row["extra"]: row for row in diagnosis().plain["extras"]}
     assert list(extras) == list(PURPOSES)
     pytest.importorskip("matplotlib")
     assert extras["plot"]["found"] == f"matplotlib {version('matplotlib')}"
@@ -210,7 +210,7 @@ def test_doctor_lists_purpose_and_found_packages_of_every_extra() -> None:
 def test_doctor_reports_missing_and_outdated_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ['nowhere>=1; extra == "plot"', 'numpy>=999; extra == "rl"', "numpy>=1"]
     monkeypatch.setattr("mwzeval.commands.doctor.requires", lambda name: lines)
-    found = {of["extra"]: of for of in diagnosis().plain["extras"]}
+    found = {row["extra"]: row for row in diagnosis().plain["extras"]}
     assert found["plot"]["missing"] == "nowhere"
     assert found["rl"]["missing"] == f"numpy>=999 (not {version('numpy')})"
     assert found["rl"]["found"] == ""
@@ -221,7 +221,7 @@ def test_doctor_counts_public_files_of_each_corpus(tmp_path: Path, run: Run) -> 
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "hotel_db.json").write_text("[]", encoding="utf-8")
     out = run("doctor", "--data", str(tmp_path), "-f", "json").out
-    found = {of["corpus"]: of for of in json.loads(out)["corpora"]}
+    found = {row["corpus"]: row for row in json.loads(out)["corpora"]}
     assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 differ from the published files"
     assert found["multiwoz-2.4"]["missing"] == "7"
     assert found["pydial"]["state"] == "0 of 6"

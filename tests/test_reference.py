@@ -84,7 +84,7 @@ def test_commands_and_pages_named_in_the_package_exist() -> None:
     assert len(named) > 5
     for command in named:
         verb = " ".join(command.split()[:2])
-        has_actions = any(each.startswith(f"{verb} ") for each in known)
+        has_actions = any(name.startswith(f"{verb} ") for name in known)
         assert (command if has_actions else verb) in known
     pages = named_in_the_package(r"\bdocs/\w+\.md(?:#[\w-]+)?")
     assert len(pages) > 10

@@ -112,7 +112,7 @@ def scores_of(wheel: Path, resolution: str) -> Mapping[str, object]:
         for *options, file in SCORED:
             run(programs / "mwzeval", "evaluate", *options, file, "-q", "-o", "r.json", cwd=empty)
             scores = json.loads((empty / "r.json").read_text(encoding="utf-8"))["meta"]["scores"]
-            found[file] = [(each["score"], each["scope"], each["value"]) for each in scores]
+            found[file] = [(row["score"], row["scope"], row["value"]) for row in scores]
         return found
 
 

@@ -201,16 +201,16 @@ def test_explain_counts_reasons_and_selects_by_unit_or_reason(run: Run) -> None:
     assert run(f"explain WORSE {unit}").out
     assert parsed(run(f"explain WORSE {unit} -f json").out, "json")["unit"] == unit
     chosen = parsed(run(f"explain WORSE --reason {code} -f json").out, "json")
-    assert unit in [each["unit"] for each in chosen]
+    assert unit in [item["unit"] for item in chosen]
     assert run(f"explain WORSE --reason {code}").out
 
 
 def test_explain_lists_outcomes_lost_to_another_system(run: Run) -> None:
     found = parsed(run("explain WORSE --against BETTER -f json").out, "json")
     outcome = found["outcomes"][0]
-    listed = [each for each in found["lost"] if each["outcome"] == outcome["outcome"]]
+    listed = [item for item in found["lost"] if item["outcome"] == outcome["outcome"]]
     assert len(listed) == outcome["lost"] > 0
-    assert all(each["reasons"] and each["instead"] for each in listed)
+    assert all(item["reasons"] and item["instead"] for item in listed)
     unit = listed[0]["unit"]
     text = run(f"explain -i WORSE {unit} --against BETTER").out
     assert unit in text

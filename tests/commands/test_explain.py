@@ -57,7 +57,7 @@ def test_an_item_id_selects_all_trials_of_the_item(as_json: Explained, run: Run)
     live = "live --agent rule --corpus sample --goals corpus:test:smp0021,smp0022 --trials 3 -q"
     assert run(*live.split(), "-o", "run.jsonl").code == 0
     found = as_json("run.jsonl", "smp0021")
-    assert [each["unit"] for each in found] == [f"smp0021#{trial}" for trial in (1, 2, 3)]
+    assert [item["unit"] for item in found] == [f"smp0021#{trial}" for trial in (1, 2, 3)]
     assert as_json("run.jsonl", "smp0021#2") == found[1]
     report = json.loads(run("evaluate", "-g", "run.jsonl", "-o", "r.json", "-f", "json").out)
     assert {"grounded_inform", "hallucination"} <= set(report["meta"]["signatures"])
@@ -67,14 +67,14 @@ def test_against_option_lists_outcomes_lost_to_another_system(
     as_json: Explained, other: str
 ) -> None:
     evaluator = Evaluator(success=True, corpus="sample")
-    kept: dict[str, list[tuple[bool, bool]]] = {"inform": [], "success": []}
+    outcomes: dict[str, list[tuple[bool, bool]]] = {"inform": [], "success": []}
     names: dict[str, list[str]] = {"inform": [], "success": []}
     weak, good = read_json(Path(WEAK)), read_json(Path(other))
     for name in weak:
-        mine, theirs = (evaluator.evaluate_dialogue(name, of[name]) for of in (weak, good))
-        for outcome in kept:
+        mine, theirs = (evaluator.evaluate_dialogue(name, run[name]) for run in (weak, good))
+        for outcome in outcomes:
             pair = (getattr(mine, outcome), getattr(theirs, outcome))
-            kept[outcome].append(pair)
+            outcomes[outcome].append(pair)
             if pair == (False, True):
                 names[outcome].append(name)
     found = as_json(WEAK, "--against", other)
@@ -88,13 +88,13 @@ def test_against_option_lists_outcomes_lost_to_another_system(
             "both_lost": pairs.count((False, False)),
             "both_won": pairs.count((True, True)),
         }
-        for outcome, pairs in kept.items()
+        for outcome, pairs in outcomes.items()
     ]
     for outcome, lost in names.items():
-        listed = [each for each in found["lost"] if each["outcome"] == outcome]
-        assert sorted(each["unit"] for each in listed) == sorted(lost)
+        listed = [item for item in found["lost"] if item["outcome"] == outcome]
+        assert sorted(item["unit"] for item in listed) == sorted(lost)
         assert lost
-    full = {each["unit"]: each for each in as_json(WEAK, "--worst", "1000")}
+    full = {item["unit"]: item for item in as_json(WEAK, "--worst", "1000")}
     users = {
         dialogue["dialogue_id"].lower().removesuffix(".json"): [
             turn["utterance"] for turn in dialogue["turns"] if turn["speaker"] == "USER"
@@ -102,14 +102,14 @@ def test_against_option_lists_outcomes_lost_to_another_system(
         for file in (ROOT / "data" / "sample").rglob("dialogues_*.json")
         for dialogue in read_json(file)
     }
-    for each in found["lost"]:
-        assert each["reasons"] == full[each["unit"]]["reasons"]
-        for there in each["instead"]:
-            user, answer = (of["text"] for of in there["own"])
-            assert user == users[each["unit"]][there["turn"]]
-            assert answer == weak[each["unit"]][there["turn"]]["response"]
-            assert [of["speaker"] for of in there["utterances"]] == ["system"]
-    domains = [len({r["scope"] for r in full[of["unit"]]["reasons"]}) for of in found["lost"]]
+    for item in found["lost"]:
+        assert item["reasons"] == full[item["unit"]]["reasons"]
+        for there in item["instead"]:
+            user, answer = (utterance["text"] for utterance in there["own"])
+            assert user == users[item["unit"]][there["turn"]]
+            assert answer == weak[item["unit"]][there["turn"]]["response"]
+            assert [utterance["speaker"] for utterance in there["utterances"]] == ["system"]
+    domains = [len({r["scope"] for r in full[item["unit"]]["reasons"]}) for item in found["lost"]]
     assert domains == sorted(domains, reverse=True)
 
 
@@ -118,12 +118,12 @@ def test_an_omission_is_shown_with_the_answer_of_the_other_system(
 ) -> None:
     good = read_json(Path(other))
     lost = as_json(WEAK, "--against", other)["lost"]
-    name = next(each["unit"] for each in lost if each["outcome"] == "inform")
+    name = next(item["unit"] for item in lost if item["outcome"] == "inform")
     silent = [{**turn, "response": "how can i help ?"} for turn in good[name]]
     file = write_json(tmp_path / "silent.json", {name: silent})
     options = ("--against", other, "--responses", "delexicalized", "-f", "json")
     lost = json.loads(run("explain", file, *options).out)["lost"]
-    (inform,) = [each for each in lost if each["outcome"] == "inform"]
+    (inform,) = [item for item in lost if item["outcome"] == "inform"]
     assert {reason["code"] for reason in inform["reasons"]} == {"no-venue-offered"}
     assert inform["instead"]
     for there in inform["instead"]:
@@ -136,20 +136,20 @@ def test_selection_options_filter_outcomes_lost_to_another_system(
     as_json: Explained, other: str
 ) -> None:
     everything = as_json(WEAK, "--against", other)
-    asked = "missing-constraint"
-    chosen = as_json(WEAK, "--against", other, "--reason", asked)
+    code = "missing-constraint"
+    chosen = as_json(WEAK, "--against", other, "--reason", code)
     assert chosen["outcomes"] == everything["outcomes"]
     assert chosen["lost"] == [
-        each
-        for each in everything["lost"]
-        if any(reason["code"].startswith(asked) for reason in each["reasons"])
+        item
+        for item in everything["lost"]
+        if any(reason["code"].startswith(code) for reason in item["reasons"])
     ]
     worst = as_json(WEAK, "--against", other, "--worst", "3")["lost"]
-    assert len({each["unit"] for each in worst}) == 3
+    assert len({item["unit"] for item in worst}) == 3
     (first, *_) = everything["lost"]
     alone = as_json(WEAK, first["unit"], "--against", other)
     assert alone["dialogues"] == 1
-    assert alone["lost"] == [each for each in everything["lost"] if each["unit"] == first["unit"]]
+    assert alone["lost"] == [item for item in everything["lost"] if item["unit"] == first["unit"]]
 
 
 OVERLAP = str(ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_4.json")

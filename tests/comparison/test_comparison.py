@@ -184,8 +184,8 @@ def test_type_count_scores_have_a_difference_and_interval_but_no_test(several: b
         given["no-phone"] = by_name([scored("no-phone")] * 5)
     document = comparison_document(compare(given, resampling=FEW))
     names = {measure.name for measure in scored("good").measures if measure.of_types}
-    values = {(each["score"], each["system"]): each["value"] for each in document.records}
-    found = [each for each in document.records if each["score"] in names]
+    values = {(row["score"], row["system"]): row["value"] for row in document.records}
+    found = [row for row in document.records if row["score"] in names]
     assert len(found) == len(names) * len(given)
     for record in found:
         untested = ("p", "p_holm", "p_best", "test", "wins", "rank", "rank_worst")
@@ -271,7 +271,7 @@ def test_each_group_has_its_own_baseline_units_and_ranks() -> None:
     gold = {name: sample_predictions("policy-only") for name in ("c", "d")}
     gold["d"] = dict(list(gold["d"].items())[5:])
     evaluator = Evaluator(success=True, corpus="sample", responses="delexicalized")
-    found = {name: evaluator.score(of).scored_table for name, of in gold.items()}
+    found = {name: evaluator.score(predictions).scored_table for name, predictions in gold.items()}
     mixed = {"a": scored("good"), "c": found["c"], "b": scored("no-phone"), "d": found["d"]}
     comparison = compare(mixed, resampling=FEW)
     first, second = (m for m in comparison.measures if m.name == "success")

@@ -115,9 +115,9 @@ def test_the_baseline_gate_agrees_with_the_paired_tests(evaluator: Evaluator) ->
     line = r"(.+) is (.+), significantly worse than the baseline's (.+) \(p = (.+)\)"
     worse = worse_than(system, baseline, Resampling())
     assert worse
-    for name, value, other, p_value in (present(re.fullmatch(line, of)).groups() for of in worse):
+    for name, value, other, p in (present(re.fullmatch(line, text)).groups() for text in worse):
         assert float(value) < float(other)
-        assert float(p_value) == pytest.approx(adjusted[name], rel=0.01)
+        assert float(p) == pytest.approx(adjusted[name], rel=0.01)
         assert adjusted[name] <= 0.05
     assert not worse_than(baseline, system, Resampling())
     assert not worse_than(system, system, Resampling())

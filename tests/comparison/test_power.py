@@ -114,7 +114,7 @@ def test_predicted_power_agrees_with_simulated_systems() -> None:
     difference = float(np.subtract(*trials(300_000, 1)).mean())
     test, repetitions = TwoSided(), 1000
     for items, number in ((60, 1), (60, 4), (150, 2)):
-        means = [each.mean(axis=1) for each in trials(repetitions * items, number)]
+        means = [scores.mean(axis=1) for scores in trials(repetitions * items, number)]
         differences = np.subtract(*means).reshape(repetitions, items)
         errors = differences.std(axis=1, ddof=1) / math.sqrt(items)
         found = np.count_nonzero(np.abs(differences.mean(axis=1)) > 1.96 * errors)
@@ -130,22 +130,22 @@ def test_equal_clusters_agree_with_statsmodels_errors_and_variances() -> None:
     `scale` of `MixedLM(d, 1, groups=g).fit(reml=True)`, which iterates.
     """
     random = np.random.default_rng(21)
-    of = np.repeat(np.arange(40), 5)
-    values = list(np.round(random.normal(0, 0.6, 40)[of] + random.normal(0, 1, 200), 3)[:, None])
-    spread = spread_of(values, clusters=of.tolist())
+    group = np.repeat(np.arange(40), 5)
+    values = list(np.round(random.normal(0, 0.6, 40)[group] + random.normal(0, 1, 200), 3)[:, None])
+    spread = spread_of(values, clusters=group.tolist())
     assert spread.standard_error(200, 1) == pytest.approx(0.10933835640822154, rel=1e-9)
     assert spread.shared / 5 == pytest.approx(0.31363003, rel=1e-5)
     assert spread.between == pytest.approx(0.822824521524637, rel=1e-5)
-    assert spread_of(values, [np.array([0.0])] * 200, clusters=of.tolist()) == spread
+    assert spread_of(values, [np.array([0.0])] * 200, clusters=group.tolist()) == spread
 
 
 def in_clusters(
     random: np.random.Generator, sizes: NDArray[np.int64], trials: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Draw clusters (variance 4), items (variance 2) and trials (variance 9)."""
-    of = np.repeat(np.arange(sizes.size), sizes)
-    items = random.normal(0, 2, sizes.size)[of] + random.normal(0, math.sqrt(2), of.size)
-    return of, items[:, np.newaxis] + random.normal(0, 3, size=(of.size, trials))
+    labels = np.repeat(np.arange(sizes.size), sizes)
+    items = random.normal(0, 2, sizes.size)[labels] + random.normal(0, math.sqrt(2), labels.size)
+    return labels, items[:, np.newaxis] + random.normal(0, 3, size=(labels.size, trials))
 
 
 def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
@@ -154,9 +154,9 @@ def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
     numbers = random.integers(1, 4, size=int(sizes.sum()))
     found = []
     for _ in range(300):
-        of, scores = in_clusters(random, sizes, 3)
+        labels, scores = in_clusters(random, sizes, 3)
         kept = [row[:n] for row, n in zip(scores, numbers.tolist(), strict=True)]
-        spread = spread_of(kept, clusters=of.tolist())
+        spread = spread_of(kept, clusters=labels.tolist())
         found.append((spread.shared, spread.between, present(spread.within)))
     size = float(sizes @ sizes / sizes.sum())
     assert np.mean(found, axis=0).tolist() == pytest.approx([4 * size, 2, 9], rel=0.07)

@@ -60,8 +60,8 @@ def test_runs_report_mean_deviation_and_range_of_every_score(
     assert "failed: inform " in err, "gates apply to the mean"
     report = read_json(Path("evaluation_results.json"))
     runs = [evaluator.evaluate(mixture(seed)) for seed in range(4)]
-    assert [of["run"] for of in report["runs"]] == files
-    assert [of["success"] for of in report["runs"]] == [of.metrics["success"] for of in runs]
+    assert [row["run"] for row in report["runs"]] == files
+    assert [row["success"] for row in report["runs"]] == [r.metrics["success"] for r in runs]
     assert len(report["scores"]) == len(runs[0].scores)
     for found in report["scores"]:
         values = [report.score(found["score"], found["scope"]).value for report in runs]

@@ -82,7 +82,7 @@ def test_example_order_does_not_change_scores() -> None:
 def test_mean_over_tracks_lists_the_covered_tracks() -> None:
     chosen = {name: sample("overlap", name) for name in ("dstc7-ubuntu-1", "dstc7-ubuntu-4")}
     mean, covered = mean_final(chosen)
-    values = [scores(each)["final"] for each in chosen.values()]
+    values = [scores(submission)["final"] for submission in chosen.values()]
     assert mean == pytest.approx(sum(values) / 2)
     assert covered == tuple(chosen)
     with pytest.raises(ValueError, match="submission"):

@@ -24,7 +24,7 @@ class AnnotatedTurn(NamedTuple):
 @cache
 def annotated_turns(fold: str) -> dict[str, list[AnnotatedTurn]]:
     folder = shared("data", "multiwoz", "data", "MultiWOZ_2.2")
-    acts = {dialogue_id(name): of for name, of in read_json(folder / "dialog_acts.json").items()}
+    acts = {dialogue_id(key): talk for key, talk in read_json(folder / "dialog_acts.json").items()}
     return {
         (name := dialogue_id(dialogue["dialogue_id"])): [
             AnnotatedTurn(

@@ -145,8 +145,8 @@ def unsigned(cases: Cases, revision: int) -> Record:
     for case, groups in cases.items():
         kept[case] = {}
         for group, numbers in groups.items():
-            signature, signed, of = group.partition("|rev:")
-            if signed and of != str(revision):
+            signature, separator, rev = group.partition("|rev:")
+            if separator and rev != str(revision):
                 raise ValueError(f"{case}: {group} is not of scoring revision {revision}")
             kept[case][signature] = numbers
     return Record(revision, kept)

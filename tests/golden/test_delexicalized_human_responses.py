@@ -29,19 +29,19 @@ def evaluator() -> Evaluator:
 def report() -> Report:
     turns = annotated_turns(FOLD)
     return evaluator().evaluate(
-        {name: [{"response": turn.response} for turn in of] for name, of in turns.items()}
+        {name: [{"response": t.response} for t in talk] for name, talk in turns.items()}
     )
 
 
 @cache
 def span_scores() -> dict[str, SpanScore]:
     turns = annotated_turns(FOLD)
-    predictions = {name: [{"response": turn.response} for turn in of] for name, of in turns.items()}
+    predictions = {name: [{"response": t.response} for t in talk] for name, talk in turns.items()}
     checked = evaluator().checked(predictions)
     sources = checked.sources
     scores: dict[str, SpanScore] = {}
-    for name, of in checked.dialogues.items():
-        found = checked.scorer.delexicalized(name, of, sources)
+    for name, dialogue in checked.dialogues.items():
+        found = checked.scorer.delexicalized(name, dialogue, sources)
         for turn, delexicalized in zip(turns[name], found, strict=True):
             count(scores, turn, delexicalized.mentions)
     return scores
@@ -89,14 +89,14 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 FIRST_WORD = re.compile(r"^[\w']+")
 MARKDOWN: dict[str, Callable[[list[str]], str]] = {
     "plain": " ".join,
-    "bullets": lambda sentences: "\n".join(f"- {each}" for each in sentences),
+    "bullets": lambda sentences: "\n".join(f"- {sentence}" for sentence in sentences),
     "bold first words in bullets": lambda sentences: "\n".join(
-        f"- {FIRST_WORD.sub(lambda word: f'**{word[0]}**', each)}" for each in sentences
+        f"- {FIRST_WORD.sub(lambda word: f'**{word[0]}**', sentence)}" for sentence in sentences
     ),
-    "bold": lambda sentences: " ".join(f"**{each}**" for each in sentences),
+    "bold": lambda sentences: " ".join(f"**{sentence}**" for sentence in sentences),
     "headings": lambda sentences: "\n".join(["## " + sentences[0], *sentences[1:]]),
     "tables": lambda sentences: "\n".join(
-        ["| Answer |", "|---|", *(f"| {each} |" for each in sentences)]
+        ["| Answer |", "|---|", *(f"| {sentence} |" for sentence in sentences)]
     ),
 }
 
@@ -107,8 +107,8 @@ def grounded(layout: str) -> dict[str, float]:
     evaluator = Evaluator(grounded=True, corpus="multiwoz-2.2", data=data, responses=LEXICALIZED)
     scores = evaluator.evaluate(
         {
-            name: [{"response": MARKDOWN[layout](SENTENCE_END.split(turn.response))} for turn in of]
-            for name, of in annotated_turns(FOLD).items()
+            name: [{"response": MARKDOWN[layout](SENTENCE_END.split(t.response))} for t in talk]
+            for name, talk in annotated_turns(FOLD).items()
         }
     ).metrics["grounded"]
     names = ("hallucination", "consistency", "grounded_inform", "grounded_success")

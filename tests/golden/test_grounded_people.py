@@ -67,8 +67,8 @@ def made(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     bookings = []
     for domain, slots in metadata.items():
         booked = slots["book"].get("booked", [])
-        asked = {slot: value for slot, value in slots["book"].items() if slot != "booked"}
-        bookings += [{"domain": domain, "slots": {**one, **asked}} for one in booked]
+        constraints = {slot: value for slot, value in slots["book"].items() if slot != "booked"}
+        bookings += [{"domain": domain, "slots": {**booking, **constraints}} for booking in booked]
     return bookings
 
 

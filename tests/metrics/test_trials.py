@@ -29,9 +29,9 @@ TURNS = Measure("turns", "Turns", Signature.of("turns", {}), LENGTH, lower_is_be
 def scored(won: dict[str, list[int]], *, single: bool = False) -> ScoredTable:
     """Return the scored table of trials, given item → outcome of each trial."""
     rows = [
-        (item if single else f"{item}#{k}", {"won": each, "dialogues": 1, "turns": 3 + k})
+        (item if single else f"{item}#{k}", {"won": outcome, "dialogues": 1, "turns": 3 + k})
         for item, outcomes in won.items()
-        for k, each in enumerate(outcomes, 1)
+        for k, outcome in enumerate(outcomes, 1)
     ]
     return ScoredTable(Table.from_rows(("won", "dialogues", "turns"), rows), (SUCCESS, TURNS))
 
@@ -62,8 +62,8 @@ def test_tau_bench_trials_give_the_published_pass_scores() -> None:
 
 
 def test_item_scores_have_signatures_and_count_items() -> None:
-    of = of_items(scored(random_outcomes(40, 4, 1)))
-    scores = of.scores(Resampling(samples=100))
+    items = of_items(scored(random_outcomes(40, 4, 1)))
+    scores = items.scores(Resampling(samples=100))
     assert {score.name for score in scores} == {
         *("success", "turns", "flips^4"),
         *(f"pass^{k}" for k in range(1, 5)),
@@ -74,8 +74,8 @@ def test_item_scores_have_signatures_and_count_items() -> None:
     )
     assert named(scores, "success").value == pytest.approx(named(scores, "pass^1").value)
     assert named(scores, "turns").value == pytest.approx(5.5)
-    assert of.trials is not None
-    assert len(of.trials.table.units) == 160
+    assert items.trials is not None
+    assert len(items.trials.table.units) == 160
 
 
 def test_items_with_few_trials_count_only_for_scores_they_allow() -> None:
@@ -88,10 +88,10 @@ def test_items_with_few_trials_count_only_for_scores_they_allow() -> None:
 
 def test_single_trial_items_are_scored_without_trial_metrics() -> None:
     once = scored({"a": [1], "b": [0]})
-    of = of_items(once)
-    assert of.table.units == ("a", "b")
-    assert of.measures == once.measures
-    assert of.trials is None
+    items = of_items(once)
+    assert items.table.units == ("a", "b")
+    assert items.measures == once.measures
+    assert items.trials is None
 
 
 def test_pass_scores_require_an_outcome() -> None:
@@ -169,7 +169,7 @@ def test_pass_and_flip_rates_agree_with_enumerated_trial_subsets(
     successes, trials = sum(won), len(won)
     assert all_succeed(successes, trials, k) == sum(map(all, chosen)) / len(chosen)
     assert some_differ(successes, trials, k) == pytest.approx(
-        sum(any(each) and not all(each) for each in chosen) / len(chosen)
+        sum(any(subset) and not all(subset) for subset in chosen) / len(chosen)
     )
     # pass@k is related to pass^k of the failures by its published formula.
     some_succeed = sum(map(any, chosen)) / len(chosen)
@@ -202,7 +202,7 @@ def test_each_item_counts_once_for_any_number_of_trials(rows: list[tuple[str, in
     units = tuple(f"{item}#{index}" for index, (item, _) in enumerate(rows))
     trials = Trials.of(Table(units, ("x",), values))
     table = trials.by_item()
-    grouped = {item: [n for each, n in rows if each == item] for item, _ in rows}
+    grouped = {item: [n for name, n in rows if name == item] for item, _ in rows}
     assert table.units == tuple(grouped)
     assert trials.counts.tolist() == [len(numbers) for numbers in grouped.values()]
     assert table.column("x").tolist() == [sum(n) / len(n) for n in grouped.values()]

@@ -83,7 +83,7 @@ def test_selected_type_counts_equal_counts_of_the_selected_units() -> None:
     expected = TypeCounts.of((unit, texts[unit]) for unit in chosen)
     assert found.units == expected.units == tuple(chosen)
     for mine, theirs in zip(
-        *(of.jackknives(list(SCORES)) for of in (found, expected)), strict=True
+        *(counts.jackknives(list(SCORES)) for counts in (found, expected)), strict=True
     ):
         assert mine.left_out == pytest.approx(theirs.left_out, rel=1e-12)
     with pytest.raises(KeyError):

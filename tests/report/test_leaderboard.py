@@ -103,7 +103,7 @@ def test_transposed_tables_mark_the_best_system_of_each_line() -> None:
         [True, False, True],
         [False, True, False],
     ]
-    assert [(each.system, name) for each, name, _ in table.figures()] == [
+    assert [(entry.system, name) for entry, name, _ in table.figures()] == [
         *(("x", "a"), ("y", "a"), ("mine", "a"), ("x", "b"), ("y", "b"))
     ]
 

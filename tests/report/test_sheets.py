@@ -325,7 +325,7 @@ def pandas() -> Any:
 def comparison() -> Comparison:
     evaluator = Evaluator(True, True, True, corpus="sample")
     systems = {name: sample_predictions(name) for name in ("good", "no-phone")}
-    scored = {name: evaluator.score(of).scored_table for name, of in systems.items()}
+    scored = {name: evaluator.score(outputs).scored_table for name, outputs in systems.items()}
     return compare(scored, resampling=Resampling(0.95, 100, 1))
 
 
@@ -369,7 +369,7 @@ def test_report_dicts_equal_the_written_json(report: Report) -> None:
 
 
 def test_scores_of_a_report_are_found_by_name(report: Report) -> None:
-    assert [report.score(each.name, each.scope) for each in report.scores] == [*report.scores]
+    assert [report.score(score.name, score.scope) for score in report.scores] == [*report.scores]
     assert report.score("inform", "hotel").value == report.metrics["success"]["inform"]["hotel"]
     with pytest.raises(KeyError, match=r"infrom .*inform"):
         report.score("infrom")

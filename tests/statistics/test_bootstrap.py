@@ -87,14 +87,14 @@ def test_resampled_sums_equal_sums_of_the_drawn_rows_in_any_order() -> None:
     table, other = systems(units=20)
     shuffled = table.select(sorted(table.units, key=lambda unit: unit[::-1]))
     counts = drawn_counts(20, 40, seed=3)
-    for sums, of in (
+    for sums, source in (
         *zip(resampled_sums([table, other], samples=40, seed=3), (table, other), strict=True),
         (resampled_sums([shuffled], samples=40, seed=3)[0], table),
     ):
-        for position, column in enumerate(of.columns):
-            rows = (of.values[np.repeat(np.arange(20), n.astype(int)), position] for n in counts)
+        for index, column in enumerate(source.columns):
+            rows = (source.values[np.repeat(np.arange(20), n.astype(int)), index] for n in counts)
             assert sums.samples[column].tolist() == [row.sum() for row in rows]
-            assert sums.observed[column].tolist() == [of.sums()[column]]
+            assert sums.observed[column].tolist() == [source.sums()[column]]
 
 
 def test_intervals_of_a_score_and_of_a_difference_agree_with_scipy() -> None:
@@ -292,7 +292,7 @@ def simulated(
 def test_variance_component_estimates_are_unbiased() -> None:
     random = np.random.default_rng(1)
     tables = (simulated(random, 10, 60, run=0.5, unit=2, rest=1) for _ in range(400))
-    run, unit, residual = np.mean([astuple(variance_components(of)) for of in tables], axis=0)
+    run, unit, residual = np.mean([astuple(variance_components(table)) for table in tables], axis=0)
     assert run == pytest.approx(0.5, rel=0.06)
     assert unit == pytest.approx(2, rel=0.04)
     assert residual == pytest.approx(1, rel=0.02)
@@ -328,10 +328,10 @@ def tables(runs: int, units: int, seed: int, gain: float = 0.0) -> list[Table]:
     ]
 
 
-def resampled(of: list[Table], system: str, samples: int = 300, seed: int = SEED) -> ResampledRuns:
-    sums = resampled_sums(of, samples=samples, seed=seed)
-    values = [float(ratio(each.observed)[0]) for each in sums]
-    of_units = np.mean([ratio(each.samples) for each in sums], axis=0)
+def resample(runs: list[Table], system: str, samples: int = 300, seed: int = SEED) -> ResampledRuns:
+    sums = resampled_sums(runs, samples=samples, seed=seed)
+    values = [float(ratio(run.observed)[0]) for run in sums]
+    of_units = np.mean([ratio(run.samples) for run in sums], axis=0)
     return ResampledRuns.of(values, of_units, system=system, seed=seed)
 
 
@@ -339,7 +339,7 @@ def resampled(of: list[Table], system: str, samples: int = 300, seed: int = SEED
 def test_hierarchical_bootstrap_of_single_runs_is_the_paired_bootstrap(gain: float) -> None:
     (system,), (baseline,) = tables(1, 80, seed=3, gain=gain), tables(1, 80, seed=4)
     expected = paired(ratio, *resampled_sums([system, baseline], samples=300))
-    found = resampled([system], "a") - resampled([baseline], "b")
+    found = resample([system], "a") - resample([baseline], "b")
     assert (found.observed, found.p_value()) == (expected.observed, expected.p_value())
     assert (found.samples == expected.samples).all()
 
@@ -376,7 +376,7 @@ def literal_differences(
 
 def test_hierarchical_bootstrap_agrees_with_a_literal_implementation() -> None:
     mine, theirs = tables(3, 40, seed=5, gain=0.02), tables(4, 40, seed=6)
-    found = resampled(mine, "a", samples=20_000) - resampled(theirs, "b", samples=20_000)
+    found = resample(mine, "a", samples=20_000) - resample(theirs, "b", samples=20_000)
     literal = literal_differences(mine, theirs, samples=2000, seed=9)
     low, high = np.quantile(literal, [0.025, 0.975])
     interval = interval_of(found.samples)
@@ -388,7 +388,7 @@ def test_hierarchical_bootstrap_agrees_with_a_literal_implementation() -> None:
 
 def test_system_names_determine_the_draws_of_runs() -> None:
     mine = tables(3, 40, seed=5, gain=0.02)
-    first, second = resampled(mine, "a"), resampled(mine, "b")
+    first, second = resample(mine, "a"), resample(mine, "b")
     assert (first.of_units == second.of_units).all()
     assert np.corrcoef(first.of_runs, second.of_runs)[0, 1] == pytest.approx(0, abs=0.2)
     assert (first - second).p_value() == 1
@@ -413,8 +413,8 @@ def test_intervals_of_few_runs_cover_the_true_difference(runs: int, spread: floa
         values = random.normal(0, spread, (2, runs)) + random.normal(0, 1, (2, runs))
         noise = random.normal(0, 1 / math.sqrt(runs), (2, samples))
         sides = [
-            ResampledRuns.of(of.tolist(), of.mean() + noise[side], system=f"{side}{trial}")
-            for side, of in enumerate(values)
+            ResampledRuns.of(scores.tolist(), scores.mean() + noise[side], system=f"{side}{trial}")
+            for side, scores in enumerate(values)
         ]
         found = sides[0] - sides[1]
         covered += 0 in interval_of(found.samples)
@@ -432,15 +432,15 @@ def test_a_constant_added_to_all_runs_shifts_difference_and_interval(
 ) -> None:
     noise = np.random.default_rng(seed).normal(0, 1, (2, 200))
 
-    def of(values: list[float], system: int) -> ResampledRuns:
+    def runs_of(values: list[float], system: int) -> ResampledRuns:
         of_units = mean(values) + noise[system]
         return ResampledRuns.of(values, of_units, system="ab"[system], seed=seed)
 
-    before = of(mine, 0) - of(theirs, 1)
-    after = of([value + plus for value in mine], 0) - of(theirs, 1)
+    before = runs_of(mine, 0) - runs_of(theirs, 1)
+    after = runs_of([value + plus for value in mine], 0) - runs_of(theirs, 1)
     assert after.observed == pytest.approx(before.observed + plus, abs=1e-9)
     assert after.samples == pytest.approx(before.samples + plus, abs=1e-9, rel=1e-9)
-    turned = of(theirs, 1) - of(mine, 0)
+    turned = runs_of(theirs, 1) - runs_of(mine, 0)
     assert (turned.observed, turned.p_value()) == (-before.observed, before.p_value())
 
 

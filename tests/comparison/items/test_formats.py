@@ -76,7 +76,7 @@ def by_its_own_reader(file: Path) -> dict[str, dict[str, float]]:
                 if not math.isnan(number := value_to_float()(value)):
                     of_score.setdefault(str(sample.id), []).append(number)
     return {
-        score: {item: float(np.mean(of)) for item, of in items.items()}
+        score: {item: float(np.mean(numbers)) for item, numbers in items.items()}
         for score, items in trials.items()
     }
 
@@ -179,8 +179,8 @@ def test_tau_bench_rewards_give_published_scores_in_both_formats(tmp_path: Path)
     file = write_json(tmp_path / "gpt-4o-airline.json", attempts)
     assert is_log(file)
     published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
-    for of in (file, str(table)):
-        found = {score.name: round(score.value, 1) for score in read(of).scores()}
+    for path in (file, str(table)):
+        found = {score.name: round(score.value, 1) for score in read(path).scores()}
         assert {name: found[name] for name in published} == published
 
 

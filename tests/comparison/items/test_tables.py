@@ -196,7 +196,7 @@ def test_numeric_item_ids_are_equal_in_all_formats(tmp_path: Path) -> None:
     files[1].write_text('[{"item": 1.0, "score": 1}, {"item": 2, "score": 0}]', encoding="utf-8")
     files[2].write_text('{"1": 1, "2": 0}', encoding="utf-8")
     scored = read_items([str(file) for file in files]).scored
-    assert {of.table.units for of in scored.values()} == {("1", "2")}
+    assert {system.table.units for system in scored.values()} == {("1", "2")}
 
 
 def test_reading_work_grows_linearly_with_the_rows(tmp_path: Path) -> None:
@@ -301,9 +301,9 @@ def compared(folder: Path, rows: NDArray[np.float64], *, clusters: bool = True) 
         text = "\n".join(["item,cluster,score", *lines, ""])
         files.append(write(folder / f"{system}.csv", text))
     items = read_items(files)
-    of = items.clusters if clusters else None
+    groups = items.clusters if clusters else None
     options: dict[str, Any] = {"resampling": FINE, "intervals": True, "unit": "item"}
-    return compare(items.scored, clusters=of, **options).measures[0]
+    return compare(items.scored, clusters=groups, **options).measures[0]
 
 
 def half_width(interval: Interval | None) -> float:
@@ -362,13 +362,13 @@ def test_wilson_intervals_count_clusters_if_all_items_succeed(tmp_path: Path) ->
 
 
 def test_clusters_of_one_file_apply_to_all_files(tmp_path: Path) -> None:
-    one = write(tmp_path / "a.csv", "item,cluster,score\n1,x,0\n2,x,1\n3,y,1\n")
+    first = write(tmp_path / "a.csv", "item,cluster,score\n1,x,0\n2,x,1\n3,y,1\n")
     other = write(tmp_path / "b.csv", "item,score\n1,0\n2,1\n4,1\n")
-    items = read_items([other, one])
+    items = read_items([other, first])
     assert items.clusters == {"1": "x", "2": "x", "3": "y"}
     another = write(tmp_path / "c.csv", "item,cluster,score\n1,x,0\n2,y,1\n")
     with pytest.raises(InputError, match=r'c\.csv: line 3: .*"2".*"y".*"x"'):
-        read_items([one, another])
+        read_items([first, another])
     lines = write(tmp_path / "d.csv", "item,cluster,score\n1,x,0\n")
     more = write(tmp_path / "e.csv", "item,score\n1,0\n4,1\n")
     assert read_items([lines, more]).clusters == {"1": "x"}
@@ -443,14 +443,14 @@ def test_power_gives_the_same_result_for_csv_and_json_items(run: Run, tmp_path: 
         "csv": (write(tmp_path / "pilot.csv", table),),
         "json": ("--items", write_json(tmp_path / "pilot.json", rows)),
     }
-    found = [run("power", *of, "--difference", "10", "-f", "json")[1] for of in files.values()]
+    found = [run("power", *args, "--difference", "10", "-f", "json")[1] for args in files.values()]
     assert found[0] == found[1]
 
 
 def test_scores_are_compared_on_items_that_both_systems_have(run: Run, tmp_path: Path) -> None:
-    one = write(tmp_path / "a.csv", "item,success,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
+    first = write(tmp_path / "a.csv", "item,success,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
     other = write(tmp_path / "b.csv", "item,success,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
-    rows, err = records_of(run, one, other)
+    rows, err = records_of(run, first, other)
     value = {(row["score"], row["system"]): (row["value"], row["cases"]) for row in rows}
     assert value["success", "a"] == (pytest.approx(200 / 3), 3)
     assert value["f1", "a"] == (0.75, 2)

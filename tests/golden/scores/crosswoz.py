@@ -60,10 +60,10 @@ def _inputs(gold: Gold) -> Iterator[tuple[str, Any, Options]]:
 def _changed(predictions: Mapping[str, Any], change: Any) -> dict[str, Any]:
     """Apply a change to each turn of predictions; `change` also gets a number."""
     return {
-        name: of
+        name: content
         if name == META
-        else [change(exchange, place + turn) for turn, exchange in enumerate(of)]
-        for place, (name, of) in enumerate(predictions.items())
+        else [change(exchange, place + turn) for turn, exchange in enumerate(content)]
+        for place, (name, content) in enumerate(predictions.items())
     }
 
 
@@ -108,9 +108,11 @@ def _state(state: dict[str, dict[str, str]], fault: int) -> dict[str, dict[str, 
         case 2:
             return {**state, "酒店": {**state.get("酒店", {}), "评分": "4.5分以上"}}
         case 3:
-            return {d: {s: f"{v}号" for s, v in of.items()} for d, of in state.items()}
+            return {d: {s: f"{v}号" for s, v in slots.items()} for d, slots in state.items()}
         case 4:
-            return {d: {s: v.removesuffix("型") for s, v in of.items()} for d, of in state.items()}
+            return {
+                d: {s: v.removesuffix("型") for s, v in slots.items()} for d, slots in state.items()
+            }
         case _:
             return state
 

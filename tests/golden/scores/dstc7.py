@@ -58,7 +58,7 @@ def _damaged(track: Track) -> Iterator[Ranked]:
     plain: list[dict[str, Any]] = read_json(sample_submission(track, "overlap"))
     for number, example in enumerate(plain):
         identity = str(example["example-id"])
-        ids = [each["candidate-id"] for each in example["candidate-ranking"]]
+        ids = [candidate["candidate-id"] for candidate in example["candidate-ranking"]]
         right = targets[identity]
         match number % 5:
             case 0:
@@ -66,10 +66,10 @@ def _damaged(track: Track) -> Iterator[Ranked]:
             case 1:
                 ids = [*ids[5::-1], *right, ids[0], *right]
             case 2:
-                ids = [NONE, *(each for each in ids[::-1] if each != NONE)]
+                ids = [NONE, *(candidate for candidate in ids[::-1] if candidate != NONE)]
             case 3:
                 ids = [*ids[:3], right[0], *ids[3:9]]
             case _:
                 continue
-        confident = [(each, (7 * place % 10) / 1000) for place, each in enumerate(ids)]
+        confident = [(candidate, (7 * place % 10) / 1000) for place, candidate in enumerate(ids)]
         yield Ranked(identity, confident)

@@ -68,33 +68,33 @@ State = Mapping[str, Mapping[str, str]]
 
 def _misspelled(state: State) -> State:
     return {
-        d: {s: f"{v[:3]}{v[4]}{v[3]}{v[5:]}" if len(v) > 8 else v for s, v in of.items()}
-        for d, of in state.items()
+        d: {s: f"{v[:3]}{v[4]}{v[3]}{v[5:]}" if len(v) > 8 else v for s, v in slots.items()}
+        for d, slots in state.items()
     }
 
 
 def _indifferent(state: State) -> State:
     return {
-        d: {s: ("dontcare", "none", v, "")[n % 4] for n, (s, v) in enumerate(of.items())}
-        for d, of in state.items()
+        d: {s: ("dontcare", "none", v, "")[n % 4] for n, (s, v) in enumerate(slots.items())}
+        for d, slots in state.items()
     }
 
 
 def _forgetful(state: State) -> State:
-    return {d: dict(list(of.items())[1:]) for d, of in state.items()}
+    return {d: dict(list(slots.items())[1:]) for d, slots in state.items()}
 
 
 def _shouting(state: State) -> State:
-    return {d: {s.upper(): f" {v.upper()}" for s, v in of.items()} for d, of in state.items()}
+    return {d: {s.upper(): f" {v.upper()}" for s, v in slots.items()} for d, slots in state.items()}
 
 
 def _inventive(state: State) -> State:
     more = {"area": "north", "food": "martian", "leaveat": NO_TRAIN}
-    return {d: {**of, **more} for d, of in state.items()}
+    return {d: {**slots, **more} for d, slots in state.items()}
 
 
 def _colloquial(state: State) -> State:
-    return {d: {s: COLLOQUIAL.get(v, v) for s, v in of.items()} for d, of in state.items()}
+    return {d: {s: COLLOQUIAL.get(v, v) for s, v in slots.items()} for d, slots in state.items()}
 
 
 FAULTS = (_misspelled, _indifferent, _forgetful, _shouting, _inventive, _colloquial)
@@ -121,7 +121,7 @@ def referring_early(predictions: Predictions) -> Predictions:
         numbers = " ".join(ref for turn in turns for ref in REFERENCE.findall(turn["response"]))
         said = [REFERENCE.sub("", turn["response"]) for turn in turns]
         said[0] = f"{said[0]} {numbers}"
-        early[name] = [{**turn, "response": of} for turn, of in zip(turns, said, strict=True)]
+        early[name] = [{**turn, "response": text} for turn, text in zip(turns, said, strict=True)]
     return early
 
 

@@ -106,9 +106,9 @@ class _Speaker(_Observer):
 
     def act(self, belief: Belief, rng: Rng) -> Act:
         act = self._policy.act(belief, rng)
-        slots = (of.best.probability for of in belief.slots.values())
-        told = [p for _, p in sorted({**belief.requested, **belief.discourse_acts}.items())]
-        self.note([*belief.methods, *slots, *told], act)
+        slots = (marginal.best.probability for marginal in belief.slots.values())
+        flags = [p for _, p in sorted({**belief.requested, **belief.discourse_acts}.items())]
+        self.note([*belief.methods, *slots, *flags], act)
         return act
 
 

@@ -144,8 +144,8 @@ def test_each_group_of_systems_has_its_own_row_and_panel() -> None:
     plain = Signature.of("solved", {"rules": 1})
     values = {"a": (50.0, plain), "b": (90.0, gold), "c": (60.0, plain), "d": (80.0, gold)}
     systems = []
-    for name, (v, of) in values.items():
-        scores = tuple(score("solved", v, signature=of, scope=s) for s in ("total", "lodging"))
+    for name, (v, sig) in values.items():
+        scores = tuple(score("solved", v, signature=sig, scope=s) for s in ("total", "lodging"))
         systems.append(scored(name, scores))
     for scopes in (False, True):
         assert [

@@ -284,14 +284,14 @@ def test_the_page_is_usable_with_the_keyboard_only(opened: Opener) -> None:
 
 
 def test_single_systems_are_not_compared_and_any_two_of_three_can_be(opened: Opener) -> None:
-    one = opened("one", "#talk0003", NARROW)
-    assert one.locator("#page-dialogue .badge, .claim, .claims").count() == 0
-    assert one.is_hidden("#page-differs")
-    assert one.is_hidden("#page-which")
-    one.focus("#page-skip")
-    one.keyboard.press("Enter")
-    assert one.evaluate("document.activeElement.id") == "page-main"
-    assert one.evaluate("location.hash") == "#talk0003"
+    single = opened("one", "#talk0003", NARROW)
+    assert single.locator("#page-dialogue .badge, .claim, .claims").count() == 0
+    assert single.is_hidden("#page-differs")
+    assert single.is_hidden("#page-which")
+    single.focus("#page-skip")
+    single.keyboard.press("Enter")
+    assert single.evaluate("document.activeElement.id") == "page-main"
+    assert single.evaluate("location.hash") == "#talk0003"
 
     page = opened("three", "#talk0003")
     assert page.locator(".reasons-box h3").all_inner_texts() == ["A\na", "B\nb"]
