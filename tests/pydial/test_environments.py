@@ -177,7 +177,7 @@ def test_masked_actions_are_refused_only_if_strict(demo: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("legacy", "said", "who"),
+    ("legacy", "goodbye", "who"),
     [
         (False, None, "user"),
         (True, None, "policy"),
@@ -186,17 +186,17 @@ def test_masked_actions_are_refused_only_if_strict(demo: Any) -> None:
     ],
 )
 def test_goodbye_option_sets_the_bye_mask_in_runs_and_environments(
-    legacy: bool, said: str | None, who: str
+    legacy: bool, goodbye: str | None, who: str
 ) -> None:
     for policy in ("dqn", "gp-sarsa"):
-        (job,) = planned(["Demo-CR-2"], [policy], seeds=1, legacy=legacy, goodbye=said)
+        (job,) = planned(["Demo-CR-2"], [policy], seeds=1, legacy=legacy, goodbye=goodbye)
         assert job.origin.settings["goodbye"] == who
         process = runner_of(job).process
         process.start(np.random.default_rng(0))
         bye = process.actions.index("bye")
         assert process.mask[bye] == (who == "policy")
     options = {"id": f"mwzeval/Demo-CR-2{'-legacy' * legacy}-v0"}
-    options |= {} if said is None else {"goodbye": said}
+    options |= {} if goodbye is None else {"goodbye": goodbye}
     single, many = gymnasium.make(**options), gymnasium.make_vec(**options, num_envs=2)
     for _ in range(4):
         assert bool(single.reset()[1]["action_mask"][bye]) is (who == "policy")

@@ -134,13 +134,13 @@ def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> 
         assert tool.parameters.required == schema.get("required", [])
 
 
-@pytest.mark.parametrize("said", ["Hm.", ""])
-def test_models_without_actions_fail(said: str) -> None:
+@pytest.mark.parametrize("text", ["Hm.", ""])
+def test_models_without_actions_fail(text: str) -> None:
     task = multiwoz("corpus:test:2", corpus="sample", user_turns=3)
-    log = log_of(task, lambda *_: output({"content": said}))
+    log = log_of(task, lambda *_: output({"content": text}))
     for verdict in verdicts(log).values():
         assert verdict.value["success"] == verdict.value["inform"] == 0
-        assert verdict.answer == ("limit" if said else "agent_error")
+        assert verdict.answer == ("limit" if text else "agent_error")
 
 
 @agent

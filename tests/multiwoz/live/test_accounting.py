@@ -141,9 +141,9 @@ def test_costs_equal_usage_times_prices(prices: str) -> None:
     for whose, usd in expected.items():
         assert found[f"{whose}_usd"] == pytest.approx(usd / 4)
         assert found[f"{whose}_usd_per_success"] == pytest.approx(usd / 3)
-        told = run.report().metrics["live"]["usage"][whose]
-        assert told["usd"] == pytest.approx(usd)
-        assert told["a_success"]["usd"] == pytest.approx(usd / 3)
+        totals = run.report().metrics["live"]["usage"][whose]
+        assert totals["usd"] == pytest.approx(usd)
+        assert totals["a_success"]["usd"] == pytest.approx(usd / 3)
     facts = {fact.label: fact.value for fact in run.explain("smp0021").turns[-1].facts}
     count = sum(m["role"] == "assistant" for m in lines[0]["messages"])
     for part in (f"{count},000,000 tokens in", f"{1.5 * count:.2f} s", f"{0.7 * count:.4f} USD"):

@@ -190,8 +190,8 @@ def test_grounded_rewards_equal_the_evaluation_of_the_dialogue() -> None:
         assert 100 * grounded.outcome.inform == scores["grounded_inform"]["total"]
         assert 100 * grounded.outcome.success == scores["grounded_success"]["total"]
         assert grounded.counts.mentions == scores["mentions"]["total"]
-        said = {"hallucination": grounded.hallucination, "consistency": grounded.consistency}
-        for score, share in said.items():
+        rates = {"hallucination": grounded.hallucination, "consistency": grounded.consistency}
+        for score, share in rates.items():
             percent = scores[score].get("total")
             assert share == (None if percent is None else pytest.approx(percent / 100))
         expected = 0.5 * grounded.outcome.success - 0.5 * (grounded.hallucination or 0)

@@ -346,7 +346,7 @@ def test_bookings_reported_after_a_failed_booking_are_false() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "denied"),
+    ("acts", "denied"),
     [
         ([RESTAURANT], 1),
         # The database of the sample has no restaurant with such food.
@@ -358,8 +358,8 @@ def test_bookings_reported_after_a_failed_booking_are_false() -> None:
         ([[HOTEL]], 1),
     ],
 )
-def test_denied_venues_match_all_constraints_of_the_user(said: list[Any], denied: int) -> None:
-    run = scored(MIXED, line("smp0022", **reported(said, [[NOTHING]])))
+def test_denied_venues_match_all_constraints_of_the_user(acts: list[Any], denied: int) -> None:
+    run = scored(MIXED, line("smp0022", **reported(acts, [[NOTHING]])))
     assert by_scope(run, "denied") == {WHOLE: (100 * denied, 1)}
 
 
