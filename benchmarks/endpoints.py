@@ -32,7 +32,7 @@ AT_A_TIME = 64
 DIALOGUES = 1000
 TURNS = 4
 """Turns of the scripted user; the model calls a function before every second answer."""
-MOST_RATIO = 1.3
+MOST_RATIO = 1.4
 REPETITIONS = 5
 TEXT = "There are 14 places that might suit you, and all of them are in the centre of the town. "
 CALL = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"area": "x"}'}}

@@ -147,12 +147,16 @@ def test_slow_handshakes_and_tunnels_end_within_the_time_limit(
         b"\r\n",
         b"Connection: close\r\n\r\n",
         CHUNKED + b"\r\nfffffffffff\r\n",
-        CHUNKED + b"\r\n-1\r\n",  # a chunk of negative size
     ],
 )
 def test_an_answer_has_a_maximum_size(head: bytes) -> None:
     with raw_server(flooding(OK + head)) as port:
         assert f"{MOST_BYTES:,}" in post(f"http://127.0.0.1:{port}/v1", seconds=60)
+
+
+def test_a_chunk_of_negative_size_is_not_an_answer() -> None:
+    with raw_server(flooding(OK + CHUNKED + b"\r\n-1\r\n")) as port:
+        assert not post(f"http://127.0.0.1:{port}/v1", seconds=60).isdigit()
 
 
 def tunnel(port: int, heads: list[str], status: int) -> Sends:
@@ -226,7 +230,7 @@ def test_encrypted_requests_use_a_tunnel(
         assert ask("https://model.test/v1") == ["hello", "hello"]
     (head,) = heads  # both requests have one connection
     assert head.startswith("CONNECT model.test:443 HTTP/1.")
-    assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in head
+    assert f"\r\nproxy-authorization: Basic {BASIC}\r\n" in head
     assert "local-key" not in head
     assert "proxy-authorization" not in secure.headers[0]
     assert secure.headers[0]["host"] == "model.test"
@@ -242,7 +246,8 @@ def test_a_proxy_receives_the_whole_url_of_a_plain_request(
         assert ask("http://model.test:8000/v1?a=b") == ["hello", "hello"]
     first = "POST http://model.test:8000/v1/chat/completions?a=b HTTP/1.1\r\n"
     assert heads[0].startswith(f"{first}Host: model.test:8000\r\n")
-    assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in heads[0]
+    assert "local-key" in heads[0]
+    assert f"\r\nproxy-authorization: Basic {BASIC}\r\n" in heads[0]
 
 
 def test_proxy_errors_name_the_proxy_without_its_password(
