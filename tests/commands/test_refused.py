@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @tabled
-def test_what_makes_no_sense_is_refused_and_nothing_is_written(
+def test_invalid_commands_are_refused_and_write_nothing(
     command: str, said: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)

@@ -74,7 +74,7 @@ def test_candidates_keep_their_first_words() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"dimensions": 0}, {"batch_size": 1}, {"shared": 1}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Settings(**wrong)  # type: ignore[arg-type]
 

@@ -66,7 +66,7 @@ def catalogue(gold: GoldFold) -> Catalogue:
 
 
 @tabled
-def test_a_turn_says_what_it_should(
+def test_responses_contain_the_expected_placeholders(
     catalogue: Catalogue, before: list[Turn], turn: Turn, said: list[str], unsaid: list[str]
 ) -> None:
     policy = Policy(catalogue, "smp0000")
@@ -81,7 +81,7 @@ def test_a_turn_says_what_it_should(
 
 
 @tabled
-def test_requests_are_seen_by_keywords(utterance: str, slots: tuple[str, ...]) -> None:
+def test_requests_are_recognized_by_keywords(utterance: str, slots: tuple[str, ...]) -> None:
     assert requested_slots(utterance) == slots
 
 

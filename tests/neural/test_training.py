@@ -249,7 +249,7 @@ WRONG: dict[str, tuple[object, ...]] = {
 }
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_settings_are_refused() -> None:
     for name, values in WRONG.items():
         for value in values:
             with pytest.raises(UsageError, match=name):

@@ -146,7 +146,7 @@ def test_info_always_has_all_keys_numpy_types_and_copied_masks(demo: Any) -> Non
         assert not truncated
 
 
-def test_a_copy_goes_on_as_the_original_does(demo: Any) -> None:
+def test_copies_continue_like_the_original(demo: Any) -> None:
     steps = list(masked_steps(demo, 10, seed=2))
     assert len(steps) > 10
     copy = pickle.loads(pickle.dumps(demo))

@@ -77,7 +77,7 @@ def test_vector_environment_matches_single_environments(task: str, mode: Autores
     assert ends > 5
 
 
-def test_a_copy_goes_on_as_the_original_does(many: Any) -> None:
+def test_copies_continue_like_the_original(many: Any) -> None:
     seeded, _ = many.reset(seed=1)
     copy = pickle.loads(pickle.dumps(many))
     for _ in range(20):

@@ -85,7 +85,9 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_corner_cases(case: dict[str, Any], gold_folder: Path, tmp_path: Path) -> None:
+def test_corner_cases_have_the_expected_scores(
+    case: dict[str, Any], gold_folder: Path, tmp_path: Path
+) -> None:
     dialogues = json.dumps(case.get("gold", HEAD["gold"]))
     (gold_folder / "test" / "dialogues_001.json").write_text(dialogues, encoding="utf-8")
     chosen = case.get("options", {})
@@ -107,7 +109,7 @@ def test_corner_cases(case: dict[str, Any], gold_folder: Path, tmp_path: Path) -
         check(found, figures, changed(HEAD["counts"], case.get("counts_changed", {})))
 
 
-def test_similarities() -> None:
+def test_similarities_equal_the_reference_values() -> None:
     if not GOLDEN.is_dir():
         pairs = [("San Ramon", "San xamon", 44, 56), ("comic", "čömíc", 25, 50)]
     else:
@@ -128,7 +130,7 @@ def predictions_of(name: str) -> list[Any]:
 
 @needs_data
 @pytest.mark.parametrize("name", ["gold", "mixed", "stale", "typos", "gaps", "broken"])
-def test_figures_of_the_official_scorer(name: str, tmp_path: Path) -> None:
+def test_scores_equal_those_of_the_official_scorer(name: str, tmp_path: Path) -> None:
     runs = json.loads((GOLDEN / "figures" / f"{name}.json").read_text())["runs"]
     everything = predictions_of(name)
     for run, expected in runs.items():
@@ -152,7 +154,7 @@ def test_figures_of_the_official_scorer(name: str, tmp_path: Path) -> None:
 
 
 @needs_data
-def test_requested_slots_where_there_are_any(tmp_path: Path) -> None:
+def test_nonempty_requested_slots_f1_equals_the_reference_values(tmp_path: Path) -> None:
     expected = json.loads((GOLDEN / "requested_nonempty.json").read_text())["mixed"]
     report = scored(predictions_of("mixed"), tmp_path, data=str(DATA)).report()
     scopes = {name: scope for scope, name in SCRIPT.items()}
@@ -262,17 +264,17 @@ def test_bad_shards_are_all_listed_or_skipped(
     assert main(["shards", WEAK, "--dask", "local", *options]) == 2
 
 
-def test_an_object_of_dialogues_needs_no_ids_inside(tmp_path: Path) -> None:
+def test_dialogues_in_an_object_may_omit_their_ids(tmp_path: Path) -> None:
     weak = sample("weak")
     expected = figures(weak, tmp_path)
     assert figures({of.pop("dialogue_id"): of for of in weak}, tmp_path) == expected
 
 
-def test_numbers_and_booleans_are_compared_as_their_own_text() -> None:
+def test_numbers_and_booleans_are_compared_as_text() -> None:
     assert [similarity("difflib", "True", value) for value in (1, True, 1.0)] == [0, 1, 0]
 
 
-def test_what_is_missing_is_counted_and_named_once(tmp_path: Path) -> None:
+def test_missing_dialogues_turns_and_frames_are_counted_and_reported_once(tmp_path: Path) -> None:
     good = sample("good")
     del good[-1]
     del good[0]["turns"][2:]
@@ -310,7 +312,7 @@ def test_incomplete_systems_can_be_compared_as_empty_states(
     assert "11 dialogues" in capsys.readouterr().out
 
 
-def test_slots_that_the_service_lacks_are_facts(tmp_path: Path) -> None:
+def test_explanations_show_unknown_slots_as_facts_but_not_as_reasons(tmp_path: Path) -> None:
     good = sample("good")
     for turn in good[0]["turns"]:
         for frame in turn["frames"]:
@@ -326,7 +328,7 @@ def test_exact_matching_never_scores_higher(tmp_path: Path) -> None:
         assert all(value <= fuzzy[scope][name] for name, value in values.items())
 
 
-def test_slots_that_are_spurious_lower_the_joint_goal_only(tmp_path: Path) -> None:
+def test_spurious_slots_lower_only_joint_goal_accuracy(tmp_path: Path) -> None:
     good = sample("good")
     before = figures(good, tmp_path)["#ALL_SERVICES"]
     for dialogue in good:
@@ -369,7 +371,7 @@ def test_all_verbs_work(
     assert "".join(capsys.readouterr())
 
 
-def test_reasons_name_what_is_wrong(tmp_path: Path) -> None:
+def test_exactly_the_failed_outcomes_have_reasons(tmp_path: Path) -> None:
     found = scored(sample("weak"), tmp_path, corpus="sample")
     for name in found.units():
         explanation = found.explain(name)
@@ -385,5 +387,5 @@ def test_reasons_name_what_is_wrong(tmp_path: Path) -> None:
             assert is_right != any(reason.outcome == outcome for reason in explanation.reasons)
 
 
-def test_folds_are_on_the_shelf() -> None:
+def test_file_patterns_cover_all_folds() -> None:
     assert set(PATTERNS) == {"test", "dev", "train"}

@@ -258,6 +258,6 @@ def test_a_model_of_another_kind_is_refused(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"dropout": 2.0}, {"hidden": 0}, {"seed": -1}, {"epochs": True}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
         NluSettings(**wrong)

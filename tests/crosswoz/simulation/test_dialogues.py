@@ -208,7 +208,7 @@ def test_text_systems_can_be_simulated_without_acts() -> None:
         ({"make_system": RuleSystem, "limit": 0}, "limit|exchange"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], names: str) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, Any], names: str) -> None:
     with pytest.raises(UsageError, match=names):
         Setting(DATABASE, **wrong)
 

@@ -84,7 +84,7 @@ GOALS: dict[str, Goal] = {
 
 
 @tabled
-def test_outcomes(
+def test_outcomes_match_the_published_and_corrected_rules(
     goal: str, turns: list[str], public: dict[str, Any], corrected: dict[str, Any]
 ) -> None:
     """Turns alternate, the user's first; `public` and `corrected` are outcomes by both rules."""

@@ -89,7 +89,7 @@ SMALL = ActDatabase(
 
 
 @tabled
-def test_finds_the_records_that_no_constraint_excludes(
+def test_query_returns_the_records_not_excluded_by_constraints(
     domain: str, constraints: dict[str, str], found: list[int]
 ) -> None:
     records = SMALL.query(domain, constraints.items())
@@ -126,7 +126,7 @@ VALUES = system_values(PUBLIC)
 
 
 @tabled
-def test_a_value_is_understood_as_a_listed_one(
+def test_system_values_are_mapped_to_listed_values(
     domain: str, slot: str, value: str, understood: str
 ) -> None:
     assert VALUES(domain, slot, value) == understood
@@ -153,5 +153,7 @@ SPELLINGS = user_values(LISTED)
 
 
 @tabled
-def test_finds_the_listed_spelling(domain: str, slot: str, said: str, written: str) -> None:
+def test_spellings_are_mapped_to_listed_values(
+    domain: str, slot: str, said: str, written: str
+) -> None:
     assert SPELLINGS(domain, slot, said) == written

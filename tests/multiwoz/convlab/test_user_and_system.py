@@ -152,14 +152,16 @@ def answers(said: Sequence[str], filled: Filled, drawn: Sequence[Sequence[Any]])
 
 
 @tabled
-def test_answers(
+def test_rule_system_gives_the_expected_answers(
     said: list[str], filled: Filled, drawn: list[list[Any]], answer: list[str]
 ) -> None:
     assert answers(said, filled, drawn) == answer
 
 
 @tabled
-def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[str]) -> None:
+def test_rule_system_gives_the_expected_answers_about_trains(
+    said: str, filled: dict[str, str], answer: list[str]
+) -> None:
     train = {"departure": "ely", "destination": "cambridge", **filled}
     acts = answers([said], {"train": train}, [])
     assert [act.split(" ", 2)[2] for act in acts] == answer
@@ -239,7 +241,7 @@ GOALS: dict[str, Goal] = {
 
 
 @tabled
-def test_the_last_answer(
+def test_user_gives_the_expected_last_answer(
     goal: str, heard: list[str], said: list[str], learnt: dict[str, Any]
 ) -> None:
     """`heard` are system turns, `said` is the user's last answer, `learnt` a part of its goal."""
@@ -258,7 +260,7 @@ def test_the_last_answer(
 
 
 @tabled
-def test_a_taxi_goes_between_the_places_that_were_spoken_of(
+def test_taxi_places_are_the_venues_of_previous_domains(
     before: list[str], destination: str, departure: str
 ) -> None:
     user = user_of(
@@ -277,7 +279,7 @@ def test_a_taxi_goes_between_the_places_that_were_spoken_of(
 
 
 @tabled
-def test_a_train_that_is_against_the_goal_is_refused(slot: str, said: str, violated: bool) -> None:
+def test_user_refuses_trains_that_violate_the_goal(slot: str, said: str, violated: bool) -> None:
     info = {"arriveBy": "10:00", "leaveAt": "09:00", "day": "monday"}
     user = user_of({"domain_ordering": ["train"], "train": {"info": info, "reqt": ["price"]}})
     user.answer([])

@@ -164,7 +164,7 @@ FRAMES: list[tuple[str, Any, str, int | None, str | None]] = [
         for case in cases
     ],
 )
-def test_each_fault_is_told_once_with_its_place(
+def test_each_error_is_reported_once_with_its_position(
     input_format: str, raw: Any, kind: str, turn: int | None, key: str | None
 ) -> None:
     _, problems = adapted(raw, input_format)

@@ -157,7 +157,7 @@ BAD: list[tuple[str, list[Any], str, str | None]] = [
 @pytest.mark.parametrize(
     ("messages", "kind", "key"), [pytest.param(*case[1:], id=case[0]) for case in BAD]
 )
-def test_each_fault_is_told_once_with_its_place(
+def test_each_error_is_reported_once_with_its_position(
     messages: list[Any], kind: str, key: str | None
 ) -> None:
     _, problems = adapted(*messages)

@@ -124,14 +124,16 @@ def test_the_complete_part_of_a_truncated_result_is_read() -> None:
 
 
 @tabled
-def test_bookings_and_references(said: str, calls: list[str], wrong: list[str]) -> None:
+def test_booking_and_reference_claims_are_compared_with_calls(
+    said: str, calls: list[str], wrong: list[str]
+) -> None:
     made = [CALLS.get(c) or call("book_hotel", c, name="hotel aurelia") for c in calls]
     found = verdicts(turn("Hello.", FIND), turn(said, *made))
     assert [slot for slot, _, agrees in found if not agrees] == wrong
 
 
 @tabled
-def test_what_does_not_say_that_something_was_booked_is_no_claim(said: str) -> None:
+def test_sentences_without_a_completed_booking_are_not_booking_claims(said: str) -> None:
     assert "booking" not in [slot for slot, *_ in verdicts(turn(said, FIND))]
 
 
@@ -142,7 +144,7 @@ def test_booking_claims_may_refer_to_earlier_turns() -> None:
 
 
 @tabled
-def test_how_many_there_are(said: str, right: bool) -> None:
+def test_counts_are_compared_with_the_number_of_matching_venues(said: str, right: bool) -> None:
     n = len(SOUTH)
     spoken = turn(said.format(n=n, more=n + 1), FIND, hotel={"area": "south"})
     (count,) = (found for found in checked(spoken) if found.mention.slot == "choice")
@@ -151,7 +153,7 @@ def test_how_many_there_are(said: str, right: bool) -> None:
 
 
 @tabled
-def test_what_does_not_count_all_is_no_claim(said: str) -> None:
+def test_sentences_that_do_not_count_all_venues_are_not_count_claims(said: str) -> None:
     all_of_them = call("find_hotel", HOTELS)
     assert "choice" not in [slot for slot, *_ in verdicts(turn(said, all_of_them))]
 
@@ -232,12 +234,12 @@ ASKED = {"hotel": {"pricerange": "cheap"}}
 
 
 @tabled
-def test_counts_are_read(text: str, numbers: list[int]) -> None:
+def test_counts_are_extracted_from_text(text: str, numbers: list[int]) -> None:
     assert [count.number for count in counts_in(text)] == numbers
 
 
 @tabled
-def test_counts_are_those_of_the_state_or_of_a_part_of_it(
+def test_counts_may_match_all_or_some_constraints_of_the_state(
     response: str, agrees: list[bool]
 ) -> None:
     found = list(compare_counts(response, (), ASKED, Database(TABLES, "2021")))
@@ -323,7 +325,7 @@ STATES = {"hotel": {"area": "south"}, "taxi": {"departure": "hotel aurelia"}}
 
 
 @tabled
-def test_a_claim_has_its_verdict(domain: str, said: str, calls: str, claims: str) -> None:
+def test_claims_have_the_expected_verdicts(domain: str, said: str, calls: str, claims: str) -> None:
     made = [CALLS[name] for name in calls.split()]
     spoken = turn(said.replace("PHONE", PHONE), *made, **{domain: STATES[domain]})
     found = [

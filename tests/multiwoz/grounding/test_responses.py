@@ -83,7 +83,7 @@ def turns_of(text: str) -> list[Turn]:
 
 
 @tabled
-def test_whether_the_last_mention_is_known_and_agrees(
+def test_last_mention_has_the_expected_verdict(
     turns: str, known: bool, agrees: bool | None
 ) -> None:
     found = last(*turns_of(turns))
@@ -91,12 +91,14 @@ def test_whether_the_last_mention_is_known_and_agrees(
 
 
 @tabled
-def test_how_many_mentions_count(turns: str, number: int) -> None:
+def test_checked_mentions_exclude_user_values_and_unverifiable_slots(
+    turns: str, number: int
+) -> None:
     assert len(judged(*turns_of(turns)).checked) == number
 
 
 @tabled
-def test_what_a_dialogue_is_worth(
+def test_dialogues_have_the_expected_inform_and_success(
     *,
     domain: str,
     venues: str,
@@ -113,14 +115,14 @@ def test_what_a_dialogue_is_worth(
 
 
 @tabled
-def test_a_mention_is_known_when_the_database_has_it(
+def test_mentions_are_known_if_the_database_contains_them(
     slot: str, said: str, domain: str | None, known: bool
 ) -> None:
     assert last(({}, [mention(slot, said, domain)])).known is known
 
 
 @tabled
-def test_rooms_amenities_and_opening_hours_are_those_of_the_database(
+def test_rooms_amenities_and_opening_hours_are_compared_with_the_database(
     domain: str, slot: str, text: str, agrees: bool | None
 ) -> None:
     rooms = {"price": {"single": "50", "double": "70"}, "parking": "no", "internet": "yes"}
@@ -352,14 +354,16 @@ def slots_of(text: str) -> Slots:
 
 
 @tabled
-def test_a_booking_is_right_when_venue_and_slots_are_those_of_the_goal(
+def test_bookings_are_correct_if_venue_and_slots_match_the_goal(
     slots: str, expected: list[str]
 ) -> None:
     assert wrong(by_calls(("restaurant", slots_of(slots)))) == expected
 
 
 @tabled
-def test_a_state_books_what_it_names_or_all_that_it_leaves(slots: str, expected: list[str]) -> None:
+def test_states_book_the_named_venue_or_all_matching_venues(
+    slots: str, expected: list[str]
+) -> None:
     assert wrong(in_state(slots_of(slots))) == expected
 
 

@@ -22,14 +22,16 @@ def mentions(
 
 
 @tabled
-def test_what_a_value_is_said_of(response: str, names: str) -> None:
+def test_values_are_attributed_to_venue_names(response: str, names: str) -> None:
     (value,) = mentions(response, r"\bv\b", "area")
     found = Statements(response).spoken_of(value, mentions(response, r"\b[A-Z]\b", "name"))
     assert "".join(name.text for name in found) == names
 
 
 @tabled
-def test_what_is_claimed(response: str, value: str, slot: str, claim: bool) -> None:
+def test_claims_are_distinguished_from_other_mentions(
+    response: str, value: str, slot: str, claim: bool
+) -> None:
     names = mentions(response, "Lantern", "name")
     (*_, last) = mentions(response, re.escape(value), slot)
     choice = slot not in ("leaveat", "arriveby")
@@ -37,7 +39,9 @@ def test_what_is_claimed(response: str, value: str, slot: str, claim: bool) -> N
 
 
 @tabled
-def test_kinds_of_a_venue_and_of_what_is_beside_it(response: str, kind: str, claim: bool) -> None:
+def test_venue_types_are_claims_only_if_they_describe_the_venue(
+    response: str, kind: str, claim: bool
+) -> None:
     names = mentions(response, "Lantern", "name", "attraction")
     (*_, kind_at) = mentions(response, f"(?i){kind}", "type", "attraction", value=kind)
     written = not re.search(r"(?:the|this|our) $", response[: kind_at.start].lower())
@@ -56,7 +60,7 @@ def test_missing_fee_is_a_claim_in_statements_but_not_in_questions() -> None:
 
 
 @tabled
-def test_ten_times_the_text_takes_ten_times_the_work(line: str) -> None:
+def test_work_grows_linearly_with_the_length_of_the_response(line: str) -> None:
     def read(lines: int) -> int:
         response = line * lines
         names, values = mentions(response, r"\bX\b", "name"), mentions(response, r"\bv\b", "area")
@@ -80,7 +84,7 @@ def test_values_in_a_long_list_belong_to_their_own_item() -> None:
 
 
 @tabled
-def test_of_how_many_tickets_a_price_is(said: str, tickets: tuple[int, ...]) -> None:
+def test_prices_refer_to_the_stated_number_of_tickets(said: str, tickets: tuple[int, ...]) -> None:
     (price,) = mentions(said, "£9", "price", "train")
     assert Statements(said).tickets(price) == tickets
 

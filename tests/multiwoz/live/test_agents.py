@@ -52,13 +52,13 @@ def situation_of(name: str) -> BeliefState:
 
 
 @tabled
-def test_wishes_are_understood(situation: str, said: str, wishes: list[str]) -> None:
+def test_rule_agent_recognizes_constraints(situation: str, said: str, wishes: list[str]) -> None:
     heard = understand(said, vocabulary(), situation_of(situation))
     assert {" ".join(constraint) for constraint in heard.constraints} == set(wishes)
 
 
 @tabled
-def test_questions_are_understood(said: str, requests: list[str]) -> None:
+def test_rule_agent_recognizes_requested_slots(said: str, requests: list[str]) -> None:
     situation = BeliefState(
         current="restaurant",
         domains=["restaurant"],
@@ -82,7 +82,7 @@ that its answer contains; slots in braces have the values of the last result."""
 
 
 @pytest.mark.parametrize("title", SCRIPTS)
-def test_a_dialogue_follows_its_script(title: str) -> None:
+def test_rule_agent_produces_the_scripted_calls_and_answers(title: str) -> None:
     agent: CallingAgent = RuleAgent(vocabulary(), 1, "a")
     goal: dict[str, Any] = {}
     session = None

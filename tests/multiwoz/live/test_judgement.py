@@ -66,7 +66,7 @@ def codes(judgement: Judgement) -> list[str]:
 
 
 @tabled
-def test_a_dialogue_in_words_is_judged(
+def test_text_dialogues_have_the_expected_verdicts_and_reasons(
     goal: str | dict[str, Any],
     texts: list[str],
     verdicts: dict[str, tuple[bool | None, ...]],
@@ -80,7 +80,9 @@ def test_a_dialogue_in_words_is_judged(
 
 
 @tabled
-def test_what_is_settled_on(texts: tuple[str, ...], venue: str | None) -> None:
+def test_chosen_venue_is_inferred_from_the_dialogue(
+    texts: tuple[str, ...], venue: str | None
+) -> None:
     messages = talk("I want a Chinese restaurant.", *texts)
     settled = judged({"restaurant": LANTERN}, messages).domains["restaurant"].venue
     named = settled.lower().removeprefix("the ") if settled else None
@@ -301,7 +303,7 @@ def test_belief_state_comes_from_calls_or_else_from_user_utterances(
 
 
 @tabled
-def test_domains_are_told_by_words(text: str, domains: tuple[str, ...]) -> None:
+def test_domains_are_recognized_by_words(text: str, domains: tuple[str, ...]) -> None:
     assert domains_in(text) == domains
 
 
@@ -311,7 +313,7 @@ TAXI = {"info": {"departure": "blue lantern", "destination": "red kettle"}, "req
 
 
 @tabled
-def test_slots_told_and_asked_for(
+def test_informed_and_requested_slots_are_counted(
     asked: str, answer: str, told: tuple[int, int, int], counts: tuple[float, float]
 ) -> None:
     goal = {**LANTERN, "reqt": asked.split(" and ")}

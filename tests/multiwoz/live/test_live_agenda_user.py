@@ -87,7 +87,7 @@ def noted(user: LiveUser) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("title", SCRIPTS)
-def test_a_dialogue_follows_its_script(title: str) -> None:
+def test_agenda_user_produces_the_scripted_acts(title: str) -> None:
     parts: dict[str, Any] = {}
     known: dict[str, dict[str, str]] = {}
     draws, user = PlainDraws(), None
@@ -123,7 +123,7 @@ def test_user_messages_contain_one_to_three_constraints(pick: int) -> None:
 
 
 @tabled
-def test_values_are_compared_in_one_spelling(
+def test_values_are_normalized_before_comparison(
     domain: str, slot: str, word: str, wanted: str, said: str, is_right: bool
 ) -> None:
     user = user_of(**{domain: {"info": {slot: wanted}, "reqt": ["phone"]}})

@@ -71,44 +71,44 @@ def call(name: str, result: Any, number: int = 1) -> tuple[Any, ...]:
 
 
 @tabled
-def test_what_is_heard(domain: str, text: str, acts: list[str]) -> None:
+def test_texts_are_read_as_the_expected_acts(domain: str, text: str, acts: list[str]) -> None:
     assert read(text, domain) == acts
 
 
 @tabled
-def test_values_are_heard(domain: str, text: str, expected: str) -> None:
+def test_values_in_texts_become_acts(domain: str, text: str, expected: str) -> None:
     assert expected in read(text, domain)
 
 
 @tabled
-def test_questions_are_requests(domain: str, text: str, expected: set[str] | None) -> None:
+def test_questions_become_request_acts(domain: str, text: str, expected: set[str] | None) -> None:
     asked = {act[8:-2] for act in read(text, domain) if act.startswith("Request")}
     assert asked == (expected if expected is not None else {"Booking People", "Booking Time"})
 
 
 @tabled
-def test_what_is_not_there_is_no_offer(domain: str, text: str) -> None:
+def test_statements_that_nothing_matches_become_nooffer_acts(domain: str, text: str) -> None:
     assert read(text, domain) == [f"NoOffer {domain.capitalize()} none none"]
 
 
 @tabled
-def test_what_a_venue_lacks_is_no_missing_venue(text: str) -> None:
+def test_missing_properties_of_a_venue_are_not_nooffer_acts(text: str) -> None:
     assert not [act for act in read(text) if act.startswith("NoOffer")]
 
 
 @tabled
-def test_bookings_are_heard_with_what_is_said_of_them(text: str, code: str) -> None:
+def test_bookings_are_read_with_their_reference(text: str, code: str) -> None:
     booked = [act for act in read(text) if act.startswith("Book ")]
     assert booked == [f"Book Booking {'none' if code == 'none' else 'Ref'} {code}"]
 
 
 @tabled
-def test_offers_to_book_book_nothing(text: str) -> None:
+def test_offers_to_book_are_not_booking_acts(text: str) -> None:
     assert not [act for act in read(text) if "Book " in act and not act.startswith("Request")]
 
 
 @tabled
-def test_failed_bookings_are_refusals(text: str) -> None:
+def test_failed_bookings_become_nobook_acts(text: str) -> None:
     assert "NoBook Booking none none" in read(text, said="People=2")
 
 

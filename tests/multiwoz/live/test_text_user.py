@@ -59,7 +59,7 @@ BYE = "Thank you, goodbye."
 
 
 @tabled
-def test_an_act_counts_by_what_it_changes(act: list[str], expected: set[tuple[str, ...]]) -> None:
+def test_acts_have_the_expected_effects(act: list[str], expected: set[tuple[str, ...]]) -> None:
     found = {
         effect[:3] if effect[0] in ("answer", "against") else effect
         for effect in effects([act], GOAL)
@@ -251,7 +251,7 @@ def test_repeated_user_messages_are_reported(lines: list[Line]) -> None:
 
 
 @tabled
-def test_values_from_nowhere_are_found(text: str, values: list[str]) -> None:
+def test_values_invented_by_the_user_are_detected(text: str, values: list[str]) -> None:
     assert faults(CHEAP, talk(text)) == [(INVENTED, 0, value) for value in values]
 
 

@@ -47,7 +47,9 @@ def real_tools() -> DatabaseTools:
 
 
 @tabled
-def test_what_is_found(name: str, arguments: Any, count: int | None, first: str | None) -> None:
+def test_find_functions_return_the_matching_records(
+    name: str, arguments: Any, count: int | None, first: str | None
+) -> None:
     result = tools().call(name, arguments)
     assert result.get("count") == count
     found = result.get("results") or [{}]
@@ -78,7 +80,7 @@ def test_results_contain_all_public_slots_under_their_schema_names() -> None:
 
 
 @tabled
-def test_the_error_of_a_bad_call_has_what_is_wrong(name: str, arguments: Any, named: str) -> None:
+def test_errors_of_invalid_calls_name_their_cause(name: str, arguments: Any, named: str) -> None:
     agent = tools()
     result = agent.call(name, arguments)
     assert list(result) == ["error"]

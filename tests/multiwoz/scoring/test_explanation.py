@@ -226,7 +226,7 @@ def test_an_unsatisfiable_goal_is_reported() -> None:
     ("annotated", "code"),
     [("north acorn", "name-lost"), ("north 4 acorn", "missing-constraint:stars")],
 )
-def test_a_lost_name_is_the_reason_when_constraints_match_the_annotation(
+def test_name_lost_is_the_reason_if_constraints_match_the_annotation(
     annotated: str, code: str
 ) -> None:
     case = scenario([offer("north")], annotated=hotel(annotated))

@@ -54,12 +54,12 @@ def alone(response: str) -> tuple[Mention, ...]:
 
 
 @tabled
-def test_names_that_are_plain_are_found(response: str, name: str) -> None:
+def test_unknown_names_are_found(response: str, name: str) -> None:
     assert [text for text, _ in invented(response)] == [name]
 
 
 @tabled
-def test_labels_other_capitals_and_names_of_the_database_are_not_invented(response: str) -> None:
+def test_labels_capitalized_words_and_known_names_are_not_unknown_names(response: str) -> None:
     assert invented(response) == []
 
 
@@ -98,7 +98,7 @@ def test_bold_part_of_a_name_is_not_a_complete_name() -> None:
 
 
 @tabled
-def test_the_domain_is_told_by_words_or_by_the_turn(
+def test_domain_of_an_unknown_name_comes_from_words_or_the_turn(
     response: str, active: tuple[str, ...], domains: list[str | None]
 ) -> None:
     assert [domain for _, domain in invented(response, active)] == domains
@@ -145,7 +145,7 @@ def test_name_search_covers_only_the_start_of_long_responses(piece: str) -> None
 
 
 @tabled
-def test_amounts_are_numbers(text: str, number: float | None) -> None:
+def test_amounts_are_parsed_as_numbers(text: str, number: float | None) -> None:
     assert amount(text) == number
 
 
@@ -159,9 +159,7 @@ def test_totals_cover_at_most_eight_tickets(tickets: int, pence: int) -> None:
 
 
 @tabled
-def test_a_name_by_which_another_place_is_found_is_no_name_on_offer(
-    response: str, landmarks: list[str]
-) -> None:
+def test_names_in_location_descriptions_are_landmarks(response: str, landmarks: list[str]) -> None:
     found = delexicalizer().dialogue([response], [{}], [HERE])[0].mentions
     named = with_unknown_names(response, found, HERE, delexicalizer().gazetteer)
     assert [m.text for m in named if m.slot == "landmark" and m not in found] == landmarks

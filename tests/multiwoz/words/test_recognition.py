@@ -88,7 +88,7 @@ def found(
 
 
 @tabled
-def test_usual_spellings_are_found(slot: str, value: str, said: str) -> None:
+def test_common_spellings_are_recognized(slot: str, value: str, said: str) -> None:
     active = {"entrancefee": "attraction", "area": "hotel", "pricerange": "hotel"}.get(
         slot, "train"
     )
@@ -100,13 +100,15 @@ def test_usual_spellings_are_found(slot: str, value: str, said: str) -> None:
 
 
 @tabled
-def test_placeholders_stand_for_values(response: str, active: str, expected: str | None) -> None:
+def test_values_are_replaced_by_placeholders(
+    response: str, active: str, expected: str | None
+) -> None:
     (delexicalized,) = dialogue(response, active=[active])
     assert delexicalized.response == (response if expected is None else expected)
 
 
 @tabled
-def test_what_the_database_lacks_is_found_by_its_form(
+def test_values_missing_from_the_database_are_recognized_by_form(
     response: str, active: str, slot: str, text: str
 ) -> None:
     mentions = found(response, active)
@@ -114,7 +116,7 @@ def test_what_the_database_lacks_is_found_by_its_form(
 
 
 @tabled
-def test_near_misses_of_names_are_unsure_and_distant_ones_are_none(
+def test_similar_names_are_uncertain_and_dissimilar_names_are_ignored(
     said: str, value: str | None
 ) -> None:
     names = [m for m in found(f"I like {said} a lot", "restaurant") if m.slot == "name"]
@@ -290,29 +292,27 @@ def said(response: str, active: str) -> list[Mention]:
 
 
 @tabled
-def test_every_spelling_is_read_as_the_value(
+def test_spellings_are_read_as_the_expected_values(
     slot: str, values: list[str | None], active: str, response: str
 ) -> None:
     assert [mention.value for mention in said(response, active) if mention.slot == slot] == values
 
 
 @tabled
-def test_what_is_said_of_nothing_on_offer_has_no_domain(
+def test_values_that_describe_no_venue_have_no_domain(
     slot: str, active: str, response: str
 ) -> None:
     assert [(m.slot, m.domain) for m in said(response, active)] == [(slot, None)]
 
 
 @tabled
-def test_cuisines_that_nobody_has_are_told_by_their_form(
-    response: str, cuisine: str | None
-) -> None:
+def test_unknown_cuisines_are_recognized_by_form(response: str, cuisine: str | None) -> None:
     found = [m.text for m in said(response, "restaurant") if m.slot == "food" and not m.written]
     assert found == ([cuisine] if cuisine else [])
 
 
 @tabled
-def test_prices_of_rooms_are_told_by_the_words_beside(response: str, is_room: bool) -> None:
+def test_room_prices_are_recognized_by_adjacent_words(response: str, is_room: bool) -> None:
     prices = [m.domain for m in said(response, "hotel") if m.slot == "price"]
     assert set(prices) == ({"hotel"} if is_room else {None})
 
@@ -354,7 +354,7 @@ def test_phone_numbers_with_brackets_are_replaced_completely() -> None:
 
 
 @tabled
-def test_what_is_said_of_parking(text: str, answer: str | None) -> None:
+def test_statements_about_parking_are_recognized(text: str, answer: str | None) -> None:
     words = Tokens(text).words
     at = words.index("parking")
     amenity = has_amenity(words, at, at + 1)
@@ -385,7 +385,7 @@ def ends(response: str) -> list[Mention]:
 
 
 @tabled
-def test_the_end_of_the_journey(template: str) -> None:
+def test_stations_and_times_of_journeys_are_recognized(template: str) -> None:
     tags = re.findall(r"\{.\}", template)
     response = re.sub(r"\{.\}", lambda tag: TAGS[tag[0]][1], template)
     expected = [TAGS[tag] for tag in tags]
@@ -393,7 +393,7 @@ def test_the_end_of_the_journey(template: str) -> None:
 
 
 @tabled
-def test_the_town_itself_is_a_station_where_one_travels(said: str) -> None:
+def test_the_town_is_a_station_in_descriptions_of_journeys(said: str) -> None:
     response = f"| From | To |\n|--|--|\n{said}" if said[0] == "|" else said
     stations = {m.slot: m.value for m in ends(response) if m.slot in ("departure", "destination")}
     assert stations == {"departure": "quarrow end", "destination": "cambridge"}
@@ -411,7 +411,7 @@ def test_times_without_a_verb_are_uncertain(said: str, sure: bool) -> None:
 
 
 @tabled
-def test_stations_that_are_nowhere(said: str, slot: str | None) -> None:
+def test_unknown_stations_are_recognized(said: str, slot: str | None) -> None:
     unknown = [m for m in ends(said) if m.value is None]
     assert [m.slot for m in unknown] == ([slot] if slot else [])
     assert not any(m.written for m in unknown)
@@ -444,7 +444,7 @@ def after_name(name: str, words: str, domain: str = "restaurant") -> list[Mentio
 
 
 @tabled
-def test_much_or_little_of_an_address_is_that_of_the_venue(name: str, said: str) -> None:
+def test_complete_and_partial_addresses_match_their_venue(name: str, said: str) -> None:
     for words in (said, said.lower()):
         (mention,) = after_name(name, words)
         (row,) = (row for row in ADDRESSES["restaurant"] if row["name"] == name)
@@ -459,7 +459,7 @@ def test_addresses_may_add_a_district_missing_from_the_database() -> None:
 
 
 @tabled
-def test_what_no_venue_has_is_one_unknown_address(said: str) -> None:
+def test_unknown_addresses_are_recognized_as_one_mention(said: str) -> None:
     (mention,) = after_name("the copper spoon", said)
     assert (mention.slot, mention.text) == ("address", said)
     assert (mention.domain, mention.value, mention.venues) == ("restaurant", None, ())
@@ -473,11 +473,11 @@ def test_misspelt_streets_match_only_with_the_correct_number() -> None:
 
 
 @tabled
-def test_what_stands_beside_an_address_is_no_part_of_it(said: str, texts: list[str]) -> None:
+def test_text_next_to_an_address_is_not_part_of_it(said: str, texts: list[str]) -> None:
     assert [mention.text for mention in after_name("the copper spoon", said)] == texts
 
 
-def test_name_that_starts_an_address_is_a_name_first_and_later_an_address() -> None:
+def test_name_is_part_of_an_address_only_after_its_first_mention() -> None:
     park = "wexcombe country park"
     (first, *_) = found(f"Try {park}, wexcombe.", "attraction", town="addresses")
     assert (first.slot, first.text) == ("name", park)

@@ -26,7 +26,7 @@ from tests.cases import tabled
 
 
 @tabled
-def test_what_is_shown(response: str, text: str) -> None:
+def test_markup_is_removed_from_the_shown_text(response: str, text: str) -> None:
     assert shown(response).text == text
 
 
@@ -122,7 +122,7 @@ WRITTEN = [
 
 
 @tabled
-def test_words_kinds_and_places_are_those_written(blank: str) -> None:
+def test_tokens_have_the_expected_words_kinds_and_positions(blank: str) -> None:
     text = blank.join(written for written, _, _ in WRITTEN)
     tokens = Tokens(text)
     found = [

@@ -208,7 +208,7 @@ def test_impatient_user_gives_up_after_turns_without_progress(patience: int) -> 
     assert impatient.gave_up == ["police"]
 
 
-def test_user_names_the_domain_when_it_returns_to_it() -> None:
+def test_user_names_the_domain_of_a_resumed_subgoal() -> None:
     late = user(TRIP, "late=1,change=0,rush=1", 3)
     system = RuleSystem(sample()[0], Draws(0, "item", 1, "system"))
     messages = [late.begin()]
