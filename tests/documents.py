@@ -43,8 +43,8 @@ class Block:
     printed: str | None = None
     """The text of the block right below, if that shows the output of this block."""
 
-    def asked(self, what: str) -> list[str]:
-        """Return the values of a kind of condition: `asked("needs")` → `["data/crosswoz"]`."""
+    def conditions(self, what: str) -> list[str]:
+        """Return the values of a kind of condition: `conditions("needs")` → `["data/crosswoz"]`."""
         found = (re.fullmatch(rf"{what}\b:? ?(.*)", check) for check in self.checks)
         return [match[1] for match in found if match]
 
@@ -57,7 +57,7 @@ class Block:
         return list(zip(parts[::2], parts[1::2], strict=True))
 
     @property
-    def mentioned(self) -> list[str]:
+    def commands_without_output(self) -> list[str]:
         """Commands that are shown without their output."""
         if self.language or self.text.startswith("$ "):
             return []

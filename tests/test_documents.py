@@ -41,9 +41,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Provide the data and modules that a block needs, or skip the test if they are missing."""
-    for reason in block.asked("not run"):
+    for reason in block.conditions("not run"):
         pytest.skip(f"blocks of documents with a reason for not running them ({reason})")
-    for place in block.asked("needs"):
+    for place in block.conditions("needs"):
         data = shared(*place.split("/"))
         if data.is_file():
             (folder / data.name).symlink_to(data)
@@ -52,7 +52,7 @@ def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
         for system in data.glob("predictions/*.json"):
             (folder / system.name).symlink_to(system)
     for other in blocks_of(block.document):
-        for name in other.asked("saved as"):
+        for name in other.conditions("saved as"):
             (folder / name).write_text(other.text, encoding="utf-8")
 
 
@@ -67,7 +67,7 @@ def test_python_blocks_in_documents_print_the_output_shown(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = compile(block.text, str(block.document), "exec")
-    if block.asked("not run") or free_names(block.text):
+    if block.conditions("not run") or free_names(block.text):
         # The block is an excerpt of a longer program, so only its imports are executed.
         program = compile(imports_of(block.text), str(block.document), "exec")
     else:

@@ -41,7 +41,7 @@ def threads() -> list[str | None]:
     return [os.environ.get(name) for name in THREADS]
 
 
-def held_signals() -> set[int]:
+def blocked_signals() -> set[int]:
     return set(signal.pthread_sigmask(signal.SIG_BLOCK, []))
 
 
@@ -77,7 +77,7 @@ def test_pool_workers_ignore_interrupts_from_startup() -> None:
             os.kill(worker.pid, signal.SIGINT)
             time.sleep(0.001)
         assert done.result() == worker.pid
-    assert signal.SIGINT not in held_signals()
+    assert signal.SIGINT not in blocked_signals()
 
 
 def test_workers_use_one_thread_and_parent_thread_counts_are_unchanged() -> None:
@@ -90,9 +90,9 @@ def test_workers_use_one_thread_and_parent_thread_counts_are_unchanged() -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signal masks")
 def test_cluster_workers_block_interrupts() -> None:
     with cluster("local", 2) as client:
-        workers = client.run(held_signals, nanny=False)
+        workers = client.run(blocked_signals, nanny=False)
     assert [signal.SIGINT in held for held in workers.values()] == [True, True]
-    assert signal.SIGINT not in held_signals()
+    assert signal.SIGINT not in blocked_signals()
 
 
 def test_workers_that_fail_to_start_raise_an_error(

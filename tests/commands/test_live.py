@@ -230,21 +230,21 @@ class Hanging(Fine):
 RUN = Path("run.jsonl")
 
 
-Held = Callable[..., bytes]
+RunLive = Callable[..., bytes]
 
 
 @pytest.fixture(params=LIVE_NAMES)
-def held(request: pytest.FixtureRequest) -> Held:
+def run_live(request: pytest.FixtureRequest) -> RunLive:
     """Run or resume the live sample of a benchmark; return the content of the file."""
     sample = live_sample(request.param)
     Path("own_agents.py").write_text(sample.base + OWN, encoding="utf-8")
 
-    def hold(agent: str = sample.agent, more: str = "") -> bytes:
+    def run_sample(agent: str = sample.agent, more: str = "") -> bytes:
         command = f"live --benchmark {request.param} --agent {agent} {sample.options} {more}"
         assert main([*command.split(), "-q", "-o", str(RUN)]) == 0
         return RUN.read_bytes()
 
-    return hold
+    return run_sample
 
 
 def dialogues_in(raw: bytes) -> dict[str, dict[str, Any]]:
@@ -253,23 +253,23 @@ def dialogues_in(raw: bytes) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.integration
-def test_output_bytes_do_not_depend_on_job_count_or_interruption(held: Held) -> None:
-    whole = held()
+def test_output_bytes_do_not_depend_on_job_count_or_interruption(run_live: RunLive) -> None:
+    whole = run_live()
     assert len(dialogues_in(whole)) > 2
     rng = random.Random(7)
     for jobs in (1, 1, 2, 2):
         RUN.write_bytes(whole[: rng.randrange(len(whole))])
-        assert held(more=f"--jobs {jobs}") == whole
+        assert run_live(more=f"--jobs {jobs}") == whole
 
 
 @pytest.mark.integration
-def test_an_agent_failure_ends_only_the_dialogue_in_which_it_occurs(held: Held) -> None:
-    fine = dialogues_in(held("own_agents.py:Fine"))
+def test_an_agent_failure_ends_only_the_dialogue_in_which_it_occurs(run_live: RunLive) -> None:
+    fine = dialogues_in(run_live("own_agents.py:Fine"))
     assert {line["end"] for line in fine.values()} <= {"user_stop", "limit"}
     failed: dict[str, set[str]] = {}
     for agent, problem in (("Raising", "ValueError: no idea"), ("Hanging", "no answer within 2 s")):
         RUN.unlink()
-        found = dialogues_in(held(f"own_agents.py:{agent}", "--jobs 2 --turn-seconds 2"))
+        found = dialogues_in(run_live(f"own_agents.py:{agent}", "--jobs 2 --turn-seconds 2"))
         failed[agent] = {key for key, line in found.items() if line != fine[key]}
         assert 0 < len(failed[agent]) < len(fine) == len(found)
         for key in failed[agent]:
@@ -280,9 +280,9 @@ def test_an_agent_failure_ends_only_the_dialogue_in_which_it_occurs(held: Held) 
 
 
 def test_evaluate_validate_and_explain_accept_the_run_file_of_live(
-    held: Held, run: Run, capsys: pytest.CaptureFixture[str]
+    run_live: RunLive, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, *others = dialogues_in(held())
+    first, *others = dialogues_in(run_live())
     printed = capsys.readouterr().out
     assert run("validate", str(RUN)).code == 0
     scored = run("evaluate", str(RUN))
@@ -295,9 +295,9 @@ def test_evaluate_validate_and_explain_accept_the_run_file_of_live(
 
 @pytest.mark.parametrize("end", ["agent_error", "infrastructure"])
 def test_empty_dialogues_are_excluded_or_scored_as_failures_by_cause(
-    end: str, held: Held, run: Run, capsys: pytest.CaptureFixture[str]
+    end: str, run_live: RunLive, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    header, first, *others = held().splitlines()
+    header, first, *others = run_live().splitlines()
     line = json.loads(first)
     kept = {key: line[key] for key in line if key not in ("acts", "messages")}
     failed = {**kept, "messages": [], "end": end, "problem": "none", "turns": 0}

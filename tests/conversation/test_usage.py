@@ -22,11 +22,11 @@ INVALID: list[Any] = [{"in": 3}, {}, [], "5", None, {"agent": 4}]
 DETAILS = {"prompt_tokens_details": {"cached_tokens": 12}}
 
 
-def said(usage: Any, **more: Any) -> dict[str, Any]:
+def user_message(usage: Any, **more: Any) -> dict[str, Any]:
     return {**SAID, "usage": usage, **more}
 
 
-def answered(usage: Any, **more: Any) -> dict[str, Any]:
+def agent_message(usage: Any, **more: Any) -> dict[str, Any]:
     return {**ANSWER, "usage": usage, **more}
 
 
@@ -39,12 +39,12 @@ def dialogue(*messages: dict[str, Any], **keys: Any) -> Trajectory:
     [
         (
             [
-                said({"in": 1000, "out": 1, "ms": 7, "cached": 600}),
-                answered({"in": 10, "out": 2, "ms": 100, "retries": 3}),
+                user_message({"in": 1000, "out": 1, "ms": 7, "cached": 600}),
+                agent_message({"in": 10, "out": 2, "ms": 100, "retries": 3}),
                 {"role": "tool", "tool_call_id": "1", "content": "{}"},
-                answered({"in": 20, "out": 4, "ms": 250}, finish_reason="length"),
-                said({"in": 2000, "out": 2, "ms": 9}, finish_reason="stop"),
-                answered({"in": 40, "out": 8, "ms": 400}),
+                agent_message({"in": 20, "out": 4, "ms": 250}, finish_reason="length"),
+                user_message({"in": 2000, "out": 2, "ms": 9}, finish_reason="stop"),
+                agent_message({"in": 40, "out": 8, "ms": 400}),
             ],
             {
                 AGENT: Usage(3, 0, 70, 14, 0, 3, 1, (350, 400)),
@@ -52,22 +52,28 @@ def dialogue(*messages: dict[str, Any], **keys: Any) -> Trajectory:
             },
         ),
         # Servers use other names, and do not count all tokens.
-        ([GREETING, SAID, answered(FLAT | DETAILS)], {AGENT: Usage(1, 0, 500, 20, 12)}),
-        ([SAID, answered({"input_tokens": 30, "output_tokens": 4})], {AGENT: Usage(1, 0, 30, 4)}),
+        ([GREETING, SAID, agent_message(FLAT | DETAILS)], {AGENT: Usage(1, 0, 500, 20, 12)}),
         (
-            [SAID, answered({"ms": 5}), SAID, answered({"in": 3, "out": 1, "ms": 5})],
+            [SAID, agent_message({"input_tokens": 30, "output_tokens": 4})],
+            {AGENT: Usage(1, 0, 30, 4)},
+        ),
+        (
+            [SAID, agent_message({"ms": 5}), SAID, agent_message({"in": 3, "out": 1, "ms": 5})],
             {AGENT: Usage(2, 1, 3, 1, turns=(5, 5))},
         ),
         # A result with the role of the user belongs to the same turn.
         (
-            [SAID, answered({"ms": 100}), RESULT, answered({"ms": 50})],
+            [SAID, agent_message({"ms": 100}), RESULT, agent_message({"ms": 50})],
             {AGENT: Usage(2, 2, turns=(150,))},
         ),
         *(
-            ([SAID, answered({"in": bad, "out": 1, "ms": bad})], {AGENT: Usage(1, 1)})
+            ([SAID, agent_message({"in": bad, "out": 1, "ms": bad})], {AGENT: Usage(1, 1)})
             for bad in (-1, True, "3", None, 10**400, float("inf"))
         ),
-        ([SAID, answered({"in": 1.5, "out": 1, "ms": 1.5})], {AGENT: Usage(1, 1, turns=(1.5,))}),
+        (
+            [SAID, agent_message({"in": 1.5, "out": 1, "ms": 1.5})],
+            {AGENT: Usage(1, 1, turns=(1.5,))},
+        ),
     ],
 )
 def test_the_usage_of_a_dialogue_is_the_sum_of_its_messages(
@@ -88,14 +94,14 @@ def test_usage_of_the_line_is_used_for_messages_without_usage(
     usage: Any, expected: dict[str, Usage]
 ) -> None:
     assert usage_of(dialogue(SAID, ANSWER, SAID, usage=usage)) == expected
-    known = dialogue(answered({"in": 1, "out": 1}), usage=usage)
+    known = dialogue(agent_message({"in": 1, "out": 1}), usage=usage)
     assert usage_of(known)[AGENT] == Usage(1, 0, 1, 1)
 
 
 def test_messages_without_usage_are_not_counted_if_other_dialogues_have_usage() -> None:
     found = usages_of(
         {
-            "a": dialogue(SAID, answered({"in": 1, "out": 1})),
+            "a": dialogue(SAID, agent_message({"in": 1, "out": 1})),
             "b": dialogue(SAID, ANSWER, SAID, ANSWER),
             "c": dialogue(SAID),
         }

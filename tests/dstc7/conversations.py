@@ -31,7 +31,7 @@ def conversations(count: int, seed: int, candidates: int = 20) -> list[Query]:
     """
     dice = random.Random(seed)
 
-    def said(*words: str) -> str:
+    def utterance(*words: str) -> str:
         text = [*words, *dice.choices(_FILLERS, k=dice.randint(1, 6))]
         dice.shuffle(text)
         return " ".join(text)
@@ -40,8 +40,8 @@ def conversations(count: int, seed: int, candidates: int = 20) -> list[Query]:
     for number in range(count):
         topics = dice.sample(range(40), min(40, candidates))
         answer = dice.randrange(candidates)
-        messages = (said(), said(), said(f"ask{topics[answer]}"))
-        texts = tuple(said(f"reply{topic}") for topic in topics)
+        messages = (utterance(), utterance(), utterance(f"ask{topics[answer]}"))
+        texts = tuple(utterance(f"reply{topic}") for topic in topics)
         ids = tuple(f"{seed}C{number}X{place}" for place in range(candidates))
         queries.append(
             Query(

@@ -29,7 +29,7 @@ def annotated_turns(fold: str) -> dict[str, list[AnnotatedTurn]]:
         (name := dialogue_id(dialogue["dialogue_id"])): [
             AnnotatedTurn(
                 turn["utterance"],
-                _taken(acts.get(name, {}).get(turn["turn_id"], {}).get("span_info", ())),
+                _disjoint_spans(acts.get(name, {}).get(turn["turn_id"], {}).get("span_info", ())),
             )
             for turn in dialogue["turns"]
             if turn["speaker"] == "SYSTEM"
@@ -39,7 +39,7 @@ def annotated_turns(fold: str) -> dict[str, list[AnnotatedTurn]]:
     }
 
 
-def _taken(spans: Iterable[Sequence[Any]]) -> tuple[tuple[int, int, str], ...]:
+def _disjoint_spans(spans: Iterable[Sequence[Any]]) -> tuple[tuple[int, int, str], ...]:
     """Return the spans that references use: they do not overlap."""
     taken: list[tuple[int, int, str]] = []
     for _, slot, value, start, end in sorted(spans, key=lambda span: span[3]):

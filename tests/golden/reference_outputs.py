@@ -86,7 +86,7 @@ def plain(text: str) -> str:
     return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.6g}", text)
 
 
-def kept(text: str) -> dict[str, str]:
+def text_record(text: str) -> dict[str, str]:
     """Return the record of a text: its checksum, and the text if it is short."""
     checksum = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return {"sha256": checksum} | ({"text": text} if len(text) <= SHORT else {})
@@ -95,7 +95,7 @@ def kept(text: str) -> dict[str, str]:
 def recorded(group: str) -> dict[str, Any]:
     """Run the commands of a group; return the output, exit code and new files of each."""
     if group in OTHERS:
-        return {name: kept(plain(text)) for name, text in OTHERS[group]()}
+        return {name: text_record(plain(text)) for name, text in OTHERS[group]()}
     found: dict[str, Any] = {}
     with surroundings() as folder:
         seen: dict[Path, bytes] = {}
@@ -107,7 +107,7 @@ def recorded(group: str) -> dict[str, Any]:
                     code = main(words)
                 except SystemExit as stopped:
                     code = stopped.code if isinstance(stopped.code, int) else 2
-            found[line] = {"code": code, "out": kept(plain(printed.getvalue()))}
+            found[line] = {"code": code, "out": text_record(plain(printed.getvalue()))}
             for file in sorted(folder.rglob("*")):
                 inside = file.relative_to(folder)
                 if inside.parts[0] in LINKED or not file.is_file():
@@ -117,7 +117,7 @@ def recorded(group: str) -> dict[str, Any]:
                     continue
                 seen[inside] = content
                 text = readable(content.decode("utf-8", "replace"))
-                found[line][str(inside)] = kept(plain(text))
+                found[line][str(inside)] = text_record(plain(text))
     return found
 
 
@@ -138,10 +138,10 @@ def _steps(task: str, legacy: bool) -> Iterator[str]:
     seed: int | None = 5
     for _ in range(STEPS):
         if seed is not None:
-            yield _told(environment.reset(seed=seed))
+            yield _step_text(environment.reset(seed=seed))
         action = int(rng.choice(np.flatnonzero(environment.action_masks())))
         step = environment.step(action)
-        yield f"{action} {_told(step)} {environment.render()}"
+        yield f"{action} {_step_text(step)} {environment.render()}"
         seed = seed or 5
         seed = seed + 1 if step[2] or step[3] else None
 
@@ -153,14 +153,14 @@ def vector_environments() -> Iterator[tuple[str, str]]:
     for task, legacy in TASKS.items():
         many: Any = make_vector_environment(task, num_envs=4, legacy=legacy)
         rng = np.random.default_rng(1)
-        lines = [_told(many.reset(seed=5))]
+        lines = [_step_text(many.reset(seed=5))]
         for _ in range(STEPS):
             actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in many.action_masks()])
-            lines.append(f"{actions.tolist()} {_told(many.step(actions))}")
+            lines.append(f"{actions.tolist()} {_step_text(many.step(actions))}")
         yield task, "\n".join(lines)
 
 
-def _told(step: Any) -> str:
+def _step_text(step: Any) -> str:
     return json.dumps(step, default=lambda value: value.tolist())
 
 

@@ -267,7 +267,7 @@ ROLLOUTS = {
 ids = st.sets(st.sampled_from([*ROLLOUTS]))
 
 
-def seen(*ids: str) -> Seen:
+def set_of(*ids: str) -> Seen:
     found = Seen()
     for name in ids:
         found.add(name)
@@ -278,7 +278,7 @@ def seen(*ids: str) -> Seen:
 def test_rollout_sets_support_counts_intersection_and_union(
     mine: set[str], theirs: set[str]
 ) -> None:
-    found, other = seen(*mine, *mine), pickle.loads(pickle.dumps(seen(*theirs)))
+    found, other = set_of(*mine, *mine), pickle.loads(pickle.dumps(set_of(*theirs)))
     assert {name: dialogue_of(name) for name in ROLLOUTS} == ROLLOUTS
     listed = [ROLLOUTS[name] for name in mine]
     assert {name: found.rollouts(name) for name in found} == {
@@ -286,15 +286,15 @@ def test_rollout_sets_support_counts_intersection_and_union(
     }
     assert sorted(found.common(other)) == sorted(mine & theirs)
     found.merge(other)
-    everything = seen(*mine, *theirs)
+    everything = set_of(*mine, *theirs)
     assert sorted(found.common(everything)) == sorted(mine | theirs)
     assert sorted(other.common(everything)) == sorted(theirs)
 
 
 @pytest.mark.integration
 def test_rollout_sets_use_compact_storage() -> None:
-    found = seen(*(f"smp{number % 10:04}#{number // 10}" for number in range(100_000)))
+    found = set_of(*(f"smp{number % 10:04}#{number // 10}" for number in range(100_000)))
     assert sum(found.rollouts(dialogue) for dialogue in found) == 100_000
     assert len(pickle.dumps(found)) < 5_000
     # Sets with only high rollout numbers are also compact.
-    assert len(pickle.dumps(seen(*(f"smp{n:04}#999999" for n in range(1000))))) < 600_000
+    assert len(pickle.dumps(set_of(*(f"smp{n:04}#999999" for n in range(1000))))) < 600_000

@@ -257,7 +257,7 @@ def test_unknown_options_are_refused(options: dict[str, Any], told: str) -> None
         make_environment(**{"task": "Demo-CR-2", **options})
 
 
-def goal_said(environment: Any) -> dict[str, Any]:
+def current_goal(environment: Any) -> dict[str, Any]:
     return plain_goal(environment.unwrapped.process.simulation.goal)
 
 
@@ -270,12 +270,12 @@ def test_reset_accepts_a_given_goal(demo: Any) -> None:
     due = {"constraints": constraints, "requests": dict.fromkeys(("name", asked))}
     for seed in range(4):
         first = plain(demo.reset(seed=seed, options={"goal": goal}))
-        assert goal_said(demo) == due
+        assert current_goal(demo) == due
         steps = [plain(demo.step(index)) for index in (0, 3)]
         assert plain(demo.reset(seed=seed, options={"goal": due})) == first
         assert [plain(demo.step(index)) for index in (0, 3)] == steps
     demo.reset(options={"goal": None})
-    assert len(goal_said(demo)["constraints"]) == 3
+    assert len(current_goal(demo)["constraints"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -299,11 +299,11 @@ def test_reset_accepts_a_given_goal(demo: Any) -> None:
 )
 def test_invalid_goals_are_refused(options: dict[str, Any], told: list[str], demo: Any) -> None:
     demo.reset(seed=1)
-    before = goal_said(demo)
+    before = current_goal(demo)
     with pytest.raises(UsageError) as error:
         demo.reset(seed=2, options=options)
     assert all(word in str(error.value) for word in told)
-    assert goal_said(demo) == before
+    assert current_goal(demo) == before
 
 
 def test_wrapper_adds_masks_to_observations(demo: Any) -> None:

@@ -36,17 +36,17 @@ def both(name: str, number: int, mode: AutoresetMode) -> tuple[Any, Any]:
     return together, apart
 
 
-def told(step: Any) -> Any:
+def step_values(step: Any) -> Any:
     """Return the values of a step or reset without the padding of absent info values."""
     *arrays, info = step
-    return plain(arrays), _told(info)
+    return plain(arrays), _info_values(info)
 
 
-def _told(info: dict[str, Any]) -> dict[str, Any]:
+def _info_values(info: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key in sorted(key for key in info if not key.startswith("_")):
         value, where = info[key], info[f"_{key}"]
-        told = _told(value) if isinstance(value, dict) else plain(list(value[where]))
+        told = _info_values(value) if isinstance(value, dict) else plain(list(value[where]))
         kept[key] = where.tolist(), told
     return kept
 
@@ -62,18 +62,18 @@ def _told(info: dict[str, Any]) -> dict[str, Any]:
 def test_vector_environment_matches_single_environments(task: str, mode: AutoresetMode) -> None:
     together, apart = both(f"mwzeval/Demo-{task}-v0", 5, mode)
     assert together.metadata["autoreset_mode"] is mode
-    assert told(together.reset(seed=8)) == told(apart.reset(seed=8))
+    assert step_values(together.reset(seed=8)) == step_values(apart.reset(seed=8))
     generator = np.random.default_rng(0)
     ends = 0
     for _ in range(60):
         masks = together.unwrapped.action_masks()
         actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
         mine, theirs = together.step(actions), apart.step(actions)
-        assert told(mine) == told(theirs)
+        assert step_values(mine) == step_values(theirs)
         ends += int(mine[2].sum())
         if mode == AutoresetMode.DISABLED and mine[2].any():
             again = [env.reset(options={"reset_mask": mine[2].copy()}) for env in (together, apart)]
-            assert told(again[0]) == told(again[1])
+            assert step_values(again[0]) == step_values(again[1])
     assert ends > 5
 
 

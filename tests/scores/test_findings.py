@@ -15,7 +15,7 @@ from mwzeval.scores.explanation import Explanation, count_reasons
 from mwzeval.scores.findings import Coverage, Findings, Place, items_of, misfit
 
 
-def told(findings: Findings) -> list[tuple[str, str, int]]:
+def problem_counts(findings: Findings) -> list[tuple[str, str, int]]:
     return [(problem.severity, problem.kind, problem.count) for problem in findings.problems]
 
 
@@ -24,7 +24,7 @@ def test_errors_are_listed_singly_and_equal_warnings_are_counted() -> None:
     for turn in range(3):
         findings.warning("odd", "is odd", dialogue="d", turn=turn)
         findings.error("bad", "is bad", dialogue="d", turn=turn)
-    assert told(findings) == [("error", "bad", 1)] * 3 + [("warning", "odd", 3)]
+    assert problem_counts(findings) == [("error", "bad", 1)] * 3 + [("warning", "odd", 3)]
     first = Problem("odd", "is odd", "warning", "p.json", dialogue="d", turn=0, count=3)
     assert findings.warnings == [first]
 
@@ -75,7 +75,7 @@ def test_raised_problems_are_collected() -> None:
     findings = Findings()
     with findings.collecting():
         raise InputError([Problem("bad", "is bad"), Problem("odd", "is odd", "warning")])
-    assert told(findings) == [("error", "bad", 1), ("warning", "odd", 1)]
+    assert problem_counts(findings) == [("error", "bad", 1), ("warning", "odd", 1)]
 
 
 def test_problems_above_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

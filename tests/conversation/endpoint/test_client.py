@@ -62,7 +62,7 @@ class Asked:
 
 
 @contextmanager
-def asked(*faults: Any, arguments: Any = None, **options: Any) -> Iterator[Asked]:
+def connected_client(*faults: Any, arguments: Any = None, **options: Any) -> Iterator[Asked]:
     with serving(Server(faults=faults)) as server:
         ask = Asked(server, arguments or {}, **options)
         yield ask
@@ -75,7 +75,7 @@ def test_requests_follow_the_protocol() -> None:
     result = {"role": "tool", "tool_call_id": "x", "content": "{}"}
     messages = [*SAID, {**calling, "content": "", "usage": {"ms": 3}}, result]
     own = {"temperature": None, "max_tokens": 9}
-    with asked(arguments=own) as ask:
+    with connected_client(arguments=own) as ask:
         found = ask(messages, tools=tools_text(tools), more={"seed": 5})
         ask()
         for choice in (None, "required"):
@@ -114,7 +114,7 @@ TEMPORARY = [
 
 @pytest.mark.parametrize("fault", TEMPORARY, ids=str)
 def test_a_request_is_repeated_after_a_temporary_fault(fault: Any) -> None:
-    with asked(fault, fault) as ask:
+    with connected_client(fault, fault) as ask:
         found = ask()
     assert found.message["content"] == "hello"
     assert found.usage["retries"] == 2
@@ -125,17 +125,17 @@ def test_a_request_is_repeated_after_a_temporary_fault(fault: Any) -> None:
 
 
 def test_a_request_is_repeated_after_its_time_limit() -> None:
-    with asked("hang", seconds=0.3) as ask:
+    with connected_client("hang", seconds=0.3) as ask:
         assert ask().usage["retries"] == 1
     with (
-        asked("hang", dialogue_seconds=0.3) as ask,
+        connected_client("hang", dialogue_seconds=0.3) as ask,
         pytest.raises(InfrastructureError, match=r"0\.3"),
     ):
         ask.client.of_dialogue(Planned("a", None), "agent")(SAID)
 
 
 def test_failure_after_the_last_retry_is_an_infrastructure_error() -> None:
-    with asked(*[503] * 9) as ask, pytest.raises(InfrastructureError, match="503"):
+    with connected_client(*[503] * 9) as ask, pytest.raises(InfrastructureError, match="503"):
         ask()
     assert len(ask.server.bodies) == 6
     for wait, low in zip(ask.clock.waits, [1, 2, 4, 8, 16], strict=True):
@@ -148,7 +148,7 @@ def test_failure_after_the_last_retry_is_an_infrastructure_error() -> None:
 )
 def test_a_server_may_request_a_delay(after: str, low: int) -> None:
     headers = {"retry-after": after, "date": "Wed, 21 Oct 2015 07:28:00 GMT"}
-    with asked((429, headers)) as ask:
+    with connected_client((429, headers)) as ask:
         ask()
     assert low <= ask.clock.waits[0] <= low + 1
 
@@ -183,7 +183,7 @@ UNSUPPORTED: list[Any] = [
 def test_refused_requests_are_not_repeated_and_raise_an_error(
     fault: Any, messages: Any, error: type[Exception]
 ) -> None:
-    with asked(fault) as ask, pytest.raises(error) as raised:
+    with connected_client(fault) as ask, pytest.raises(error) as raised:
         ask(messages)
     assert raised.type is error
     assert "/v1" not in str(raised.value)  # the URLs of some gateways contain keys
@@ -202,7 +202,7 @@ def test_refused_requests_are_not_repeated_and_raise_an_error(
 )
 def test_responses_without_optional_keys_and_usage_are_accepted(message: Any, kept: Any) -> None:
     bare = {"choices": [{"message": message}]}
-    with asked(json.dumps(bare).encode(), completion(message, usage=None)) as ask:
+    with connected_client(json.dumps(bare).encode(), completion(message, usage=None)) as ask:
         for _ in range(2):
             found = ask()
             assert found.message == {"role": "assistant", **kept}
@@ -215,19 +215,19 @@ def test_responses_without_optional_keys_and_usage_are_accepted(message: Any, ke
 def test_valid_numbers_of_cached_tokens_are_kept(details: Any) -> None:
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": details}
     cached = {"cached": 4} if details == {"cached_tokens": 4} else {}
-    with asked(completion({"content": "a"}, usage=usage)) as ask:
+    with connected_client(completion({"content": "a"}, usage=usage)) as ask:
         assert ask().usage == {"in": 7, "out": 3, **cached, "ms": 0}
 
 
 def test_a_connection_that_the_server_has_closed_is_replaced() -> None:
-    with asked((400, {"connection": "close"})) as ask:
+    with connected_client((400, {"connection": "close"})) as ask:
         with pytest.raises(InfrastructureError):
             ask()
         assert "retries" not in ask().usage
 
 
 def test_retries_end_with_the_time_limit_of_the_dialogue() -> None:
-    with asked(503, 503, dialogue_seconds=2.5) as ask:
+    with connected_client(503, 503, dialogue_seconds=2.5) as ask:
         complete = ask.client.of_dialogue(Planned("a", None), "agent")
         with pytest.raises(InfrastructureError, match="503"):
             complete(SAID)
@@ -252,7 +252,7 @@ def test_an_unreachable_server_has_more_retries_if_it_has_answered(
 
 
 def test_a_cache_that_cannot_be_written_is_an_infrastructure_error(tmp_path: Path) -> None:
-    with asked(cache=FolderCache(tmp_path / "cache", "")) as ask:
+    with connected_client(cache=FolderCache(tmp_path / "cache", "")) as ask:
         ask()
         (file,) = tmp_path.rglob("*.json")
         file.unlink()

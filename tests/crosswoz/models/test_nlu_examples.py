@@ -30,13 +30,13 @@ from tests.crosswoz.world import DATABASE
 NAME, RATING = "Inform+景点+名称", "Inform+景点+评分"
 
 
-def told(text: str) -> Utterance:
+def user_utterance(text: str) -> Utterance:
     return Utterance(text, (), "user")
 
 
 def test_mentioned_values_are_tags_and_other_acts_are_classes() -> None:
     acts = (Act("Inform", "餐馆", "名称", "AB店"), Act("Request", "餐馆", "电话", ""))
-    example = example_of(told("去ab店"), acts)
+    example = example_of(user_utterance("去ab店"), acts)
     kind = "Inform+餐馆+名称"
     assert example.tags == ("O", f"B-{kind}", f"I-{kind}", f"I-{kind}")
     assert example.classes == ("Request+餐馆+电话+",)
@@ -55,7 +55,9 @@ def test_mentioned_values_are_tags_and_other_acts_are_classes() -> None:
 def test_longest_of_nested_values_is_tagged(
     text: str, values: tuple[str, ...], found: set[str]
 ) -> None:
-    example = example_of(told(text), tuple(Act("Inform", "景点", "名称", v) for v in values))
+    example = example_of(
+        user_utterance(text), tuple(Act("Inform", "景点", "名称", v) for v in values)
+    )
     labels = Labels.of([example])
     numbers = [labels.tags.index(tag) for tag in example.tags]
     assert {act.value for act in labels.acts(text, numbers, [])} == found
@@ -97,8 +99,8 @@ def test_lowercasing_keeps_the_text_length() -> None:
 
 
 def test_rare_classes_have_higher_weights() -> None:
-    thanks = example_of(told("谢"), (general("thank"),))
-    examples = [thanks, *([example_of(told("好"), ())] * 999)]
+    thanks = example_of(user_utterance("谢"), (general("thank"),))
+    examples = [thanks, *([example_of(user_utterance("好"), ())] * 999)]
     assert class_weights(examples, Labels.of(examples)) == pytest.approx([2.99957], abs=1e-4)
     assert class_weights([thanks], Labels.of([thanks])) == [1.0]
     assert not is_tagged(general("thank"))
@@ -128,7 +130,7 @@ def test_augmentation_replaces_values_and_their_tags(
 
 def test_open_slots_include_values_of_the_database() -> None:
     rated = (Act("Inform", "酒店", "名称", "甲店"), Act("Inform", "酒店", "评分", "4分"))
-    found = values_of([example_of(told("甲店有4分"), rated)], DATABASE)
+    found = values_of([example_of(user_utterance("甲店有4分"), rated)], DATABASE)
     hotels = ["Blue客栈", "星河饭店"]
     assert found["酒店", "名称"] == ["甲店"]
     assert found["酒店", "地址"] == ["丙路1号", "丙路2号"]

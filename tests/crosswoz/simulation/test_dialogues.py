@@ -54,7 +54,7 @@ class Spelled:
         return "|".join(map(str, acts))
 
 
-def held(system: Any, **more: Any) -> Trajectory:
+def simulated_dialogue(system: Any, **more: Any) -> Trajectory:
     return Setting(DATABASE, lambda _: system, **more).simulate(NEAR_AND_BY_METRO, 0, 0)
 
 
@@ -90,7 +90,7 @@ def test_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
 def test_system_errors_end_only_their_dialogue_and_are_reported(
     answer: Any, end: str, problem: str | None
 ) -> None:
-    dialogue = held(Constant(answer))
+    dialogue = simulated_dialogue(Constant(answer))
     assert dialogue.end == end
     assert (dialogue.problem is None) == (problem is None)
     assert problem is None or problem in (dialogue.problem or "")
@@ -164,7 +164,7 @@ def test_system_state_is_recorded_at_each_turn() -> None:
 def test_invalid_system_states_are_agent_errors(name: str, mind: Any) -> None:
     system = Constant(())
     setattr(system, name, mind)
-    assert held(system).end == "agent_error"
+    assert simulated_dialogue(system).end == "agent_error"
 
 
 def test_text_level_dialogues_equal_act_level_dialogues() -> None:

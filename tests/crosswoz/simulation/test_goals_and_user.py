@@ -243,12 +243,12 @@ def test_arbitrary_system_acts_keep_the_user_state_valid(turns: list[list[Act]],
 
 
 def test_user_simulator_is_deterministic_for_a_seed() -> None:
-    def said(seed: int) -> list[object]:
+    def user_turns(seed: int) -> list[object]:
         user = RuleSimulator(GOAL, Rng(seed))
         return [user.begin(), *(user.answer([]) for _ in range(9))]
 
-    assert said(1) == said(1)
-    assert len({str(said(seed)) for seed in range(20)}) > 1
+    assert user_turns(1) == user_turns(1)
+    assert len({str(user_turns(seed)) for seed in range(20)}) > 1
 
 
 @pytest.mark.parametrize(

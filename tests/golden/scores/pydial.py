@@ -56,11 +56,11 @@ def _dialogues() -> Iterator[tuple[str, Groups]]:
             chooser = _Chooser(runner.process)
             act_policy = _Speaker(HandcraftedPolicy(), runner.process.simulation)
             episodes = [runner.test(chooser, SEED, index) for index in range(DIALOGUES)]
-            yield f"{name}, random, {mode}", chooser.told(episodes)
+            yield f"{name}, random, {mode}", chooser.groups(episodes)
             episodes = [
                 runner.test_act_policy(act_policy, SEED, index) for index in range(DIALOGUES)
             ]
-            yield f"{name}, handcrafted, {mode}", act_policy.told(episodes)
+            yield f"{name}, handcrafted, {mode}", act_policy.groups(episodes)
 
 
 class _Observer:
@@ -83,7 +83,7 @@ class _Observer:
         # The weights depend on the position, so that swapped numbers change the sum.
         self._numbers.append(fsum(place % 97 * x for place, x in enumerate(numbers, start=1)))
 
-    def told(self, episodes: Sequence[Episode]) -> Groups:
+    def groups(self, episodes: Sequence[Episode]) -> Groups:
         """Return the outcomes of dialogues and a digest of the record."""
         digest = sha256("\n".join(self._texts).encode()).hexdigest()[:16]
         return {

@@ -186,7 +186,7 @@ class Says:
         return answer
 
 
-def held(
+def simulated_dialogue(
     goal: Goal,
     system: ActSystem | None = None,
     resources: ActResources | None = None,
@@ -213,7 +213,7 @@ def test_rule_user_and_system_complete_most_sample_goals() -> None:
     sources = goals_of_the_town("corpus") | goals_of_the_town("sampled:200")
     for item, goal in sources.items():
         before = json.dumps(goal)
-        dialogue = held(goal, item=item)
+        dialogue = simulated_dialogue(goal, item=item)
         assert (dialogue.end, dialogue.problem) == ("user_stop", None)
         assert len(dialogue.acts) == dialogue.turns <= USER_CALLS
         outcome = judged(dialogue, town().database)
@@ -222,7 +222,9 @@ def test_rule_user_and_system_complete_most_sample_goals() -> None:
         assert outcome.complete is dialogue.more["user"]["complete"]
         complete.append(outcome.complete)
         # A dialogue depends only on its seed, goal and trial, not on earlier dialogues.
-        again, *others = (held(goal, item=item, trial=trial).line() for trial in (1, 2))
+        again, *others = (
+            simulated_dialogue(goal, item=item, trial=trial).line() for trial in (1, 2)
+        )
         assert again == dialogue.line()
         lines |= {again, *others}
         assert json.dumps(goal) == before
@@ -242,7 +244,7 @@ def test_user_ends_every_dialogue_within_the_turn_limit(
     goal: Goal, said: list[list[Act]], seed: int
 ) -> None:
     before = repr(goal)
-    dialogue, twin = (held(goal, Says(*said), seed=seed) for _ in range(2))
+    dialogue, twin = (simulated_dialogue(goal, Says(*said), seed=seed) for _ in range(2))
     assert dialogue.acts == twin.acts
     assert repr(goal) == before
     assert (dialogue.end, dialogue.problem) == ("user_stop", None)
@@ -269,7 +271,9 @@ def test_bookings_that_must_fail_are_refused_before_the_final_booking(refuses: b
     complete = 0
     for item, goal in goals_of_the_town("corpus").items():
         rules = RuleSystem(town(), Draws(0, item, 1, "system"))
-        dialogue = held(goal, RefusedBookings(rules, goal) if refuses else rules, item=item)
+        dialogue = simulated_dialogue(
+            goal, RefusedBookings(rules, goal) if refuses else rules, item=item
+        )
         intents = [act.intent for _, answer in dialogue.acts for act in answer]
         if not refuses or "fail_book" not in json.dumps(goal):
             assert "NoBook" not in intents
@@ -300,7 +304,7 @@ def endless() -> Iterator[Act]:
     ],
 )
 def test_dialogue_problem_describes_the_system_failure(answer: Any, problem: str) -> None:
-    dialogue = held(INN, Says(answer))
+    dialogue = simulated_dialogue(INN, Says(answer))
     assert dialogue.end == "agent_error"
     assert problem in (dialogue.problem or "")
     assert [bool(heard) for _, heard in dialogue.acts] == [False]
@@ -311,20 +315,20 @@ def test_dialogue_problem_describes_the_system_failure(answer: Any, problem: str
 def test_arbitrary_system_answers_are_judged_or_end_the_dialogue(
     answers: list[Any], seed: int
 ) -> None:
-    dialogue = held(INN, Says(*answers), seed=seed)
+    dialogue = simulated_dialogue(INN, Says(*answers), seed=seed)
     assert dialogue.end in ("user_stop", "agent_error")
     assert (dialogue.problem is None) == (dialogue.end == "user_stop")
     judged(read_again(dialogue), town().database)
 
 
 def test_turns_may_have_the_maximum_number_of_acts() -> None:
-    dialogue = held(INN, Says(list(islice(endless(), MOST_ACTS)), []))
+    dialogue = simulated_dialogue(INN, Says(list(islice(endless(), MOST_ACTS)), []))
     assert dialogue.end == "user_stop"
     assert [len(heard) for _, heard in dialogue.acts][:2] == [MOST_ACTS, 0]
 
 
 def test_user_leaves_a_silent_system_at_the_published_turn_limit() -> None:
-    dialogue = held(INN, Says(()))
+    dialogue = simulated_dialogue(INN, Says(()))
     assert (dialogue.end, dialogue.turns) == ("user_stop", USER_CALLS)
     outcome = judged(dialogue, town().database)
     assert (outcome.complete, outcome.success, outcome.steps) == (False, False, 2 * USER_CALLS)
@@ -332,7 +336,7 @@ def test_user_leaves_a_silent_system_at_the_published_turn_limit() -> None:
 
 def test_answers_to_the_last_user_turn_are_not_judged() -> None:
     told = [Act("Inform", "Hotel", "Phone", "01632960418")]
-    heard = held(INN, Says((), (), told, ()))
+    heard = simulated_dialogue(INN, Says((), (), told, ()))
     assert judged(heard, town().database).inform == (1, 0, 0)
     unheard = Trajectory("goal", INN, acts=(*heard.acts[:2], ((), told)))
     assert judged(unheard, town().database).inform == (0, 0, 1)
@@ -378,7 +382,10 @@ def real_dialogues(source: str, seed: int, known: ActResources) -> list[Trajecto
     root = corpus_root(CORPUS, shared("data"), offline=True)
     selected = select_goals(source, corpus=CORPUS, root=root, database=known.database, seed=seed)
     assert len(selected.goals) == 1000
-    return [held(goal, None, known, item=i, seed=seed) for i, goal in selected.goals.items()]
+    return [
+        simulated_dialogue(goal, None, known, item=i, seed=seed)
+        for i, goal in selected.goals.items()
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def calls_between(
     return calls
 
 
-def is_told_by_calls(turns: list[dict[str, Any]]) -> bool:
+def is_expressible_by_calls(turns: list[dict[str, Any]]) -> bool:
     """Return whether calls can produce these states: booking slots are never removed."""
     before: dict[str, Any] = {}
     for turn in turns:

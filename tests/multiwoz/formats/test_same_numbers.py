@@ -15,7 +15,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions import read_predictions
 from tests.multiwoz.formats.rendering import (
     Predictions,
-    is_told_by_calls,
+    is_expressible_by_calls,
     to_messages,
     to_sgd,
     to_unified,
@@ -55,7 +55,7 @@ def test_sample_systems_get_the_same_scores_in_every_format(
     evaluator: Evaluator, system: str, written: str
 ) -> None:
     predictions = without(sample_predictions(system), "active_domains")
-    assert all(is_told_by_calls(turns) for turns in predictions.values())
+    assert all(is_expressible_by_calls(turns) for turns in predictions.values())
     rendered = FORMATS[written](predictions)
     before = deepcopy(rendered)
     assert numbers(evaluator, rendered) == numbers(evaluator, predictions)
@@ -110,7 +110,7 @@ def test_gold_states_written_as_calls_get_the_same_scores() -> None:
     data = shared("data", "multiwoz")
     evaluator = Evaluator(success=True, dst=True, corpus="multiwoz-2.2", data=data)
     gold = gold_predictions(evaluator.scorer("multiwoz-2.2").gold)
-    predictions = {name: turns for name, turns in gold.items() if is_told_by_calls(turns)}
+    predictions = {name: turns for name, turns in gold.items() if is_expressible_by_calls(turns)}
     assert len(predictions) > 950
     assert numbers(evaluator, to_messages(predictions)) == numbers(evaluator, predictions)
 

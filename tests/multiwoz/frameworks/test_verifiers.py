@@ -35,7 +35,7 @@ def offline(elsewhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("verifiers.v1.runtimes.subprocess.CACHE_DIR", tmp_path)
 
 
-def held(env: vf.Env, reply: Callable[..., Any], rollouts: int = 1) -> list[vf.Episode]:
+def run_dialogues(env: vf.Env, reply: Callable[..., Any], rollouts: int = 1) -> list[vf.Episode]:
     """Run all dialogues of an environment concurrently, as `vf-eval` does."""
 
     def whole(body: Mapping[str, Any]) -> Any:
@@ -80,7 +80,7 @@ def test_environment_is_loaded_by_its_name() -> None:
 def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run(stress: str) -> None:
     here = judged_here(GOALS, "--stress", stress)
     env = load_environment(goals=GOALS, corpus="sample", stress=stress)
-    episodes = held(env, respond)
+    episodes = run_dialogues(env, respond)
     for episode in episodes:
         write_episode(Path(), episode)
     assert write_run("traces.jsonl", "there.jsonl") == len(here)
@@ -113,7 +113,7 @@ CALL = {"id": "same", "type": "function", "function": {"name": "find_police", "a
 )
 def test_models_without_actions_have_no_reward(reply: Any, end: str) -> None:
     env = load_environment(goals="corpus:test:2", corpus="sample", user_turns=3)
-    episodes = held(env, lambda _: reply, rollouts=2)
+    episodes = run_dialogues(env, lambda _: reply, rollouts=2)
     for trace in the_traces(episodes):
         assert trace.ok
         assert trace.reward == 0
@@ -133,7 +133,7 @@ def test_dialogues_ended_by_a_limit_of_verifiers_are_scored() -> None:
             "agent": {"max_turns": 3},
         }
     )
-    (trace,) = the_traces(held(vf.load_environment(config), respond))
+    (trace,) = the_traces(run_dialogues(vf.load_environment(config), respond))
     assert trace.info["mwzeval"]["end"] == "limit"
     assert trace.info["mwzeval"]["problem"] == "max_turns"
     assert trace.reward == 0
@@ -141,7 +141,7 @@ def test_dialogues_ended_by_a_limit_of_verifiers_are_scored() -> None:
 
 def test_server_failures_give_no_verdict_on_the_model() -> None:
     env = load_environment(goals="corpus:test:1", corpus="sample")
-    (episode,) = held(env, lambda _: 400)
+    (episode,) = run_dialogues(env, lambda _: 400)
     assert not episode.ok
     (trace,) = episode.traces
     assert not trace.rewards

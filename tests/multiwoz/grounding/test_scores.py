@@ -68,7 +68,7 @@ def rows(domain: str) -> list[dict[str, Any]]:
 VENUES = [row for domain in ("restaurant", "hotel", "attraction") for row in rows(domain)]
 
 
-def respoken(pattern: str, new: str | Callable[[re.Match[str]], str]) -> Predictions:
+def replace_in_responses(pattern: str, new: str | Callable[[re.Match[str]], str]) -> Predictions:
     """Replace a pattern in the responses of the lexicalized sample predictions."""
     return {
         name: [{**turn, "response": re.sub(pattern, new, turn["response"])} for turn in turns]
@@ -163,7 +163,7 @@ def test_explicit_bookings_take_precedence_over_the_state() -> None:
 def test_phone_of_another_venue_is_inconsistent_but_not_a_hallucination() -> None:
     phones = sorted({row["phone"] for row in VENUES if row["phone"] != "?"})
     others = dict(zip(phones, [*phones[1:], phones[0]], strict=True))
-    swapped = respoken(r"\d{11}", lambda found: others.get(found[0], found[0]))
+    swapped = replace_in_responses(r"\d{11}", lambda found: others.get(found[0], found[0]))
     before, after = report(sample_predictions(WORDS)), report(swapped)
     assert after["success"] == before["success"]
     before, after = before["grounded"], after["grounded"]
@@ -177,12 +177,12 @@ def test_phone_of_another_venue_is_inconsistent_but_not_a_hallucination() -> Non
 def test_invented_phones_and_names_are_hallucinations() -> None:
     before = grounded(sample_predictions(WORDS))
     assert before["hallucination"]["phone"] == before["hallucination"]["name"] == 0
-    after = grounded(respoken(r"\d{11}", "01632999999"))
+    after = grounded(replace_in_responses(r"\d{11}", "01632999999"))
     assert after["hallucination"]["phone"] > 50
     assert after["consistency"]["phone"] == 0
     assert after["grounded_success"][WHOLE] < before["grounded_success"][WHOLE]
     names = sorted({re.escape(row["name"]) for row in VENUES}, key=len, reverse=True)
-    after = grounded(respoken(f"(?i){'|'.join(names)}", "Purple Frogmore"))
+    after = grounded(replace_in_responses(f"(?i){'|'.join(names)}", "Purple Frogmore"))
     assert after["hallucination"]["name"] > 90
     assert after["mentions"]["name"] > before["mentions"]["name"] / 3
     assert after["grounded_inform"][WHOLE] < before["grounded_inform"][WHOLE] / 2
@@ -208,7 +208,7 @@ def test_venue_hidden_by_an_alias_satisfies_a_goal_with_its_name() -> None:
 
 
 def test_intervals_use_the_bootstrap_only_for_mention_scores() -> None:
-    scores = evaluator(confidence=0.9).evaluate(respoken("moderate", "cheap")).scores
+    scores = evaluator(confidence=0.9).evaluate(replace_in_responses("moderate", "cheap")).scores
     for name, method in (("consistency", "bootstrap"), ("grounded_inform", "wilson")):
         interval = named(scores, name).interval
         assert interval is not None
@@ -218,7 +218,7 @@ def test_intervals_use_the_bootstrap_only_for_mention_scores() -> None:
 
 def test_lower_hallucination_ranks_higher() -> None:
     systems = {
-        "inventing": evaluator().score(respoken(r"\d{11}", "01632999999")).scored_table,
+        "inventing": evaluator().score(replace_in_responses(r"\d{11}", "01632999999")).scored_table,
         "honest": evaluator().score(sample_predictions(WORDS)).scored_table,
     }
     how = Resampling(samples=500)
@@ -244,7 +244,7 @@ def test_silent_inform_equals_the_inform_of_a_system_without_mentions() -> None:
     evaluator = Evaluator(grounded=True, corpus="sample", responses="lexicalized")
     of_good, of_silent = (
         evaluator.evaluate(predictions).metrics["grounded"]
-        for predictions in (sample_predictions(WORDS), respoken("(?s)^.*$", "Okay."))
+        for predictions in (sample_predictions(WORDS), replace_in_responses("(?s)^.*$", "Okay."))
     )
     assert of_silent["grounded_inform"] == of_silent["silent_inform"] == of_good["silent_inform"]
     assert of_silent["silent_inform"]["taxi"] == 100
@@ -347,12 +347,12 @@ def reasons_of(made: Evaluator, predictions: Mapping[str, Any]) -> list[Reason]:
 
 def test_correcting_the_reported_reason_removes_the_failure() -> None:
     reasons = reasons_of(evaluator(), sample_predictions(WORDS))
-    reasons += reasons_of(evaluator(), respoken("the ", "at "))
-    reasons += reasons_of(evaluator(), respoken("01", "09"))
+    reasons += reasons_of(evaluator(), replace_in_responses("the ", "at "))
+    reasons += reasons_of(evaluator(), replace_in_responses("01", "09"))
     assert "named-wrong" in {reason.code for reason in reasons}
     wrong = [
         reason.text
-        for reason in reasons_of(evaluator(), respoken("01632960132", "01632960640"))
+        for reason in reasons_of(evaluator(), replace_in_responses("01632960132", "01632960640"))
         if reason.code == "said-wrong:phone"
     ]
     assert wrong

@@ -71,11 +71,11 @@ SCRIPTS = dict(
 from then on, or the user's final report."""
 
 
-def written(text: str) -> list[Act]:
+def parse_acts(text: str) -> list[Act]:
     return [Act(*act.split(" ", 3)) for act in text.split("; ") if act]
 
 
-def noted(user: LiveUser) -> dict[str, dict[str, str]]:
+def received_answers(user: LiveUser) -> dict[str, dict[str, str]]:
     """Return the answers and bookings that the user has received."""
     parts = {domain: user.goal[domain] for domain in user.goal["domain_ordering"]}
     slots = {
@@ -103,14 +103,14 @@ def test_agenda_user_produces_the_scripted_acts(title: str) -> None:
             if user is None:
                 user = LiveUser({"domain_ordering": list(parts), **parts}, draws)
                 said = user.begin()
-            assert said == written(text)
+            assert said == parse_acts(text)
         elif kind == "known":
             known = ast.literal_eval(text)
         elif kind != "#":
             assert user is not None
-            assert noted(user) == known
+            assert received_answers(user) == known
             if kind == "agent":
-                said = user.answer(written(text))
+                said = user.answer(parse_acts(text))
             else:
                 report = {key: value for key, value in user.report().items() if key != "goal"}
                 assert report == ast.literal_eval(text)

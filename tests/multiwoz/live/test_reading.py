@@ -151,7 +151,7 @@ def test_tool_results_complement_but_do_not_replace_the_text(
     assert read(text, messages=messages) == acts
 
 
-def heard(reader: AgentReader, text: str, *requested: str) -> list[Act]:
+def acts_of_answer(reader: AgentReader, text: str, *requested: str) -> list[Act]:
     """Return the acts of an answer to requests about a restaurant."""
     made = reader.context(begun(GOAL))
     made.add_user_acts([Act("Request", "Restaurant", slot, "?") for slot in requested])
@@ -164,7 +164,9 @@ def test_words_in_addresses_do_not_change_the_domain() -> None:
     rows = {
         domain: [{**TOWN[domain][0], "address": address}] for domain in ("restaurant", "attraction")
     }
-    acts = heard(AgentReader(TOWN | rows), "The address is Leisure Park, Clifton Way.", "Addr")
+    acts = acts_of_answer(
+        AgentReader(TOWN | rows), "The address is Leisure Park, Clifton Way.", "Addr"
+    )
     assert acts == [Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")]
 
 
@@ -172,9 +174,9 @@ def test_unknown_answers_to_requests_are_read_without_the_slot_name() -> None:
     unknown = Act("Inform", "Restaurant", "Phone", "unknown")
     text = "I do not have their phone number, and the address is 1 High Street."
     address = Act("Inform", "Restaurant", "Addr", "1 High Street")
-    assert heard(reader(), text, "Phone", "Addr") == [address, unknown]
+    assert acts_of_answer(reader(), text, "Phone", "Addr") == [address, unknown]
     text = "I'm sorry, but I don't have that information. Look it up online."
-    assert heard(reader(), text, "Phone") == [unknown]
+    assert acts_of_answer(reader(), text, "Phone") == [unknown]
 
 
 def test_venue_names_of_common_words_are_recognized_by_preceding_words() -> None:

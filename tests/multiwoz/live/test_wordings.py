@@ -39,7 +39,7 @@ def check(wordings: Wordings, said: list[Act], rng: Random) -> None:
     assert (bool(text), where) == (bool(said), where)
     if not text:
         return
-    values = [act.value for act in said if is_said(wordings, act)]
+    values = [act.value for act in said if is_value_in_text(wordings, act)]
     assert all(value in text for value in values), where
     assert text[0] == text[0].upper(), where
     assert text[-1] in ".?!", where
@@ -54,7 +54,7 @@ def without(values: list[str], text: str) -> str:
     return text
 
 
-def is_said(wordings: Wordings, act: Act) -> bool:
+def is_value_in_text(wordings: Wordings, act: Act) -> bool:
     """Return whether the text of an act contains its value."""
     if act.domain == "general" or act.intent == "Request" or act.slot == "none":
         return False

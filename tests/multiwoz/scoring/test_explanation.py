@@ -138,13 +138,13 @@ def hotel(values: str) -> dict[str, dict[str, str]]:
     return {"hotel": {SLOT_OF.get(value, "area"): value for value in values.split()}}
 
 
-def said(response: str, values: str | None = "north 4", active: str = "hotel") -> NormalizedTurn:
+def turn_of(response: str, values: str | None = "north 4", active: str = "hotel") -> NormalizedTurn:
     """Return a turn; if `values` is None, the state has no hotel."""
     state = {} if values is None else hotel(values)
     return NormalizedTurn(response, state, tuple(active.split()))
 
 
-offer, silent = partial(said, "how about NAME"), partial(said, "")
+offer, silent = partial(turn_of, "how about NAME"), partial(turn_of, "")
 NOTHING = silent(None, "")
 
 
@@ -273,7 +273,7 @@ def test_repairs_that_leave_no_train_are_not_suggested(
 
 
 def test_states_correct_at_the_offer_are_not_the_reason() -> None:
-    turns = [offer("south 4"), said("that is free")]
+    turns = [offer("south 4"), turn_of("that is free")]
     (failure,) = assert_complete_and_true(scenario(turns))
     assert listed([failure]) == [("not-offered-again", None)]
     assert "turn 0" in failure.reason().text.lower()
@@ -282,12 +282,12 @@ def test_states_correct_at_the_offer_are_not_the_reason() -> None:
     found = assert_complete_and_true(scenario(turns, annotated=hotel("north 4")))
     assert listed(found) == [("wrong-constraint:area", 0)]
     # The annotation never agrees with the goal, so no later state could be correct.
-    (failure,) = assert_complete_and_true(scenario([turns[0], said("that is free", "south 4")]))
+    (failure,) = assert_complete_and_true(scenario([turns[0], turn_of("that is free", "south 4")]))
     assert failure.reason().text.endswith("; the annotation of that turn agrees with the state.")
 
 
 def test_reasons_mention_names_given_in_other_turns() -> None:
-    turns = [offer(None, ""), said("it is in the north")]
+    turns = [offer(None, ""), turn_of("it is in the north")]
     (failure,) = assert_complete_and_true(scenario(turns))
     assert failure.reason().code == "no-venue-offered"
     assert "other turns give it: turn 0 (active: none)" in failure.reason().text
@@ -301,15 +301,15 @@ NEVER_GAVE, NEVER_BOOKED = ("never-gave:reference", None), ("never-booked:refere
 
 SUCCESS: list[tuple[str, str, Any, Any, Any]] = [
     # id, slot, later, booked, expected
-    ("given", "PHONE", [said("PHONE")], [], []),
-    ("not given", "POST", [said("PHONE")], [], [("never-gave:postcode", None)]),
-    ("given in another active domain", "PHONE", [said("PHONE", active="taxi")], [],
+    ("given", "PHONE", [turn_of("PHONE")], [], []),
+    ("not given", "POST", [turn_of("PHONE")], [], [("never-gave:postcode", None)]),
+    ("given in another active domain", "PHONE", [turn_of("PHONE", active="taxi")], [],
      [("domain-not-active:phone", 1)]),
-    ("given after the booking", "REFERENCE", [silent(), said("REFERENCE")], [2], []),
-    ("given before the booking", "REFERENCE", [said("REFERENCE"), silent()], [2],
+    ("given after the booking", "REFERENCE", [silent(), turn_of("REFERENCE")], [2], []),
+    ("given before the booking", "REFERENCE", [turn_of("REFERENCE"), silent()], [2],
      [("gave-before-booked:reference", 1)]),
     ("booked, not given", "REFERENCE", [silent()], [1], [NEVER_GAVE]),
-    ("given, not booked", "REFERENCE", [said("REFERENCE")], [], [NEVER_BOOKED]),
+    ("given, not booked", "REFERENCE", [turn_of("REFERENCE")], [], [NEVER_BOOKED]),
     ("neither given nor booked", "REFERENCE", [], [], [NEVER_GAVE, NEVER_BOOKED]),
     ("booked in another active domain", "REFERENCE", [silent(active="taxi")], [1],
      [NEVER_GAVE, ("domain-not-active:reference", 1)]),

@@ -33,12 +33,16 @@ def annotated() -> dict[str, dict[str, Any]]:
             {d for d, m in turn["metadata"].items() if d != "taxi" and m["book"].get("booked")}
             for turn in old[name]["log"][1::2]
         ]
-        goal = {d: wanted(d, g) for d, g in old[name]["goal"].items() if d in worlds.DOMAINS and g}
+        goal = {
+            d: normalized_goal(d, g)
+            for d, g in old[name]["goal"].items()
+            if d in worlds.DOMAINS and g
+        }
         result[name] = {"goal": goal, "booked": booked, "states": [turn["state"] for turn in turns]}
     return result
 
 
-def wanted(domain: str, goal: dict[str, Any]) -> dict[str, Any]:
+def normalized_goal(domain: str, goal: dict[str, Any]) -> dict[str, Any]:
     names = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
     if domain == "train":
         names = {"trainID": "TRAINID"}

@@ -287,7 +287,7 @@ HOTELS = [
 ]
 
 
-def said(response: str, active: str) -> list[Mention]:
+def mentions_in(response: str, active: str) -> list[Mention]:
     return found(response, active, town="rooms")
 
 
@@ -295,25 +295,29 @@ def said(response: str, active: str) -> list[Mention]:
 def test_spellings_are_read_as_the_expected_values(
     slot: str, values: list[str | None], active: str, response: str
 ) -> None:
-    assert [mention.value for mention in said(response, active) if mention.slot == slot] == values
+    assert [
+        mention.value for mention in mentions_in(response, active) if mention.slot == slot
+    ] == values
 
 
 @tabled
 def test_values_that_describe_no_venue_have_no_domain(
     slot: str, active: str, response: str
 ) -> None:
-    assert [(m.slot, m.domain) for m in said(response, active)] == [(slot, None)]
+    assert [(m.slot, m.domain) for m in mentions_in(response, active)] == [(slot, None)]
 
 
 @tabled
 def test_unknown_cuisines_are_recognized_by_form(response: str, cuisine: str | None) -> None:
-    found = [m.text for m in said(response, "restaurant") if m.slot == "food" and not m.written]
+    found = [
+        m.text for m in mentions_in(response, "restaurant") if m.slot == "food" and not m.written
+    ]
     assert found == ([cuisine] if cuisine else [])
 
 
 @tabled
 def test_room_prices_are_recognized_by_adjacent_words(response: str, is_room: bool) -> None:
-    prices = [m.domain for m in said(response, "hotel") if m.slot == "price"]
+    prices = [m.domain for m in mentions_in(response, "hotel") if m.slot == "price"]
     assert set(prices) == ({"hotel"} if is_room else {None})
 
 
@@ -329,12 +333,12 @@ def test_room_prices_are_recognized_by_adjacent_words(response: str, is_room: bo
 def test_domain_of_a_value_depends_on_its_wording(
     response: str, domain: str, domains: list[str | None]
 ) -> None:
-    assert [m.domain for m in said(response, domain)] == domains
+    assert [m.domain for m in mentions_in(response, domain)] == domains
 
 
 def test_dash_ends_a_venue_name() -> None:
     response = f"{HOTELS[0]['name'].title()} – Hotel, 4 stars"
-    assert [m.slot for m in said(response, "hotel")] == ["name", "type", "stars"]
+    assert [m.slot for m in mentions_in(response, "hotel")] == ["name", "type", "stars"]
 
 
 @pytest.mark.parametrize(

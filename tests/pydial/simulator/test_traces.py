@@ -31,7 +31,7 @@ DRAWS = 4000
 """Sufficient to draw each of the possible random acts (5 of 6 slots, any of 9 slots)."""
 
 
-def believed(belief: Belief) -> dict[str, dict[str, float]]:
+def belief_probabilities(belief: Belief) -> dict[str, dict[str, float]]:
     return {
         **{slot: {**m.values, "**NONE**": m.none} for slot, m in belief.slots.items()},
         "method": dict(zip(METHODS, belief.methods, strict=True)),
@@ -60,7 +60,7 @@ def test_beliefs_masks_and_acts_match_the_original_traces() -> None:
     number, policy, rng = 0, HandcraftedPolicy(), Rng(0)
     for number, (place, tracker, act, gold) in enumerate(replay(), start=1):  # noqa: B007
         belief = tracker.belief
-        mine, theirs = believed(belief), gold["belief"]
+        mine, theirs = belief_probabilities(belief), gold["belief"]
         assert mine.keys() == theirs.keys(), place
         for slot, probs in mine.items():
             values = dict.fromkeys({*probs, *theirs[slot]}, 0.0)
@@ -101,7 +101,7 @@ def seen_in_trace(turn: dict[str, Any]) -> Seen:
     return turn["user_true"], acts, constraints_in(state), state["patience"], requests
 
 
-def hidden(user: TextUser) -> str:
+def hidden_state(user: TextUser) -> str:
     d, used = user.d, sorted((slot, sorted(values)) for slot, values in user.used.items())
     told, pending = bool(d.nothing_matches), bool(d.first_offer_pending)
     return repr((used, told, pending, user.last_said, user.view.system_act))
@@ -116,7 +116,7 @@ def requested_first(system: Act, turn: dict[str, Any]) -> dict[str, None]:
     return dict.fromkeys(item.slot for act in asked for item in act.items if item.value is None)
 
 
-def followed(users: Users, system: Act, turn: dict[str, Any]) -> tuple[Users, float, float]:
+def next_users(users: Users, system: Act, turn: dict[str, Any]) -> tuple[Users, float, float]:
     """Return the possible users after a turn, the surprisal of its act minus the expected
     surprisal, and the variance of the surprisal.
     """
@@ -139,8 +139,8 @@ def followed(users: Users, system: Act, turn: dict[str, Any]) -> tuple[Users, fl
             found = seen(said, other)
             expected[found] += probability * weight  # type: ignore[assignment]
             if found == wanted:
-                before = possible.get(hidden(other), (other, 0.0))[1]
-                possible[hidden(other)] = other, before + probability * weight
+                before = possible.get(hidden_state(other), (other, 0.0))[1]
+                possible[hidden_state(other)] = other, before + probability * weight
     assert possible, f"after {system} cannot be {wanted}, but {expected.most_common(3)}"
     surprise = -sum(p * log(p) for p in expected.values())
     variance = sum(p * log(p) ** 2 for p in expected.values()) - surprise**2
@@ -160,7 +160,7 @@ def test_user_acts_in_the_traces_have_their_expected_probability() -> None:
         for before, turn in turns:
             # If the system hears an early goodbye, the user answers another act.
             system = parse_act(before.get("recognised_policy_act") or before["system"])
-            users, more, spread = followed(users, system, turn)
+            users, more, spread = next_users(users, system, turn)
             excess, variance = excess + more, variance + spread
         assert len(turns) == trace["num_turns"]
         assert {achieved(user.t, user.d) for user, _ in users} == {bool(trace["success"])}

@@ -300,15 +300,15 @@ BOOK = ["Book", "Booking", "Ref", "ABC"]
 NOTHING = ["NoOffer", "Restaurant", "none", "none"]
 
 
-def reported(said: list[Any], understood: list[Any]) -> dict[str, Any]:
+def user_report(said: list[Any], understood: list[Any]) -> dict[str, Any]:
     return {"user": {"complete": True, "faults": [], "said": said, "understood": understood}}
 
 
 def test_bookings_reported_before_any_actual_booking_are_false() -> None:
     # In smp0022 the restaurant is booked in turn 2.
-    true = reported([[], RESTAURANT, []], [[], [], [BOOK]])
-    early = reported([[], RESTAURANT, []], [[], [BOOK], []])
-    other = reported([[HOTEL], [HOTEL]], [[], [["OfferBooked", "Hotel", "Ref", "ABC"]]])
+    true = user_report([[], RESTAURANT, []], [[], [], [BOOK]])
+    early = user_report([[], RESTAURANT, []], [[], [BOOK], []])
+    other = user_report([[HOTEL], [HOTEL]], [[], [["OfferBooked", "Hotel", "Ref", "ABC"]]])
     run = scored(
         MIXED,
         line("smp0022", trial=1, **true),
@@ -330,13 +330,13 @@ def test_repeated_reports_of_a_booking_are_not_false() -> None:
     museum = ["Inform", "Attraction", "Type", "museum"]
     for code, false in ((json.loads(result)["reference"], 0), ("OTHER123", 1)):
         again = [museum, ["Book", "Booking", "Ref", code]]
-        run = scored(MIXED, {**plain, **reported([[], [], [], [museum]], [[], [], [], again])})
+        run = scored(MIXED, {**plain, **user_report([[], [], [], [museum]], [[], [], [], again])})
         assert run.scored_table.table.column("false_booking").tolist() == [false]
 
 
 def test_bookings_reported_after_a_failed_booking_are_false() -> None:
     for understood, false in ((BOOK, 1), (["NoBook", "Booking", "none", "none"], 0)):
-        failed = line("smp0022", **reported([[], RESTAURANT, []], [[], [], [understood]]))
+        failed = line("smp0022", **user_report([[], RESTAURANT, []], [[], [], [understood]]))
         for message in failed["messages"]:
             if '"booked"' in message["content"]:
                 message["content"] = '{"status": "failed", "reason": "nothing left"}'
@@ -359,7 +359,7 @@ def test_bookings_reported_after_a_failed_booking_are_false() -> None:
     ],
 )
 def test_denied_venues_match_all_constraints_of_the_user(acts: list[Any], denied: int) -> None:
-    run = scored(MIXED, line("smp0022", **reported(acts, [[NOTHING]])))
+    run = scored(MIXED, line("smp0022", **user_report(acts, [[NOTHING]])))
     assert by_scope(run, "denied") == {WHOLE: (100 * denied, 1)}
 
 
