@@ -1,4 +1,4 @@
-"""Test cases in TSV files: `test_markup.py` has its cases in `markup.tsv` in the same folder.
+"""Test cases in TSV files: `test_text.py` has its cases in `text.tsv` in the same folder.
 
 Each paragraph of the file is a table. Its first line has the names of the test and its arguments,
 every other line is a case, and lines that begin with "# " are comments. A cell contains text with

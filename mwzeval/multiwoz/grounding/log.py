@@ -33,7 +33,7 @@ from mwzeval.multiwoz.words.text import Mention, fold, shown
 from mwzeval.multiwoz.words.vocabulary import PATTERNS
 
 MOST_NESTED = 16
-"""Maximum nesting of objects in a truncated result; deeper objects are not read."""
+"""Maximum number of objects in a result that cannot be decoded; the text after them is ignored."""
 
 FAILED_WHEN = {
     **dict.fromkeys(("error", "errors"), (True,)),

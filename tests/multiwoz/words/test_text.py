@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from mwzeval.multiwoz.words.text import (
 )
 from mwzeval.multiwoz.words.vocabulary import PATTERNS
 from tests.cases import tabled
+from tests.work import calls
 
 
 @tabled
@@ -99,6 +101,12 @@ def test_long_runs_of_blanks_are_scanned_once() -> None:
     # A quadratic search would take minutes.
     for response in (f"a\n{' ' * 90_000}b", f"a\n|{' ' * 90_000}b", f"a{' ' * 90_000}*b*"):
         assert shown(response).text.replace(" ", "") in ("a¶b", "a¶|b", "ab")
+
+
+@tabled
+def test_cost_is_linear_in_the_length_of_the_response(piece: str) -> None:
+    short, long = (calls(partial(shown, piece * size)) for size in (500, 5000))
+    assert long < 25 * short
 
 
 WRITTEN = [
