@@ -266,7 +266,11 @@ class Shelf(NamedTuple):
 
 
 class OwnVerb(NamedTuple):
-    """A command of one benchmark: its summary, its module, and its group in `mwzeval --help`."""
+    """A command of one benchmark: its summary, its module, and its group in `mwzeval --help`.
+
+    The module has the functions `add_arguments(parser)` and `run(arguments)`, and its docstring is
+    the help. `module:Name` is a class with these functions, for modules with several commands.
+    """
 
     summary: str
     module: str

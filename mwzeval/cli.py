@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -180,9 +181,11 @@ def _add_arguments(parser: Parser, verb: str, about: OwnVerb, given: Sequence[st
     elif verb not in VERBS_OF_NONE:
         benchmark = next(owner for owner in benchmarks() if owner.verbs.get(verb) == about)
     with plugin_errors(benchmark):
-        command = import_module(about.module)
+        module, _, name = about.module.partition(":")
+        command: Any = import_module(module)
+        command = getattr(command, name) if name else command
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.description = command.__doc__
+        parser.description = cleandoc(command.__doc__ or "")
         guarded = plugin_errors(benchmark, may_exit=verb not in VERBS)
         run = guarded(partial(command.run, **more))
         command.add_arguments(parser, **more)

@@ -18,7 +18,6 @@ from mwzeval.multiwoz.choices import (
     RESPONSES,
     RULES,
 )
-from mwzeval.multiwoz.tracking import FUZZY95, KNOWN_CHOICES, PRESETS
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
@@ -147,6 +146,8 @@ def add_metrics(parser: argparse.ArgumentParser, default: str) -> argparse._Argu
 
 def add_dst_rules(parser: argparse._ActionsContainer, default: str | None = None) -> None:
     """Add `--dst-rule`, which selects additional rules for state tracking."""
+    from mwzeval.multiwoz.tracking import FUZZY95, KNOWN_CHOICES, PRESETS
+
     choices = ", ".join(KNOWN_CHOICES)
     by_default = f" (default: {default})" if default else ""
     parser.add_argument(

@@ -30,55 +30,64 @@ class MultiWoz(Benchmark):
         gates="inform=85,success=70,inform.hotel=80",
     )
     verbs: Mapping[str, OwnVerb] = {
-        verb: OwnVerb(summary, f"mwzeval.multiwoz.commands.{verb.replace('-', '_')}", group)
-        for verb, group, summary in (
-            (
-                "add-slot-domains",
-                "files",
-                "add active_domains, derived from the domains of placeholders",
-            ),
-            (
-                "delexicalize",
-                "files",
-                "replace values in responses with placeholders, using the database",
-            ),
-            (
-                "tools-schema",
-                "agents",
-                "print the JSON schema of the tools, for systems that call tools",
-            ),
-            (
-                "predict",
-                "agents",
-                "let an agent answer the user turns of the corpus, and write its answers as "
-                "predictions",
-            ),
-            (
-                "tools-serve",
-                "agents",
-                "serve the tools over MCP, for agents with their own client",
-            ),
-            ("ceiling", "score", "score the gold data, whose scores are a ceiling for systems"),
-            ("claims", "score", "list the facts that responses state, and whether they are true"),
-            (
-                "dst-errors",
-                "score",
-                "count how often each slot of the state is correct, missing, spurious or wrong",
-            ),
-            (
-                "judge",
-                "agents",
-                "score live dialogues with other prices, without dialogues in which the user "
-                "errs, or by the rules of ConvLab-2",
-            ),
-            (
-                "stress",
-                "compare",
-                "compare runs under stress conditions with a run without them: drops, "
-                "robustness, pass^k",
-            ),
-            ("baseline", "files", "run a baseline system on a fold and write its predictions"),
-        )
+        "add-slot-domains": OwnVerb(
+            "add active_domains, derived from the domains of placeholders",
+            "mwzeval.multiwoz.commands:AddSlotDomains",
+            "files",
+        ),
+        "delexicalize": OwnVerb(
+            "replace values in responses with placeholders, using the database",
+            "mwzeval.multiwoz.commands:Delexicalize",
+            "files",
+        ),
+        "tools-schema": OwnVerb(
+            "print the JSON schema of the tools, for systems that call tools",
+            "mwzeval.multiwoz.commands:ToolsSchema",
+            "agents",
+        ),
+        "predict": OwnVerb(
+            "let an agent answer the user turns of the corpus, and write its answers as "
+            "predictions",
+            "mwzeval.multiwoz.answering:Predict",
+            "agents",
+        ),
+        "tools-serve": OwnVerb(
+            "serve the tools over MCP, for agents with their own client",
+            "mwzeval.multiwoz.commands:ToolsServe",
+            "agents",
+        ),
+        "ceiling": OwnVerb(
+            "score the gold data, whose scores are a ceiling for systems",
+            "mwzeval.multiwoz.commands:Ceiling",
+            "score",
+        ),
+        "claims": OwnVerb(
+            "list the facts that responses state, and whether they are true",
+            "mwzeval.multiwoz.commands:Claims",
+            "score",
+        ),
+        "dst-errors": OwnVerb(
+            "count how often each slot of the state is correct, missing, spurious or wrong",
+            "mwzeval.multiwoz.commands:DstErrors",
+            "score",
+        ),
+        "judge": OwnVerb(
+            "score live dialogues with other prices, without dialogues in which the user errs, or "
+            "by the rules of ConvLab-2",
+            "mwzeval.multiwoz.commands:Judge",
+            "agents",
+        ),
+        "stress": OwnVerb(
+            "compare runs under stress conditions with a run without them: drops, robustness, "
+            "pass^k",
+            "mwzeval.multiwoz.commands:Stress",
+            "compare",
+        ),
+        "baseline": OwnVerb(
+            "run a baseline system on a fold and write its predictions",
+            "mwzeval.multiwoz.commands:Baseline",
+            "files",
+        ),
     }
 
     def recognises(self, raw: Any) -> bool:
