@@ -273,17 +273,17 @@ def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings)
     for name, turn, exchange in _exchanges(predictions):
         if name not in fold.dialogues or exchange.user_state is None:
             continue
-        wanted = [line[:3] for line in fold.dialogues[name].goal]
+        goal = [line[:3] for line in fold.dialogues[name].goal]
         given = [line[:3] for line in exchange.user_state]
-        if given == wanted:
+        if given == goal:
             continue
         message = "a user state must have the lines of the dialogue's goal, in the same order"
-        if len(given) != len(wanted):
-            message += f": {len(wanted)} lines, found {len(given)}"
+        if len(given) != len(goal):
+            message += f": {len(goal)} lines, found {len(given)}"
         else:
-            number = next(i for i, line in enumerate(given) if line != wanted[i])
+            number = next(i for i, line in enumerate(given) if line != goal[i])
             message += (
-                f": line {number} should be about {' '.join(map(str, wanted[number]))}, "
+                f": line {number} should be about {' '.join(map(str, goal[number]))}, "
                 f"found {shorten(' '.join(map(str, given[number])))}"
             )
         Place(findings, name, turn, USER_STATE).error("other-goal", message)
@@ -316,13 +316,13 @@ def services_of(gold: Gold) -> frozenset[str]:
     """Return the hotel services that occur in the database or in gold acts."""
     listed = (hotel.record.get(SERVICES) or () for hotel in gold.database.entities(HOTEL))
     offered = {service for services in listed for service in services}
-    told = {
+    mentions = {
         act.service
         for dialogue in gold.fold.dialogues.values()
         for exchange in dialogue.exchanges
         for act in (*exchange.user.acts, *exchange.system.acts)
     }
-    return frozenset(service for service in (*offered, *told) if service)
+    return frozenset(service for service in (*offered, *mentions) if service)
 
 
 def _keyed_acts(exchange: Predicted) -> Iterator[tuple[str, Act]]:
@@ -336,7 +336,7 @@ def _keyed_acts(exchange: Predicted) -> Iterator[tuple[str, Act]]:
 def _note_empty(predictions: Predictions, findings: Findings) -> None:
     """Warn about fields that are empty in every exchange."""
     exchanges = [exchange for _, _, exchange in _exchanges(predictions)]
-    first = next((name for name, of in predictions.dialogues.items() if of), None)
+    first = next((name for name, turns in predictions.dialogues.items() if turns), None)
     for key in (STATE, USER_ACTS, SYSTEM_ACTS, SYSTEM_ACTS_NLU):
         values = [getattr(exchange, key) for exchange in exchanges]
         if not values or any(value is None or _has_content(value) for value in values):
@@ -413,11 +413,11 @@ def _note_spelling(
 
 
 def _respelled(acts: Iterable[Act], gold: Iterable[Act]) -> int:
-    wanted = set(gold)
-    odd = [act for act in acts if act not in wanted]
+    gold_acts = set(gold)
+    odd = [act for act in acts if act not in gold_acts]
     if not odd:
         return 0
-    forms = {comparable(act) for act in wanted}
+    forms = {comparable(act) for act in gold_acts}
     return sum(comparable(act) in forms for act in odd)
 
 

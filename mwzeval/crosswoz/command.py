@@ -291,8 +291,8 @@ class Training(NamedTuple):
             dialogues = training_and_validation(fold, arguments.hold_out, root)
             seen += [VALIDATION] if arguments.hold_out is None else []
 
-        def show(*of: Any) -> None:
-            *side, point = of
+        def show(*progress: Any) -> None:
+            *side, point = progress
             past = point.epoch - 1
             print(self.line.format(*side, point=point, past=past, **point.scores), flush=True)
 

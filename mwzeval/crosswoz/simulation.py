@@ -136,7 +136,7 @@ class Setting:
         def keep(ending: Ending) -> Ending:
             state = getattr(users[0], "state", None) if users else None
             final = goal if state is None else tuple(state)
-            silent = sum(not (one[SYSTEM_ACTS] or one.get(RESPONSE)) for one in record.acts)
+            silent = sum(not (turn[SYSTEM_ACTS] or turn.get(RESPONSE)) for turn in record.acts)
             record.keep(
                 {GOAL_TYPE: goal_type(goal), SILENT: silent, FINAL_GOAL: goal_to_json(final)}
             )
@@ -162,8 +162,8 @@ class _CheckedUser:
     def begin(self) -> Acts:
         return as_acts(self._user.begin(), "the user")
 
-    def answer(self, heard: Acts, /) -> Acts:
-        return as_acts(self._user.answer(heard), "the user")
+    def answer(self, system_acts: Acts, /) -> Acts:
+        return as_acts(self._user.answer(system_acts), "the user")
 
     @property
     def is_done(self) -> bool:
@@ -183,19 +183,19 @@ class _Partner:
         """Return the acts that the user's NLU finds in the system's answer."""
         exchange: dict[str, Any] = {USER_ACTS: user_acts}
         if self._setting.level == "act":
-            acts = heard = as_acts(self._system.answer(user_acts), "the system")
+            acts = nlu_acts = as_acts(self._system.answer(user_acts), "the system")
             in_words = {}
         else:
             utterance = exchange[USER_RESPONSE] = self._say(user_acts, USER)
             reply, acts_of_system = self._respond(utterance)
             self._before.append(utterance)
-            heard = self._understand(reply, SYSTEM) if reply else ()
+            nlu_acts = self._understand(reply, SYSTEM) if reply else ()
             self._before.append(reply)
-            acts = heard if acts_of_system is None else as_acts(acts_of_system, "the system")
-            in_words = {SYSTEM_ACTS_NLU: heard, RESPONSE: reply}
+            acts = nlu_acts if acts_of_system is None else as_acts(acts_of_system, "the system")
+            in_words = {SYSTEM_ACTS_NLU: nlu_acts, RESPONSE: reply}
         exchange |= {STATE: state_of(self._system), SELECTED: selected_of(self._system)}
         self._record.exchange({**exchange, SYSTEM_ACTS: acts, **in_words})
-        return heard
+        return nlu_acts
 
     def _respond(self, utterance: str) -> tuple[str, Any]:
         """Return the system's text, and its acts if they are known."""

@@ -77,7 +77,9 @@ class Loaded:
     @property
     def checksum(self) -> str:
         """A checksum of the targets, independent of their order: 8 hexadecimal digits."""
-        lines = sorted(f"{name}\t{','.join(sorted(set(of)))}" for name, of in self.targets.items())
+        lines = sorted(
+            f"{name}\t{','.join(sorted(set(ids)))}" for name, ids in self.targets.items()
+        )
         return sha256("\n".join(lines).encode(errors="backslashreplace")).hexdigest()[:8]
 
 
@@ -271,7 +273,8 @@ def _check_ranking(
 ) -> None:
     """Report the problems of a ranking; `candidates` is None if the candidates are unknown."""
     error, doubt, warning = (
-        partial(of, example=example) for of in (findings.error, findings.doubt, findings.warning)
+        partial(function, example=example)
+        for function in (findings.error, findings.doubt, findings.warning)
     )
     if ranking is MALFORMED:
         return

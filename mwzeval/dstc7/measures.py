@@ -269,8 +269,8 @@ def _ranking_measures(make: partial[Measure], prefix: str, *, several: bool) -> 
     examples = f"{prefix}{EXAMPLES}"
 
     def score(name: str, label: str, column: str, outcome: str | None = None) -> Measure:
-        of = mean(f"{prefix}{column}", of=examples)
-        return make(name, label, of=of, cases=examples, outcome=outcome)
+        function = mean(f"{prefix}{column}", of=examples)
+        return make(name, label, of=function, cases=examples, outcome=outcome)
 
     for k in CUTOFFS:
         yield score(f"recall@{k}", f"Recall@{k}", f"hit@{k}", outcome=f"{prefix}hit@{k}")
@@ -295,13 +295,13 @@ def _fscore_measures(make: partial[Measure], coverage: float) -> Iterator[Measur
     yield make("precision", "Precision", of=partial(ratio, right, selected))
     yield make("recall", "Recall", of=partial(ratio, right, correct))
     # The task description does not define these scores.
-    for name, label, of in (
+    for name, label, function in (
         ("macro.precision", "Macro precision (ours)", mean("precision", of=EXAMPLES)),
         ("macro.recall", "Macro recall (ours)", mean("recall", of=EXAMPLES)),
         ("macro.f_of_means", "F of macro means (ours)", _f_of_means),
         ("macro.mean_f", "Mean F per example (ours)", mean("f_score", of=EXAMPLES)),
     ):
-        yield make(name, label, of=of)
+        yield make(name, label, of=function)
 
 
 def _f_of_means(sums: Sums) -> NDArray[np.float64]:

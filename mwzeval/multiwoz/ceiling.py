@@ -38,12 +38,15 @@ _CANONICAL_NAME = re.compile("|".join(CANONICAL))
 
 
 def gold_predictions(
-    gold: GoldFold, of: Mapping[str, Sequence[object]] | None = None, *, in_words: bool = False
+    gold: GoldFold,
+    predictions: Mapping[str, Sequence[object]] | None = None,
+    *,
+    in_words: bool = False,
 ) -> dict[str, list[dict[str, Any]]]:
     """Return gold responses and states as raw predictions, which are scored like those of a system.
 
     Responses contain placeholders in the usual spelling or, with `in_words`, the original text. The
-    predictions have no active domains. If `of` has the predictions of a system, only the predicted
+    predictions have no active domains. If `predictions` of a system are given, only the predicted
     dialogues are returned, with as many turns as were predicted. Raises `KeyError` for an unknown
     dialogue.
     """
@@ -57,9 +60,11 @@ def gold_predictions(
             for response, state in zip(responses, dialogue.states, strict=True)
         ]
 
-    if of is None:
+    if predictions is None:
         return {name: turns_of(dialogue) for name, dialogue in gold.dialogues.items()}
-    return {name: turns_of(gold.dialogues[name])[: len(turns)] for name, turns in of.items()}
+    return {
+        name: turns_of(gold.dialogues[name])[: len(turns)] for name, turns in predictions.items()
+    }
 
 
 def with_placeholders(reference: str) -> str:

@@ -272,7 +272,7 @@ of the turn after."""
 class Shape(NamedTuple):
     """A line of `data/shapes.tsv`, which explains its columns."""
 
-    of: str
+    kind: str
     name: str
     pattern: str
     meaning: str
@@ -285,8 +285,8 @@ def shapes() -> tuple[Shape, ...]:
 
 
 @lru_cache(maxsize=8)
-def _pattern(of: str) -> re.Pattern[str]:
-    patterns = [f"(?P<{shape.name}>{shape.pattern})" for shape in shapes() if shape.of == of]
+def _pattern(kind: str) -> re.Pattern[str]:
+    patterns = [f"(?P<{shape.name}>{shape.pattern})" for shape in shapes() if shape.kind == kind]
     return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
 
 
@@ -359,8 +359,8 @@ def _inspect(text: str, index: int, in_words: bool, tally: Tally) -> None:
         "response with layout": not in_words,
         "response of a word": len(words) == 1,
     }
-    for of, is_searched in searched.items():
-        if is_searched and (found := _pattern(of).search(text)):
+    for kind, is_searched in searched.items():
+        if is_searched and (found := _pattern(kind).search(text)):
             tally.add(index, "markup", str(found.lastgroup))
     if text.count("[") != text.count("]"):
         tally.add(index, "bracket")

@@ -487,8 +487,8 @@ def check_whole(census: Census, scorer: Scorer, findings: Findings) -> None:
     }
 
     def warn(stage: str) -> None:
-        for of, case, kind, message in _whole_warnings():
-            if of == stage and is_so[case]:
+        for subject, case, kind, message in _whole_warnings():
+            if subject == stage and is_so[case]:
                 findings.warning(kind, message.format_map(numbers))
 
     findings.sort_warnings()

@@ -267,10 +267,10 @@ class Database:
         return facts
 
     def _query(self, domain: str, *constraints: tuple[str, str]) -> tuple[Entity, ...]:
-        asked = dict(constraints)
+        values = dict(constraints)
         if domain in self._venues:
-            return self._venues[domain].find(asked)
-        departure, destination = asked.get(DEPARTURE), asked.get(DESTINATION)
+            return self._venues[domain].find(values)
+        departure, destination = values.get(DEPARTURE), values.get(DESTINATION)
         if not departure or not destination:
             return ()
         if domain == TAXI:
@@ -286,7 +286,7 @@ class Database:
         return None if name is None else Entity(f"{mark} {name}", self._station_of[name])
 
     def __getstate__(self) -> dict[str, Any]:
-        tables = {domain: of.entities for domain, of in self._venues.items()}
+        tables = {domain: venues.entities for domain, venues in self._venues.items()}
         return {"tables": {**tables, METRO: self._stations}}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:

@@ -158,10 +158,11 @@ def read_dialogues(path: Path) -> dict[str, Dialogue]:
     plain = _read_json(path)
     if not isinstance(plain, dict) or not plain:
         raise DataError(f"{path}: expected an object of dialogues")
-    return {
-        name: _checked(f'{path}: dialogue "{shorten(name)}"', partial(dialogue_from_json, name), of)
-        for name, of in plain.items()
-    }
+    dialogues = {}
+    for name, content in plain.items():
+        place = f'{path}: dialogue "{shorten(name)}"'
+        dialogues[name] = _checked(place, partial(dialogue_from_json, name), content)
+    return dialogues
 
 
 def _read_table(path: Path) -> Table:

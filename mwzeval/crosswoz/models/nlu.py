@@ -201,7 +201,7 @@ def spans(tags: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 def examples_of(dialogues: Iterable[Dialogue]) -> list[Example]:
     """Return the examples of dialogues, one for each utterance."""
-    return [example_of(*utterance) for of in dialogues for utterance in utterances(of)]
+    return [example_of(*utterance) for dialogue in dialogues for utterance in utterances(dialogue)]
 
 
 def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
@@ -366,7 +366,7 @@ class CharacterNetwork(NluNetwork):
         hidden = (texts == PADDING).unsqueeze(2)
         known = [states.masked_fill(hidden, -1.0).amax(dim=1), sides]
         if self.context is not None:
-            before = [BETWEEN.join(each.context)[-self._longest :] for each in utterances]
+            before = [BETWEEN.join(utterance.context)[-self._longest :] for utterance in utterances]
             read = self._dropped(self.characters(self._tensor(before)))
             known.append(self.context(read.transpose(1, 2)).amax(dim=2).relu())
         mixed = self.dropout(self.mix(self.dropout(torch.cat(known, dim=1))).relu())

@@ -526,7 +526,7 @@ class _Sentences:
 
     def __init__(self, examples: Sequence[Example], vocabulary: Vocabulary) -> None:
         known = {token: number for number, token in enumerate(vocabulary.tokens)}
-        rows = [[0, *(known[t] for t in each.tokens if t in known), 1] for each in examples]
+        rows = [[0, *(known[t] for t in example.tokens if t in known), 1] for example in examples]
         self.lengths = np.array([len(row) for row in rows])
         numbers = np.zeros((len(rows), self.lengths.max()), dtype=np.int64)
         for filled, row in zip(numbers, rows, strict=True):

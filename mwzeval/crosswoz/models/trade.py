@@ -301,7 +301,7 @@ class TradeNetwork(nn.Module):
         # The vocabulary is large, so padding is excluded.
         real = words != PADDING
         words, states, seen, inputs, copied = (
-            each[real] for each in (words, states, seen, inputs, copied)
+            tensor[real] for tensor in (words, states, seen, inputs, copied)
         )
         in_vocabulary = words < self._size
         number = words.where(in_vocabulary, UNKNOWN).unsqueeze(1)

@@ -135,16 +135,18 @@ class ScoredPredictions(ScoredFile):
         gold = self.checked.gold.fold.dialogues[unit]
         predicted = self.checked.predictions.dialogues[unit]
         found = (of_track.explain(gold, predicted) for of_track in self.scores)
-        tracks = [of_track for of_track in found if of_track is not None]
+        parts = [part for part in found if part is not None]
         return Explanation(
             unit=unit,
-            outcomes={WHOLE: {key: value for of in tracks for key, value in of.outcomes.items()}},
+            outcomes={WHOLE: {k: v for part in parts for k, v in part.outcomes.items()}},
             goal=tuple(goal_facts(gold.goal_type, gold.goal)),
             turns=tuple(
-                TurnView(_utterances(*turn), tuple(fact for of in tracks for fact in of.facts[n]))
+                TurnView(
+                    _utterances(*turn), tuple(fact for part in parts for fact in part.facts[n])
+                )
                 for n, turn in enumerate(zip(gold.exchanges, predicted, strict=True))
             ),
-            reasons=tuple(reason for of in tracks for reason in of.reasons),
+            reasons=tuple(reason for part in parts for reason in part.reasons),
         )
 
 
@@ -285,16 +287,16 @@ def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]
     `beside` maps each baseline to its scores on the same dialogues.
     """
     plain: dict[str, Any] = dict.fromkeys(TRACKS)
-    for each in scores:
-        track, _, name = each.name.partition(".")
+    for result in scores:
+        track, _, name = result.name.partition(".")
         plain[track] = plain.get(track) or {}
-        plain[track].setdefault(name, {})[each.scope] = each.value
+        plain[track].setdefault(name, {})[result.scope] = result.value
     plain["beside"] = {
         baseline: {
-            each.name if each.scope == WHOLE else f"{each.name} {each.scope}": each.value
-            for each in of
+            score.name if score.scope == WHOLE else f"{score.name} {score.scope}": score.value
+            for score in results
         }
-        for baseline, of in beside.items()
+        for baseline, results in beside.items()
     }
     return plain
 

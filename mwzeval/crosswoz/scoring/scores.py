@@ -172,19 +172,19 @@ class ItemScores(Generic[Item]):
             if scope == WHOLE:
                 parts.append(("precision", "precision", partial(ratio, right, predicted)))
                 parts.append(("recall", "recall", partial(ratio, right, gold)))
-            for part, text, of in parts:
+            for part, text, function in parts:
                 yield Measure(
                     name.format(part),
                     f"{label} {text}",
                     signature,
-                    partial(_percent, of),
+                    partial(_percent, function),
                     scope=scope,
                     cases=f"{self.prefix}{self.cases}@{scope}",
                 )
 
 
-def _percent(of: Callable[[Sums], NDArray[np.float64]], sums: Sums) -> NDArray[np.float64]:
-    return 100 * of(sums)
+def _percent(function: Callable[[Sums], NDArray[np.float64]], sums: Sums) -> NDArray[np.float64]:
+    return 100 * function(sums)
 
 
 STRICT, NORMALISED, NAME_LENIENT = "strict", "normalised", "name_lenient"
@@ -276,16 +276,16 @@ class StateScores(TrackScores):
             wrong = [difference for difference in wrong if not difference.is_spelling]
             if not wrong:
                 right.append(NORMALISED)
-            if all(of.is_chosen_name(exchange.system.first_selected) for of in wrong):
+            if all(error.is_chosen_name(exchange.system.first_selected) for error in wrong):
                 right.append(NAME_LENIENT)
             for scope in (WHOLE, *turn_scopes(gold, exchange)):
                 row[f"dst.dialogues@{scope}"] = 1
                 for kind in ("turns", *right):
                     key = f"dst.{kind}@{scope}"
                     row[key] = row.get(key, 0) + 1
-            wanted = _filled(target)
-            found = wanted if state == target else _filled(state)
-            slots.append((found, wanted, (gold.goal_type,)))
+            gold_slots = _filled(target)
+            found = gold_slots if state == target else _filled(state)
+            slots.append((found, gold_slots, (gold.goal_type,)))
         return row | SLOTS.row(slots)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
@@ -309,12 +309,12 @@ class StateScores(TrackScores):
             for exchange, turn in zip(gold.exchanges, predicted, strict=True)
         ]
         return TrackExplanation(
-            {outcome: not any(of for _, of in wrong)},
-            [list(_state_facts(exchange, of)) for exchange, of in wrong],
+            {outcome: not any(errors for _, errors in wrong)},
+            [list(_state_facts(exchange, errors)) for exchange, errors in wrong],
             [
-                _state_reason(outcome, number, exchange, difference)
-                for number, (exchange, of) in enumerate(wrong)
-                for difference in of
+                _state_reason(outcome, number, exchange, error)
+                for number, (exchange, errors) in enumerate(wrong)
+                for error in errors
             ],
         )
 
@@ -328,34 +328,36 @@ def _filled(state: State) -> frozenset[FilledSlot]:
 def _state_facts(exchange: Exchange, wrong: Sequence[Difference]) -> Iterator[Fact]:
     if selects(exchange):
         yield Fact("the user refers", "to what was chosen before (a Select turn)")
-    places = {(of.domain, of.slot) for of in wrong}
+    places = {(error.domain, error.slot) for error in wrong}
     for domain, slots in exchange.system.first_query.items():
         right = [f"{s}={v}" for s, v in slots.items() if v and (domain, s) not in places]
         if right:
             yield Fact("state, right", "; ".join(right), domain)
-    for of in wrong:
-        if not of.predicted:
-            yield Fact(MISSING, f"{of.slot}={of.gold}", of.domain)
-        elif not of.gold:
-            yield Fact(SPURIOUS, f"{of.slot}={of.predicted}", of.domain)
+    for error in wrong:
+        if not error.predicted:
+            yield Fact(MISSING, f"{error.slot}={error.gold}", error.domain)
+        elif not error.gold:
+            yield Fact(SPURIOUS, f"{error.slot}={error.predicted}", error.domain)
         else:
-            yield Fact(WRONG, f"{of.slot}={of.predicted} instead of {of.gold}", of.domain)
+            yield Fact(
+                WRONG, f"{error.slot}={error.predicted} instead of {error.gold}", error.domain
+            )
 
 
-def _state_reason(outcome: str, turn: int, exchange: Exchange, of: Difference) -> Reason:
-    where = f"{of.domain} {of.slot}"
-    if of.is_spelling:
-        code, text = SPELLING, f"{where} is “{of.predicted}”, gold has “{of.gold}”"
-    elif of.is_chosen_name(exchange.system.first_selected):
+def _state_reason(outcome: str, turn: int, exchange: Exchange, error: Difference) -> Reason:
+    where = f"{error.domain} {error.slot}"
+    if error.is_spelling:
+        code, text = SPELLING, f"{where} is “{error.predicted}”, gold has “{error.gold}”"
+    elif error.is_chosen_name(exchange.system.first_selected):
         code = CHOSEN_NAME
-        text = f"{where} is “{of.predicted}”, a name that the system chose; gold has no value"
-    elif not of.predicted:
-        code, text = MISSING_SLOT, f"{where} lacks “{of.gold}”"
-    elif not of.gold:
-        code, text = SPURIOUS_SLOT, f"{where} is “{of.predicted}”, gold has no value"
+        text = f"{where} is “{error.predicted}”, a name that the system chose; gold has no value"
+    elif not error.predicted:
+        code, text = MISSING_SLOT, f"{where} lacks “{error.gold}”"
+    elif not error.gold:
+        code, text = SPURIOUS_SLOT, f"{where} is “{error.predicted}”, gold has no value"
     else:
-        code, text = WRONG_SLOT, f"{where} is “{of.predicted}” instead of “{of.gold}”"
-    return Reason(f"{code}:{of.slot}", outcome, of.domain, turn, text)
+        code, text = WRONG_SLOT, f"{where} is “{error.predicted}” instead of “{error.gold}”"
+    return Reason(f"{code}:{error.slot}", outcome, error.domain, turn, text)
 
 
 PART_SCOPES = (*INTENTS, *DOMAINS)

@@ -294,10 +294,10 @@ def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
             if is_name and not database.named(domain, value):
                 invented[domain] = value
 
-    def corrected(wanted: SemanticTuple, final: SemanticTuple) -> SemanticTuple:
-        is_given = wanted.slot == NAME and bool(wanted.value) and not wanted.refers
-        if is_given and wanted.domain in invented:
-            return final.with_value(invented[wanted.domain])
+    def corrected(line: SemanticTuple, final: SemanticTuple) -> SemanticTuple:
+        is_given = line.slot == NAME and bool(line.value) and not line.refers
+        if is_given and line.domain in invented:
+            return final.with_value(invented[line.domain])
         return final
 
     return tuple(map(corrected, dialogue.goal, dialogue.final_goal))
@@ -331,7 +331,7 @@ class ScoredSimulation(ScoredFile):
                 "fold": "simulated",
                 "sources": self.gold.fold.checksum,
                 "said": dict(self.log.header) or None,
-                "turns": sum(each.n_turns for each in self.log.dialogues.values()),
+                "turns": sum(dialogue.n_turns for dialogue in self.log.dialogues.values()),
                 "coverage": {"dialogues": {"scored": n, "of": n}},
                 "versions": versions(SCORING_REVISION),
             },
@@ -376,8 +376,8 @@ def evaluate_simulation(
     findings.check()
     dialogues = checked.dialogues
     judgements = {
-        name: judge(each.goal, outcome_of(each, gold.database), gold.database)
-        for name, each in dialogues.items()
+        name: judge(dialogue.goal, outcome_of(dialogue, gold.database), gold.database)
+        for name, dialogue in dialogues.items()
     }
     columns = outcome_columns(SCOPES, *OUTCOMES)
     table = Table.from_rows(columns, list(_rows(dialogues, judgements)))
@@ -392,7 +392,7 @@ def evaluate_simulation(
     }
     measures = tuple(_measures(table.sums(), Signature.of("e2e", choices)))
     # With another seed, a goal of the same name is another goal.
-    goals = {name: json_line(goal_to_json(each.goal)) for name, each in dialogues.items()}
+    goals = {name: json_line(goal_to_json(dialogue.goal)) for name, dialogue in dialogues.items()}
     about = {name: sha256(goal.encode()).hexdigest()[:16] for name, goal in goals.items()}
     scored = ScoredTable(table, measures, about=about)
     return ScoredSimulation(gold, checked, judgements, scored, tuple(findings.warnings))
@@ -425,14 +425,14 @@ def _rows(
     dialogues: Mapping[str, LoggedDialogue], judgements: Mapping[str, Judgement]
 ) -> Iterator[tuple[str, Mapping[str, float]]]:
     natural = natural_mix(dialogues)
-    for index, (name, each) in enumerate(dialogues.items()):
+    for index, (name, dialogue) in enumerate(dialogues.items()):
         # An unfinished dialogue fails in any case.
         outcomes = {
-            "finish_rate": each.finished,
-            "inform": each.finished and judgements[name].inform,
-            "success": each.finished and judgements[name].success,
+            "finish_rate": dialogue.finished,
+            "inform": dialogue.finished and judgements[name].inform,
+            "success": dialogue.finished and judgements[name].success,
         }
-        scopes = [WHOLE, each.goal_type, *([NATURAL] if index < natural else [])]
+        scopes = [WHOLE, dialogue.goal_type, *([NATURAL] if index < natural else [])]
         yield name, outcome_row(scopes, **outcomes)
 
 

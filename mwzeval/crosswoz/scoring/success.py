@@ -90,7 +90,7 @@ def is_nothing(held: object) -> bool:
     return held is None or held in ("", [], ())
 
 
-def is_fact(slot: str, told: Value, held: object) -> bool:
+def is_fact(slot: str, value: Value, held: object) -> bool:
     """Return whether a reported value agrees with the database value `held`.
 
     Numbers may have a unit (`300元`, `4.5分`), and 免费 (free) is 0. A response is correct if it
@@ -102,17 +102,17 @@ def is_fact(slot: str, told: Value, held: object) -> bool:
         service = slot.removeprefix(SERVICE_PREFIX)
         items = held if isinstance(held, list | tuple) else ()
         has = any(service in str(item) for item in items)
-        return told == (YES if has else NO)
-    if told == NOTHING or told == (NOTHING,):
+        return value == (YES if has else NO)
+    if value == NOTHING or value == (NOTHING,):
         return is_nothing(held)
     if slot in LIST_SLOTS:
         items = held if isinstance(held, list | tuple) else ()
         known = {comparable_text(str(item)) for item in items}
-        given = (told,) if isinstance(told, str) else told
+        given = (value,) if isinstance(value, str) else value
         return bool(given) and all(comparable_text(item) in known for item in given)
     if is_nothing(held):
         return False
-    text = told if isinstance(told, str) else " ".join(told)
+    text = value if isinstance(value, str) else " ".join(value)
     if slot in NUMBER_SLOTS:
         return _number(slot, text) == float(str(held))
     return plain(text) == plain(str(held))
@@ -188,8 +188,8 @@ def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
     if [line[:3] for line in goal] != [line[:3] for line in outcome]:
         raise ValueError("an outcome must have the lines of its goal")
     subgoals: dict[int, list[tuple[SemanticTuple, SemanticTuple]]] = {}
-    for wanted, final in zip(goal, outcome, strict=True):
-        subgoals.setdefault(wanted.subgoal, []).append((wanted, final))
+    for goal_line, final in zip(goal, outcome, strict=True):
+        subgoals.setdefault(goal_line.subgoal, []).append((goal_line, final))
     chosen = {
         number: database.named(lines[0][0].domain, name)
         for number, lines in subgoals.items()
@@ -214,20 +214,20 @@ def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
 def _venue_faults(
     venue: Entity, lines: Lines, chosen: Mapping[int, Entity | None], database: Database
 ) -> Found:
-    for wanted, final in lines:
-        if wanted.slot == NAME and wanted.refers:
-            source = _referred(wanted, chosen)
+    for line, final in lines:
+        if line.slot == NAME and line.refers:
+            source = _referred(line, chosen)
             # The lists of nearby venues are symmetric, except that hotels list no hotels.
-            near = source.record.get(NEARBY[wanted.domain]) if source is not None else None
+            near = source.record.get(NEARBY[line.domain]) if source is not None else None
             if venue.name not in (near or ()):
                 place = "an unknown venue" if source is None else f"“{source.name}”"
                 yield NOT_NEARBY, NAME, f"“{venue.name}” is not near {place}"
-        elif wanted.value:
+        elif line.value:
             if not _satisfies(venue, final, database):
                 held = spelled(venue.record.get(_record_slot(final.slot)))
                 text = f"“{venue.name}” has {held}, but the goal has {spelled(final.value)}"
                 yield WRONG_CONSTRAINT, final.slot, text
-        elif wanted.slot != NAME:
+        elif line.slot != NAME:
             yield from _answer_faults(final, venue.record)
 
 
@@ -245,20 +245,20 @@ def _trip_faults(
     domain: str, lines: Lines, chosen: Mapping[int, Entity | None], database: Database
 ) -> Found:
     ends = {}
-    for wanted, final in lines:
-        if wanted.slot not in (DEPARTURE, DESTINATION):
+    for line, final in lines:
+        if line.slot not in (DEPARTURE, DESTINATION):
             continue
         if not final.value or final.refers or not isinstance(final.value, str):
-            yield NO_END, wanted.slot, "the departure or destination of the trip was not named"
+            yield NO_END, line.slot, "the departure or destination of the trip was not named"
             continue
-        ends[wanted.slot] = final.value
-        venue = _referred(wanted, chosen)
+        ends[line.slot] = final.value
+        venue = _referred(line, chosen)
         if venue is not None and comparable_text(final.value) != comparable_text(venue.name):
             text = f"the trip has “{final.value}”, but the venue is “{venue.name}”"
-            yield OTHER_END, wanted.slot, text
+            yield OTHER_END, line.slot, text
     facts = database.trip_facts(domain, ends)
-    for wanted, final in lines:
-        if not wanted.value and wanted.slot in facts:
+    for line, final in lines:
+        if not line.value and line.slot in facts:
             yield from _answer_faults(final, facts)
 
 
@@ -280,10 +280,10 @@ def _answer_faults(final: SemanticTuple, record: Mapping[str, object]) -> Found:
 
 
 def _name_of(lines: Lines) -> str | None:
-    for wanted, final in lines:
-        if wanted.slot == NAME:
+    for line, final in lines:
+        if line.slot == NAME:
             is_name = bool(final.value) and isinstance(final.value, str)
-            unresolved = wanted.refers and final.value == wanted.value
+            unresolved = line.refers and final.value == line.value
             return str(final.value) if is_name and not unresolved else None
     return None
 
@@ -327,8 +327,8 @@ def answer_in(response: str, slot: str, held: object, *, asked: bool = False) ->
     just `asked` for the service, yes or no alone is also an answer.
     """
     if slot.startswith(SERVICE_PREFIX):
-        told = _service(response, slot.removeprefix(SERVICE_PREFIX))
-        return told or (_bare_answer(response) if asked else "")
+        answer = _service(response, slot.removeprefix(SERVICE_PREFIX))
+        return answer or (_bare_answer(response) if asked else "")
     if is_nothing(held):
         return NOTHING if DENIALS.search(response) else ""
     if slot in LIST_SLOTS:
@@ -456,26 +456,26 @@ def outcome_of(
     """
     answers = {line.subgoal: _Answers() for line in gold.goal}
     for number, subgoals in enumerate(subgoals_by_exchange(gold)):
-        said = predicted[number]
+        turn = predicted[number]
         following = gold.exchanges[number + 1 :]
         for domain, subgoal in subgoals.items():
-            asked = frozenset(
+            requests = frozenset(
                 act.slot
                 for act in gold.exchanges[number].user.acts
                 if act.intent == REQUEST and act.domain == domain
             )
-            heard = following[0].user.acts if following else ()
-            _add_answers(answers[subgoal], domain, said, asked, heard, by_acts=by_acts)
+            next_acts = following[0].user.acts if following else ()
+            _add_answers(answers[subgoal], domain, turn, requests, next_acts, by_acts=by_acts)
     pairs = zip(gold.goal, gold.final_goal, strict=True)
     names = {line.subgoal: line.value for line in gold.final_goal if line.slot == NAME}
-    for subgoal, of in answers.items():
+    for subgoal, reports in answers.items():
         # If the user has named the venue, the system need not name it.
-        wanted = next((w for w in gold.goal if (w.subgoal, w.slot) == (subgoal, NAME)), None)
-        if wanted is not None and wanted.value and not wanted.refers and not of.name:
-            of.name = str(names[subgoal])
+        name_line = next((w for w in gold.goal if (w.subgoal, w.slot) == (subgoal, NAME)), None)
+        if name_line is not None and name_line.value and not name_line.refers and not reports.name:
+            reports.name = str(names[subgoal])
     return tuple(
-        _final(wanted, final, answers[wanted.subgoal], database, by_acts=by_acts)
-        for wanted, final in pairs
+        _final(line, final, answers[line.subgoal], database, by_acts=by_acts)
+        for line, final in pairs
     )
 
 
@@ -500,29 +500,29 @@ def subgoals_by_exchange(gold: Dialogue) -> Iterator[Mapping[str, int]]:
 def _add_answers(
     answers: _Answers,
     domain: str,
-    said: Predicted,
-    asked: frozenset[str],
-    heard: Acts,
+    turn: Predicted,
+    requests: frozenset[str],
+    next_acts: Acts,
     *,
     by_acts: bool,
 ) -> None:
-    if said.response:
-        answers.responses.append((said.response, asked))
-    state = (said.state or {}).get(domain, {})
+    if turn.response:
+        answers.responses.append((turn.response, requests))
+    state = (turn.state or {}).get(domain, {})
     if domain in TRAFFIC_DOMAINS:
         answers.ends |= {end: state[end] for end in ENDS if state.get(end)}
     if by_acts:
-        acts = said.system_acts or ()
+        acts = turn.system_acts or ()
         names = [act.value for act in acts if _names(act, domain)]
         for act in acts:
             if act.intent == INFORM and act.domain == domain and act.slot != NAME:
                 answers.values.setdefault(act.slot, []).append(act.value)
     else:
-        names = mentioned_names(said.response or "", (said.selected or {}).get(domain, ()))
+        names = mentioned_names(turn.response or "", (turn.selected or {}).get(domain, ()))
     if names:
         # If several venues are named, the venue that the user chooses next counts.
-        wanted = [act.value for act in heard if _names(act, domain) and act.value in names]
-        answers.name = (wanted or names)[0]
+        chosen = [act.value for act in next_acts if _names(act, domain) and act.value in names]
+        answers.name = (chosen or names)[0]
 
 
 def mentioned_names(response: str, selected: Sequence[str]) -> list[str]:
@@ -531,12 +531,12 @@ def mentioned_names(response: str, selected: Sequence[str]) -> list[str]:
     If a name contains another name (a branch of a restaurant), only the longest name counts.
     """
     text = comparable_text(response)
-    spoken = {name: comparable_text(name) for name in selected}
-    found = [name for name, form in spoken.items() if form and form in text]
+    forms = {name: comparable_text(name) for name in selected}
+    found = [name for name, form in forms.items() if form and form in text]
     return [
         name
         for name in found
-        if not any(spoken[name] != spoken[o] and spoken[name] in spoken[o] for o in found)
+        if not any(forms[name] != forms[o] and forms[name] in forms[o] for o in found)
     ]
 
 
@@ -545,22 +545,22 @@ def _names(act: Act, domain: str) -> bool:
 
 
 def _final(
-    wanted: SemanticTuple,
+    line: SemanticTuple,
     final: SemanticTuple,
     answers: _Answers,
     database: Database,
     *,
     by_acts: bool,
 ) -> SemanticTuple:
-    if wanted.domain in TRAFFIC_DOMAINS and wanted.slot in ENDS:
-        return wanted.with_value(answers.ends.get(wanted.slot, ""))
-    if wanted.slot == NAME:
-        return wanted.with_value(answers.name)
-    if wanted.value:
-        return wanted.with_value(final.value)
+    if line.domain in TRAFFIC_DOMAINS and line.slot in ENDS:
+        return line.with_value(answers.ends.get(line.slot, ""))
+    if line.slot == NAME:
+        return line.with_value(answers.name)
+    if line.value:
+        return line.with_value(final.value)
     if by_acts:
-        return wanted.with_value(_listed(wanted.slot, answers.values.get(wanted.slot, [])))
-    return wanted.with_value(_mentioned(wanted, answers, database))
+        return line.with_value(_listed(line.slot, answers.values.get(line.slot, [])))
+    return line.with_value(_mentioned(line, answers, database))
 
 
 def _listed(slot: str, values: Sequence[str]) -> Value:
@@ -571,15 +571,15 @@ def _listed(slot: str, values: Sequence[str]) -> Value:
     return NOTHING if values[-1] == NOTHING else tuple(v for v in values if v != NOTHING)
 
 
-def _mentioned(wanted: SemanticTuple, answers: _Answers, database: Database) -> Value:
-    domain, slot = wanted.domain, wanted.slot
+def _mentioned(line: SemanticTuple, answers: _Answers, database: Database) -> Value:
+    domain, slot = line.domain, line.slot
     if domain in TRAFFIC_DOMAINS:
         held: object = database.trip_facts(domain, answers.ends).get(slot)
     else:
         venue = database.named(domain, answers.name)
         held = None if venue is None else venue.record.get(_record_slot(slot))
-    for response, asked in reversed(answers.responses):
-        value = answer_in(response, slot, held, asked=slot in asked)
+    for response, requests in reversed(answers.responses):
+        value = answer_in(response, slot, held, asked=slot in requests)
         if value:
             return value
     return ""

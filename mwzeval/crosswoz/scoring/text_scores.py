@@ -82,9 +82,9 @@ def redundant(text: str, acts: Acts, names: Sequence[str]) -> int:
     `names` are the venue names that `venue_names` returns.
     """
     rest, found = PLACEHOLDER.subn(" ", text.lower())
-    told = Counter(said.value.lower() for said in mentions_of(acts))
-    for value in sorted(told, key=lambda value: (-len(value), value)):
-        found += max(0, rest.count(value) - told[value])
+    values = Counter(mention.value.lower() for mention in mentions_of(acts))
+    for value in sorted(values, key=lambda value: (-len(value), value)):
+        found += max(0, rest.count(value) - values[value])
         rest = rest.replace(value, "\n")
     for name in names:
         if name in rest:
@@ -166,7 +166,7 @@ class TextScores(TrackScores):
         Raises `DependencyError` without jieba.
         """
         key = FIELD_OF[self._side]
-        texts = {name: [getattr(turn, key) or "" for turn in of] for name, of in predicted.items()}
+        texts = {name: [getattr(t, key) or "" for t in turns] for name, turns in predicted.items()}
         return {
             name: {
                 _of_scope(column, scope): count
@@ -189,12 +189,12 @@ class TextScores(TrackScores):
             where = of_side if is_nlg else scope or WHOLE
             bleu4 = partial(self.bleu4, scope=scope)
             yield Measure(self.main[0], "BLEU-4", signature, bleu4, 4, where, cases, unit="")
-            for name, label, of in (
+            for name, label, function in (
                 (MISSING_VALUES, "Missing values", self.missing_rate),
                 (SLOT_ERRORS, "Slot error rate", self.slot_error_rate),
             ):
                 if is_nlg:
-                    rate = partial(of, scope=scope)
+                    rate = partial(function, scope=scope)
                     name = f"{NLG.name}.{name}"
                     yield Measure(
                         name, label, signature, rate, scope=where, cases=cases, lower_is_better=True

@@ -92,26 +92,26 @@ class RuleTracker:
 
     def update(self, user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) -> State:
         """Update and return the state after `system_acts` and the following `user_acts`."""
-        said, heard = tuple(system_acts), tuple(user_acts)
-        self.domain = current_domain(heard, said)
-        intents = {act.intent for act in said}
+        system, user = tuple(system_acts), tuple(user_acts)
+        self.domain = current_domain(user, system)
+        intents = {act.intent for act in system}
         if self.domain in self.state and NO_OFFER in intents and INFORM not in intents:
             self.state[self.domain] = dict.fromkeys(self.state[self.domain], "")
-        answered = {(act.domain, act.slot) for act in said if act.intent in (INFORM, RECOMMEND)}
+        answered = {(act.domain, act.slot) for act in system if act.intent in (INFORM, RECOMMEND)}
         self.requests = [request for request in self.requests if request not in answered]
         # A venue that is named in this turn is not yet the chosen venue.
         chosen = {domain: slots.get(NAME, "") for domain, slots in self.state.items()}
         if self.source_in_turn:
-            chosen |= {act.domain: act.value for act in heard if _names(act)}
-        selects = [act for act in heard if _selects(act)]
+            chosen |= {act.domain: act.value for act in user if _names(act)}
+        selects = [act for act in user if _selects(act)]
         for act in selects:
             self._select(act.domain, act.value, chosen.get(act.value, ""))
         sources = {act.value for act in selects} if self.source_in_turn else set()
-        for act in heard:
+        for act in user:
             is_source = act.domain in sources and _names(act)
             if act.intent == INFORM and act.domain in self.state and not is_source:
                 self._inform(self.state[act.domain], act)
-        self.requests += [(act.domain, act.slot) for act in heard if act.intent == REQUEST]
+        self.requests += [(act.domain, act.slot) for act in user if act.intent == REQUEST]
         return self.state
 
     def _select(self, domain: str, source: str, name: str) -> None:
@@ -139,10 +139,10 @@ def current_domain(user_acts: Iterable[Act], system_acts: Iterable[Act] = ()) ->
     If there are no such acts, return the domain of the system's acts, or None. Among equally
     frequent domains, the first counts.
     """
-    heard = tuple(user_acts)
-    said = [act for act in system_acts if act.intent in (INFORM, RECOMMEND)]
-    by_intent = ([act for act in heard if act.intent == of] for of in (SELECT, REQUEST, INFORM))
-    for acts in (*by_intent, said):
+    user = tuple(user_acts)
+    reports = [act for act in system_acts if act.intent in (INFORM, RECOMMEND)]
+    by_intent = ([act for act in user if act.intent == kind] for kind in (SELECT, REQUEST, INFORM))
+    for acts in (*by_intent, reports):
         if acts:
             return Counter(act.domain for act in acts).most_common(1)[0][0]
     return None
@@ -192,7 +192,7 @@ class RuleSystem:
         self._database = database
         self._tracker = RuleTracker(source_in_turn=not paper_compatible)
         self._offers: dict[str, _Offer] = {}
-        self._said: Acts = ()
+        self._acts: Acts = ()
 
     @property
     def state(self) -> State:
@@ -206,8 +206,8 @@ class RuleSystem:
 
     def answer(self, user_acts: Iterable[Act]) -> Acts:
         """Return the system's answer."""
-        heard = tuple(user_acts)
-        self._tracker.update(heard, self._said)
+        user = tuple(user_acts)
+        self._tracker.update(user, self._acts)
         domain = self._tracker.domain
         acts: list[Act] = []
         if domain in VENUE_DOMAINS:
@@ -215,28 +215,28 @@ class RuleSystem:
         elif domain in TRAFFIC_DOMAINS:
             acts = self._speak_of_trip(domain)
         if not acts:
-            kinds = [act.domain for act in heard if act.intent == GENERAL]
+            kinds = [act.domain for act in user if act.intent == GENERAL]
             acts = [general(REPLIES[kind]) for kind in kinds if kind in REPLIES]
-        self._said = ordered(acts or [general("reqmore")])
-        return self._said
+        self._acts = ordered(acts or [general("reqmore")])
+        return self._acts
 
     def _speak_of_venue(self, domain: str) -> list[Act]:
-        asked = [slot for of, slot in self._tracker.requests if of == domain]
+        requests = [slot for d, slot in self._tracker.requests if d == domain]
         slots = self._tracker.state[domain]
         offer = self._offers.get(domain)
         acts: list[Act] = []
         if offer is None or offer.constraints != tuple(slots.values()):
-            offer, acts = self._search(domain, slots, only_name=set(asked) <= {NAME})
+            offer, acts = self._search(domain, slots, only_name=set(requests) <= {NAME})
             if offer is None:
                 return acts
             self._offers[domain] = offer
-        elif asked and offer.open:
+        elif requests and offer.open:
             # All reported values must be of one venue, which is now chosen.
             self._offers[domain] = offer = offer._replace(open=False)
             acts = [Act(INFORM, domain, NAME, offer.venue.name)]
-        elif NAME in asked:
+        elif NAME in requests:
             acts = [Act(INFORM, domain, NAME, offer.venue.name)]
-        for slot in asked:
+        for slot in requests:
             if slot != NAME:
                 acts += inform_acts(domain, slot, offer.venue)
         return acts
@@ -272,8 +272,8 @@ class RuleSystem:
             acts = [no_offer, Act(INFORM, domain, NAME, found[0].name)]
             for slot, item in given_up:
                 if slot not in NEARBY_SLOTS and slot != NAME:
-                    asked = SERVICE_PREFIX + item if slot == SERVICES else slot
-                    acts += inform_acts(domain, asked, found[0])
+                    full_slot = SERVICE_PREFIX + item if slot == SERVICES else slot
+                    acts += inform_acts(domain, full_slot, found[0])
             return _Offer(tuple(less.values()), found[0], False), acts
         return None, [no_offer]
 
@@ -281,8 +281,8 @@ class RuleSystem:
         found = self._database.query(domain, self._tracker.state[domain])
         if not found:
             return []
-        asked = {slot for of, slot in self._tracker.requests if of == domain}
-        slots = [slot for slot in REQUESTABLE[domain] if slot in asked]
+        requests = {slot for d, slot in self._tracker.requests if d == domain}
+        slots = [slot for slot in REQUESTABLE[domain] if slot in requests]
         if domain == TAXI:
             return [Act(INFORM, domain, slot, str(found[0].record[slot])) for slot in slots]
         stations = {entity.name[:4]: entity.record.get(METRO) for entity in found}

@@ -342,12 +342,12 @@ class SlSystem:
 
     def answer(self, user_acts: Iterable[Act]) -> Acts:
         """Return the system's answer."""
-        heard, tracker = tuple(user_acts), self._tracker
-        tracker.update(heard, self._acts)
+        user, tracker = tuple(user_acts), self._tracker
+        tracker.update(user, self._acts)
         found = self._database.query(tracker.domain, tracker.state.get(tracker.domain or "", {}))
-        leaves = any(act.intent == GENERAL and act.domain in ("thank", "bye") for act in heard)
+        leaves = any(act.intent == GENERAL and act.domain in ("thank", "bye") for act in user)
         vocabulary = self._policy.vocabulary
-        situation = vocabulary.situation(heard, self._acts, tracker.state, len(found), ends=leaves)
+        situation = vocabulary.situation(user, self._acts, tracker.state, len(found), ends=leaves)
         (acts,) = self._policy.acts([situation])
         self._acts = lexicalized(acts, tracker.domain, found)
         return self._acts
@@ -374,7 +374,7 @@ def train_policy(
     """
 
     def examples(name: str, dialogues: Iterable[Dialogue]) -> Turns:
-        turns = [turn for of in dialogues for turn in policy_turns(of, database, vocabulary)]
+        turns = [turn for d in dialogues for turn in policy_turns(d, database, vocabulary)]
         if not turns:
             raise InputError([Problem("empty", f"the {name} dialogues have no system turn")])
         actions = [vocabulary.actions(turn.gold_acts) for turn in turns]

@@ -68,7 +68,7 @@ def changed(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def gold_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
-    seen = [of for of in HEAD["schema"] if of["service_name"] in HEAD["seen_services"]]
+    seen = [entry for entry in HEAD["schema"] if entry["service_name"] in HEAD["seen_services"]]
     for name, content in (("test", HEAD["schema"]), ("train", seen)):
         (folder / name).mkdir(parents=True)
         (folder / name / "schema.json").write_text(json.dumps(content), encoding="utf-8")
@@ -97,7 +97,8 @@ def test_corner_cases_have_the_expected_scores(
     if case["name"] in ERRORS:
         with pytest.raises(InputError) as error:
             scored(case["predictions"], tmp_path, **options)
-        assert case["name"] == "nothing" or all(of.dialogue for of in error.value.problems)
+        problems = error.value.problems
+        assert case["name"] == "nothing" or all(problem.dialogue for problem in problems)
         return
     found = scored(case["predictions"], tmp_path, **options)
     if "error" in case:  # here it is scored, with a warning
@@ -114,7 +115,9 @@ def test_similarities_equal_the_reference_values() -> None:
         pairs = [("San Ramon", "San xamon", 44, 56), ("comic", "čömíc", 25, 50)]
     else:
         lines = map(json.loads, (GOLDEN / "similarity.jsonl").read_text().splitlines())
-        pairs = [(of["gold"], of["predicted"], of["difflib"], of["levenshtein"]) for of in lines]
+        pairs = [
+            (row["gold"], row["predicted"], row["difflib"], row["levenshtein"]) for row in lines
+        ]
     for gold, predicted, difflib, levenshtein in pairs:
         assert similarity("difflib", gold, predicted) == difflib / 100, (gold, predicted)
         assert similarity("levenshtein", gold, predicted) == levenshtein / 100, (gold, predicted)
@@ -138,7 +141,7 @@ def test_scores_equal_those_of_the_official_scorer(name: str, tmp_path: Path) ->
         missing = "empty" if run.startswith("filled") else "skip"
         if "domain" in run:
             is_single = run == "single-domain"
-            predictions = [of for of in predictions if (len(of["services"]) == 1) == is_single]
+            predictions = [d for d in predictions if (len(d["services"]) == 1) == is_single]
             base = "default"
         options = {**RUNS[base], "missing": missing, "data": str(DATA)}
         if "error" in expected:
@@ -184,7 +187,7 @@ def test_scores_do_not_depend_on_the_order_or_the_files(tmp_path: Path) -> None:
         for turn in dialogue["turns"]:
             turn["frames"].reverse()
     assert figures(shuffled, tmp_path) == expected
-    assert figures({of["dialogue_id"]: of for of in weak}, tmp_path) == expected
+    assert figures({d["dialogue_id"]: d for d in weak}, tmp_path) == expected
     folder = tmp_path / "parts"
     folder.mkdir()
     for part in range(3):
@@ -240,7 +243,7 @@ def test_bad_shards_are_all_listed_or_skipped(
     assert all((file in error) == (file in shards[1:3]) for file in shards)
     assert main(["shards", *shards, "--skip-bad", *options]) == 0
     found = json.loads(report.read_text(encoding="utf-8"))
-    skipped = [of["shard"] for of in found["meta"]["skipped_shards"]]
+    skipped = [entry["shard"] for entry in found["meta"]["skipped_shards"]]
     assert skipped == ["shard_1.json", "shard_2.json"]
     whole = figures(weak[0::4] + weak[3::4], tmp_path, missing="skip", services=False)
     assert found["script"] == json.loads(json.dumps(whole))
@@ -250,7 +253,7 @@ def test_bad_shards_are_all_listed_or_skipped(
     Path(shards[2]).write_text(json.dumps(weak[2::4] + weak[1:2]), encoding="utf-8")
     assert main(["shards", *shards, "--skip-bad", *options]) == 0
     found = json.loads(report.read_text(encoding="utf-8"))
-    assert [of["shard"] for of in found["meta"]["skipped_shards"]] == ["shard_1.json"]
+    assert [entry["shard"] for entry in found["meta"]["skipped_shards"]] == ["shard_1.json"]
     Path(shards[1]).write_text(json.dumps(weak[1::4]), encoding="utf-8")
     assert main(["shards", *shards, "--skip-bad", *options]) == 2
     assert shards[2] in capsys.readouterr().err
@@ -267,7 +270,7 @@ def test_bad_shards_are_all_listed_or_skipped(
 def test_dialogues_in_an_object_may_omit_their_ids(tmp_path: Path) -> None:
     weak = sample("weak")
     expected = figures(weak, tmp_path)
-    assert figures({of.pop("dialogue_id"): of for of in weak}, tmp_path) == expected
+    assert figures({d.pop("dialogue_id"): d for d in weak}, tmp_path) == expected
 
 
 def test_numbers_and_booleans_are_compared_as_text() -> None:
@@ -284,7 +287,8 @@ def test_missing_dialogues_turns_and_frames_are_counted_and_reported_once(tmp_pa
         "dialogues": {"scored": 11, "of": 12},
         "frames": {"scored": 35, "of": 43},
     }
-    assert [(of.kind, of.count) for of in found.warnings if of.kind != "unseen"] == [
+    warnings = [(warning.kind, warning.count) for warning in found.warnings]
+    assert [warning for warning in warnings if warning[0] != "unseen"] == [
         ("not-predicted", 1),
         ("no-turn", 2),
         ("no-frame", 1),
@@ -292,7 +296,7 @@ def test_missing_dialogues_turns_and_frames_are_counted_and_reported_once(tmp_pa
     good[2]["turns"][0]["frames"] = None
     with pytest.raises(InputError) as error:
         scored(good, tmp_path, corpus="sample", missing="error")
-    problems = [(of.kind, of.dialogue) for of in error.value.problems]
+    problems = [(problem.kind, problem.dialogue) for problem in error.value.problems]
     assert [kind for kind, name in problems if name == good[2]["dialogue_id"]] == ["shape"]
 
 
@@ -319,7 +323,7 @@ def test_explanations_show_unknown_slots_as_facts_but_not_as_reasons(tmp_path: P
             frame["state"]["slot_values"]["colour_of_tram"] = ["red"]
     found = scored(good, tmp_path, corpus="sample").explain(good[0]["dialogue_id"])
     assert not any("colour_of_tram" in reason.code for reason in found.reasons)
-    assert all(any("colour_of_tram" in of.label for of in turn.facts) for turn in found.turns)
+    assert all(any("colour_of_tram" in fact.label for fact in turn.facts) for turn in found.turns)
 
 
 def test_exact_matching_never_scores_higher(tmp_path: Path) -> None:
@@ -382,7 +386,7 @@ def test_exactly_the_failed_outcomes_have_reasons(tmp_path: Path) -> None:
             ("states", "joint_goal_accuracy"),
             ("intents", "active_intent_accuracy"),
         ):
-            is_right = all(value == 1 for of, value in values if of == metric)
+            is_right = all(value == 1 for key, value in values if key == metric)
             assert explanation.outcomes["total"][outcome] == is_right
             assert is_right != any(reason.outcome == outcome for reason in explanation.reasons)
 
