@@ -127,7 +127,7 @@ class Benchmark:
         """
         raise UsageError(f"`leaderboard` is not available for {self.info.title}")
 
-    def shelf(self, data: str | None) -> Shelf | None:
+    def shelf(self, data: str | None) -> DataRoot | None:
         """Return the public files, which `data` and `doctor` list; None if there are none."""
         return None
 
@@ -254,15 +254,6 @@ class ScoredFile(Protocol):
     def explain_all(self) -> Iterator[Explanation]:
         """Yield the explanation of every unit."""
         return map(self.explain, self.units())
-
-
-class Shelf(NamedTuple):
-    """The public files of a benchmark: their root folder, and the file patterns of each corpus."""
-
-    title: str
-    name: str
-    root: DataRoot
-    corpora: Mapping[str, tuple[str, ...]]
 
 
 class OwnVerb(NamedTuple):

@@ -107,13 +107,9 @@ def test_plugin_errors_name_the_plugin_and_affect_no_other_benchmark(
         assert run("evaluate", GOOD, "-q").code == 0
 
 
-@pytest.mark.parametrize("returned", ["'hello'", "Shelf('t', 'n', None, {})"])
-def test_plugin_shelves_of_the_wrong_shape_are_skipped(
-    returned: str, tmp_path: Path, run: Run
-) -> None:
-    shelf = f"    def shelf(self, data):\n        return {returned}\n"
-    code = "from mwzeval.benchmark import Shelf\n" + CLASS + shelf
-    with installed(install(tmp_path / f"shelf_{len(returned)}", "bad", code)):
+def test_plugin_shelves_of_the_wrong_type_are_skipped(tmp_path: Path, run: Run) -> None:
+    code = CLASS + "    def shelf(self, data):\n        return 'hello'\n"
+    with installed(install(tmp_path / "shelf", "bad", code)):
         for command in ("data status multiwoz", "doctor"):
             exit_code, _, error = run(*command.split())
             assert exit_code == 0
@@ -194,7 +190,7 @@ def imports(path: Path) -> set[tuple[str, str]]:
 
 
 def test_names_documented_for_plugins_exist() -> None:
-    assert len(NAMES) == 34
+    assert len(NAMES) == 33
     assert all(hasattr(import_module(module), name) for module, name in NAMES)
 
 

@@ -62,8 +62,7 @@ def snapshot() -> str:
         sys.exit(f"PHRASES in {__file__} names modules that do not exist: {', '.join(missing)}")
     for path in sorted({*package.rglob("*.py")}.difference(*of_phrases.values())):
         name = path.relative_to(ROOT).as_posix()
-        found = list(messages(ast.parse(path.read_bytes())))
-        if found:
+        if found := list(messages(ast.parse(path.read_bytes()))):
             lines = (" ".join(text.split()) for text in found)
             parts.append("\n".join([f"# {name}", *(f"  {line}" for line in lines)]))
     return "\n\n".join(parts) + "\n"

@@ -9,12 +9,13 @@ import argparse
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import BUILT_IN, Shelf, benchmarks, plugin_errors
+from mwzeval.benchmark import BUILT_IN, BenchmarkInfo, benchmarks, plugin_errors
 from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
@@ -29,6 +30,10 @@ FOREIGN = (
     "Scores computed with files that differ are not comparable with scores on the published data; "
     "the checksum in the signature distinguishes them."
 )
+
+
+Shelf: TypeAlias = tuple[BenchmarkInfo, DataRoot]
+"""The public files of a benchmark."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,16 +56,16 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     found = chosen(shelves(arguments.data), arguments.corpus)
     if arguments.action == "download":
-        for shelf in found:
-            patterns = [pattern for group in shelf.corpora.values() for pattern in group]
-            for path in shelf.root.fetch(shelf.root.published_matching(patterns)):
+        for _, root in found:
+            patterns = [pattern for group in root.corpora.values() for pattern in group]
+            for path in root.fetch(root.published_matching(patterns)):
                 print(printable(str(path)))
         return 0
     rereads, has_foreign = arguments.action == "verify", False
     shown = []
-    for shelf in found:
-        states = file_states(shelf.root, shelf.corpora, reread=rereads)
-        shown.append(f"{shelf.title}: {format_states(shelf.root, states)}\n")
+    for info, root in found:
+        states = file_states(root, reread=rereads)
+        shown.append(f"{info.title}: {format_states(root, states)}\n")
         has_foreign |= any(file.is_foreign for file in states)
     print("\n".join(shown), end="")
     return int(rereads and has_foreign)
@@ -71,28 +76,19 @@ def shelves(data: str | None) -> Iterator[Shelf]:
     for benchmark in benchmarks():
         try:
             with plugin_errors(benchmark):
-                shelf: Any = benchmark.shelf(data)
-            if shelf is not None and not _is_shelf(shelf):
+                root: Any = benchmark.shelf(data)
+            if not isinstance(root, DataRoot | None):
                 raise MwzevalError(
                     f"the plug-in {benchmark.info.title} is wrong: `shelf` must return None or a "
-                    "Shelf with a DataRoot and a mapping from corpora to tuples of patterns"
+                    "DataRoot"
                 )
         except MwzevalError as error:
             if benchmark.info.name in BUILT_IN:
                 raise
             notify(f"warning: {error}")
             continue
-        if shelf is not None:
-            yield shelf
-
-
-def _is_shelf(shelf: Any) -> bool:
-    return (
-        isinstance(shelf, Shelf)
-        and isinstance(shelf.root, DataRoot)
-        and isinstance(shelf.corpora, Mapping)
-        and all(isinstance(patterns, tuple) for patterns in shelf.corpora.values())
-    )
+        if root is not None:
+            yield benchmark.info, root
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
@@ -104,18 +100,18 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
     everything = list(shelves)
     if name is None:
         return everything
-    for shelf in everything:
-        if name == shelf.name:
-            return [shelf]
-        if name in shelf.corpora:
-            return [shelf._replace(corpora={name: shelf.corpora[name]})]
+    for info, root in everything:
+        if name == info.name:
+            return [(info, root)]
+        if name in root.corpora:
+            return [(info, replace(root, corpora={name: root.corpora[name]}))]
     for info in (benchmark.info for benchmark in benchmarks()):
         if name == info.name:
             raise UsageError(
                 f"mwzeval does not list or download public files of {info.title} "
                 "(docs/installing.md#data)"
             )
-    known = (n for shelf in everything for n in (shelf.name, *shelf.corpora))
+    known = (n for info, root in everything for n in (info.name, *root.corpora))
     raise UsageError(unknown("benchmark or corpus", name, known))
 
 

@@ -107,16 +107,16 @@ def _packages() -> Iterator[dict[str, str]]:
 
 
 def _files(data: str | None) -> Iterator[dict[str, str]]:
-    for shelf in shelves(data):
-        states = file_states(shelf.root, shelf.corpora)
-        for corpus in shelf.corpora:
+    for info, root in shelves(data):
+        states = file_states(root)
+        for corpus in root.corpora:
             of_corpus = [state for state in states if corpus in state.corpora]
             missing = sum(state.state == "missing" for state in of_corpus)
             foreign = sum(state.is_foreign for state in of_corpus)
             differ = f", {foreign} differ from the published files" if foreign else ""
             yield {
                 "corpus": corpus,
-                "benchmark": shelf.title,
+                "benchmark": info.title,
                 "state": f"{len(of_corpus) - missing} of {len(of_corpus)}{differ}",
                 "missing": str(missing) if missing else "",
             }

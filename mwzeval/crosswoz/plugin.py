@@ -7,13 +7,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
 from mwzeval.crosswoz import META, NAME, TITLE
 from mwzeval.errors import UsageError
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
     from mwzeval.crosswoz.benchmark import CrossWozScorer
+    from mwzeval.files.downloads import DataRoot
     from mwzeval.scores.report import Report
 
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})
@@ -103,11 +104,11 @@ class CrossWoz(Benchmark):
             "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables next to ours"
         )
 
-    def shelf(self, data: str | None) -> Shelf:
+    def shelf(self, data: str | None) -> DataRoot:
         """Return the available public files."""
-        from mwzeval.crosswoz.corpus.folds import corpus_places, corpus_root
+        from mwzeval.crosswoz.corpus.folds import corpus_root
 
-        return Shelf(TITLE, NAME, corpus_root(data=data), corpus_places())
+        return corpus_root(data=data)
 
 
 def _is_exchange(dialogue: Any, exchanges: Any) -> bool:

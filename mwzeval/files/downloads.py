@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -86,7 +87,7 @@ class DataRoot:
     """A folder with data in the public layout, and the published files that belong to the folder.
 
     `sample` is the option that selects the embedded sample; messages about missing files mention
-    this option.
+    this option. `corpora` maps the name of each corpus to the patterns of its files.
     """
 
     path: Path
@@ -94,6 +95,7 @@ class DataRoot:
     published: tuple[PublicFile, ...] = ()
     offline: bool = False
     sample: str = ""
+    corpora: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def locate(
@@ -104,13 +106,14 @@ class DataRoot:
         *,
         offline: bool | None = None,
         sample: str = "",
+        corpora: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     ) -> DataRoot:
         """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
         `table` lists the public files. `name` is the name of the benchmark's folder in the cache. A
         folder with the data of several benchmarks can contain the same subfolder. If `offline` is
         None, `MWZEVAL_OFFLINE` determines whether files are downloaded. `sample` is the option that
-        selects the embedded data.
+        selects the embedded data. `corpora` has the file patterns of each corpus.
 
         Raises:
             DataError: If the folder `data` does not exist.
@@ -122,7 +125,7 @@ class DataRoot:
         if data is None:
             data, origin = os.environ.get(DATA_VARIABLE) or None, "MWZEVAL_DATA"
         if data is None:
-            return cls(cache_directory() / name, "cache", published, offline, sample)
+            return cls(cache_directory() / name, "cache", published, offline, sample, corpora)
         folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path raises for unknown users
         # An empty name comes from an unset shell variable and is not the current folder. `Path`
         # would raise an error for a name that is too long.
@@ -137,7 +140,7 @@ class DataRoot:
         inner = folder / name
         if inner.is_dir() and not any((folder / file.local).is_file() for file in published):
             folder = inner
-        return cls(folder, origin, published, offline, sample)
+        return cls(folder, origin, published, offline, sample, corpora)
 
     def find(self, *alternatives: str) -> Path | None:
         """Return the path of the first file that exists; damaged files in the cache are ignored."""
@@ -276,18 +279,16 @@ class FileState(NamedTuple):
         return self.state in ("different", "unlisted")
 
 
-def file_states(
-    root: DataRoot, corpora: Mapping[str, tuple[str, ...]], *, reread: bool = False
-) -> list[FileState]:
-    """Return the state of each file of `corpora` (name → patterns); `reread` bypasses the cache."""
+def file_states(root: DataRoot, *, reread: bool = False) -> list[FileState]:
+    """Return the state of each file of the corpora; `reread` bypasses the cache of checksums."""
     published = {file.local: file for file in root.published}
     found: dict[str, Path] = {}
-    for path in chain.from_iterable(map(root.files_at, chain.from_iterable(corpora.values()))):
+    for path in chain.from_iterable(map(root.files_at, chain(*root.corpora.values()))):
         local = root.local(path)
         found[local if local in published else plain_name(local)] = path
     states = []
     for local in sorted({*published, *found}):
-        users = tuple(name for name, patterns in corpora.items() if matches(local, patterns))
+        users = tuple(name for name, patterns in root.corpora.items() if matches(local, patterns))
         if not users:
             continue
         if local not in found:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf, recognised
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, recognised
 from mwzeval.multiwoz import HEADLINE, NAME, TITLE
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
+    from mwzeval.files.downloads import DataRoot
     from mwzeval.multiwoz.file_scorer import MultiWozScorer
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
@@ -125,11 +127,11 @@ class MultiWoz(Benchmark):
 
         return published_document(entry, arguments.table)
 
-    def shelf(self, data: str | None) -> Shelf:
+    def shelf(self, data: str | None) -> DataRoot:
         """Return the collection of public files."""
         from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
         from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
 
         patterns = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
         patterns["convlab2"] = ("convlab2/*",)
-        return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data), patterns)
+        return replace(corpus_root(DEFAULT_CORPUS, data), corpora=patterns)

@@ -361,7 +361,7 @@ def _note_unlisted(
 FOLDER = "pydial"
 SAMPLE_TASKS = "tasks Demo-CR-1 to Demo-LAP-6"
 """The tasks in the embedded domains."""
-DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")
+CORPORA = {FOLDER: ("ontology/*-rules.json", "db/*-dbase.db")}
 
 
 def data_root(data: str | Path | None = None, *, offline: bool | None = None) -> DataRoot:
@@ -371,7 +371,9 @@ def data_root(data: str | Path | None = None, *, offline: bool | None = None) ->
     the named folder does not exist. `data_root` does not download any files.
     """
     table = embedded(FOLDER, "public_files.tsv")
-    root = DataRoot.locate(data, table, FOLDER, offline=offline, sample=SAMPLE_TASKS)
+    root = DataRoot.locate(
+        data, table, FOLDER, offline=offline, sample=SAMPLE_TASKS, corpora=CORPORA
+    )
     inner = root.path / FOLDER
     if root.origin != "cache" and inner.is_dir():
         return replace(root, path=inner)

@@ -6,13 +6,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, Shelf
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
 from mwzeval.errors import UsageError
 from mwzeval.pydial import NAME, TITLE
 from mwzeval.scores.score import Words
 
 if TYPE_CHECKING:
     from mwzeval.conversation.pool import RunSetting
+    from mwzeval.files.downloads import DataRoot
     from mwzeval.pydial.scoring import EpisodesScorer
     from mwzeval.scores.report import Report
     from mwzeval.scores.sheets import Document
@@ -157,14 +158,14 @@ class PyDial(Benchmark):
 
         return published_document(_task_of(arguments), entry)
 
-    def shelf(self, data: str | None) -> Shelf:
+    def shelf(self, data: str | None) -> DataRoot:
         """Return PyDial's public data files.
 
         Raises `DataError` for a folder that does not exist.
         """
-        from mwzeval.pydial.domain import DOWNLOADED, FOLDER, data_root
+        from mwzeval.pydial.domain import data_root
 
-        return Shelf(TITLE, NAME, data_root(data), {FOLDER: DOWNLOADED})
+        return data_root(data)
 
 
 def _task_of(arguments: Namespace) -> str | None:

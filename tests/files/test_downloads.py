@@ -164,14 +164,14 @@ def test_compressed_files_are_compared_by_content(tmp_path: Path) -> None:
     table = tmp_path / "public_files.tsv"
     row = ("x/a.json", "own/game", "0" * 40, "a.json", blob, hashlib.sha256(content).hexdigest())
     table.write_text(HEADER + "\t".join(row) + "\n", encoding="utf-8")
-    root = DataRoot(tmp_path, "--data", public_files(table))
+    root = DataRoot(tmp_path, "--data", public_files(table), corpora={"game": ("x/*.json",)})
     (tmp_path / "x").mkdir()
     for written, different in ((content, ()), (content + b" ", ("x/a.json.gz",))):
         (tmp_path / "x" / "a.json.gz").write_bytes(gzip.compress(written))
         files = root.matching("x/*.json")
         assert [file.name for file in files] == ["a.json.gz"]
         assert root.other_than_published(files) == different
-        (state,) = file_states(root, {"game": ("x/*.json",)})
+        (state,) = file_states(root)
         expected = ("x/a.json.gz", "different" if different else "published")
         assert (state.local, state.state) == expected
     (tmp_path / "x" / "a.json").write_bytes(content)
@@ -543,9 +543,9 @@ def test_data_status_lists_state_and_users_of_every_corpus_file(
     places = ["unused.json", "old.zip", "new/2.json", "new/1.json", "db/hotel.json"]
     published = [PublicFile(place, "r", "c", place, blob) for place in places]
     published.append(PublicFile("db/taxi.json", "r", "c", "db/taxi.json", None))
-    root = DataRoot(tmp_path, origin, tuple(published), offline=True)
+    root = DataRoot(tmp_path, origin, tuple(published), offline=True, corpora=CORPORA)
     for reread in (False, True):
-        shown = format_states(root, file_states(root, CORPORA, reread=reread))
+        shown = format_states(root, file_states(root, reread=reread))
         assert STATUS in shown
         assert str(tmp_path) in shown
         assert ("given by --data" in shown) == (origin == "--data")

@@ -271,8 +271,8 @@ def corpus_root(
     """
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
-    table = embedded(NAME, PUBLIC_FILES)
-    return DataRoot.locate(data, table, NAME, offline=offline, sample=f"--revision {SAMPLE}")
+    table, sample, corpora = embedded(NAME, PUBLIC_FILES), f"--revision {SAMPLE}", corpus_places()
+    return DataRoot.locate(data, table, NAME, offline=offline, sample=sample, corpora=corpora)
 
 
 def load_gold(

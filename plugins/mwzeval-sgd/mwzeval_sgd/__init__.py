@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer, Shelf
+from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer
+from mwzeval.files.downloads import DataRoot
 from mwzeval.scores.findings import first_item, misfit
 
 HERE = Path(__file__).parent
@@ -54,8 +55,8 @@ class Sgd(Benchmark):
 
         return StateScorer(arguments)
 
-    def shelf(self, data: str | None) -> Shelf:
+    def shelf(self, data: str | None) -> DataRoot:
         """Return the public files of each fold."""
-        from mwzeval_sgd.data import PATTERNS, root_of
+        from mwzeval_sgd.data import root_of
 
-        return Shelf("SGD", "sgd", root_of(data), PATTERNS)
+        return root_of(data)

@@ -76,7 +76,8 @@ class Scored(NamedTuple):
 
 def root_of(data: str | None) -> DataRoot:
     """Return the folder of the public files."""
-    return DataRoot.locate(data, HERE / "public_files.tsv", "sgd", sample="--corpus sample")
+    table, sample = HERE / "public_files.tsv", "--corpus sample"
+    return DataRoot.locate(data, table, "sgd", sample=sample, corpora=PATTERNS)
 
 
 @cache
