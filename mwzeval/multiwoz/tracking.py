@@ -597,16 +597,20 @@ class JointGoals:
         prefix = self.prefix
 
         def measure(
-            name: str, label: str, of: ScoreFunction, scope: str = WHOLE, cases: str | None = None
+            name: str,
+            label: str,
+            function: ScoreFunction,
+            scope: str = WHOLE,
+            cases: str | None = None,
         ) -> Measure:
             label, cases = f"{label} ({self.name})", cases and f"{prefix}.{cases}"
-            return Measure(f"{prefix}.{name}", label, sign(name), of, 1, scope, cases)
+            return Measure(f"{prefix}.{name}", label, sign(name), function, 1, scope, cases)
 
         def percent(*parts: str, of: str) -> ScoreFunction:
             return percentage(*(f"{prefix}.{part}" for part in parts), of=f"{prefix}.{of}")
 
-        def mean(part: str, of: str, whole: int = WHOLE_TURN) -> ScoreFunction:
-            return partial(_mean, f"{prefix}.{part}", f"{prefix}.{of}", whole)
+        def mean(part: str, turns: str, whole: int = WHOLE_TURN) -> ScoreFunction:
+            return partial(_mean, f"{prefix}.{part}", f"{prefix}.{turns}", whole)
 
         present = [domain for domain in self._slots_of if sums[f"{prefix}.active.{domain}"]]
         joint = "joint_goal_accuracy"

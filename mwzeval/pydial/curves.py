@@ -198,7 +198,7 @@ def plot_curves(
         if not scores:
             return None
         rows = np.array(list(scores.values()))[..., np.newaxis]
-        return tuple(float(of[0]) for of in _banded(rows, band, aggregate, LIMITS[figure]))
+        return tuple(float(values[0]) for values in _banded(rows, band, aggregate, LIMITS[figure]))
 
     def draw(axes: Any, panel: str, tasks: Sequence[str]) -> Iterator[tuple[str, Any]]:
         for curve in (curve for curve in curves if curve.panel == panel):

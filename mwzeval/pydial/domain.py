@@ -118,9 +118,9 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     if not isinstance(slots, Mapping):
         wrong("expected an object of slots", "informable")
         slots = {}
-    for each, key_of_it in ((plain, None), (slots, "informable")):
-        if isinstance(each, RepeatedKeys):
-            tell_repeated(each.repeated, key_of_it)
+    for mapping, key_of_it in ((plain, None), (slots, "informable")):
+        if isinstance(mapping, RepeatedKeys):
+            tell_repeated(mapping.repeated, key_of_it)
     tell_unfit(slots, "informable")
     informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
     for slot, values in informable.items():

@@ -534,7 +534,7 @@ class _Reader:
         constraints, requests = given.get("constraints"), given.get("requests")
         if (
             not isinstance(constraints, list)
-            or not all(_is_constraint(each) for each in constraints)
+            or not all(_is_constraint(constraint) for constraint in constraints)
             or not isinstance(requests, Mapping)
             or not all(value is None or isinstance(value, str) for value in requests.values())
         ):

@@ -38,18 +38,18 @@ class PublishedResults:
     after: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]
     cross: Mapping[str, Mapping[str, Mapping[str, float]]]
 
-    def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
+    def figure(self, task: str, policy: str | None, dialogues: int, figure: str) -> float | None:
         """Return a result of the paper, or None if the paper does not report it.
 
         `policy` is the paper's name of the policy, `dialogues` is the number of training dialogues,
-        and `of` is "success" (percent) or "reward" (per dialogue).
+        and `figure` is "success" (percent) or "reward" (per dialogue).
         """
         pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
-        return None if pair is None else pair[of == "reward"]
+        return None if pair is None else pair[figure == "reward"]
 
-    def mean(self, tasks: Sequence[str], policy: str, dialogues: int, of: str) -> float | None:
+    def mean(self, tasks: Sequence[str], policy: str, dialogues: int, figure: str) -> float | None:
         """Return the mean result over tasks (see `figure`), or None if any result is missing."""
-        found = [self.figure(task, policy, dialogues, of) for task in tasks]
+        found = [self.figure(task, policy, dialogues, figure) for task in tasks]
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(tasks) else None
 
@@ -125,7 +125,9 @@ def _table(
     results = published_results()
     rows = []
     for policy in POLICIES:
-        means = {name: results.mean(of, policy, dialogues, figure) for name, of in lines.items()}
+        means = {
+            name: results.mean(group, policy, dialogues, figure) for name, group in lines.items()
+        }
         known = {name: Figure(value) for name, value in means.items() if value is not None}
         rows.append(LeaderboardRow(policy, known))
     table = LeaderboardTable(

@@ -152,7 +152,7 @@ def recordings(behaviour: Behaviour, seed: int, dialogues: int) -> Iterator[Reco
             np.stack(observations),
             np.array(actions, dtype=np.int64),
             np.array(rewards),
-            {key: np.stack([each[key] for each in infos]) for key in infos[0]},
+            {key: np.stack([entry[key] for entry in infos]) for key in infos[0]},
         )
 
 
@@ -217,7 +217,8 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
             _reserve(made / DATA / ARRAYS, sum(map(_size, some)))
             storage.update_episodes(map(_buffer, some))
             numbers = range(first, first + len(some))
-            storage.update_episode_metadata([{"policy": each.policy} for each in some], numbers)
+            policies = [{"policy": recording.policy} for recording in some]
+            storage.update_episode_metadata(policies, numbers)
             first += len(some)
     return folder
 

@@ -173,8 +173,8 @@ def read_results(
     if not episodes:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {output}")
-        of = "" if seeds is None else " with these seeds"
-        raise UsageError(f"{output} contains no tests of a run{of} (`mwzeval pydial run`)")
+        suffix = "" if seeds is None else " with these seeds"
+        raise UsageError(f"{output} contains no tests of a run{suffix} (`mwzeval pydial run`)")
     findings.check()
     for (task, policy, dialogues), of_seed in episodes.items():
         if len(set(map(len, of_seed.values()))) > 1:

@@ -309,7 +309,7 @@ def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
 def _all(names: Sequence[str], known: Iterable[str]) -> list[str]:
     given = [names] if isinstance(names, str) else list(names)
     return list(
-        dict.fromkeys(each for name in given for each in (known if name == ALL else [name]))
+        dict.fromkeys(item for name in given for item in (known if name == ALL else [name]))
     )
 
 

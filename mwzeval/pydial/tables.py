@@ -479,12 +479,12 @@ def _sheets_of_runs(
 
     header = (*labels, "paper")
     of_all, tasks = groups[-1]
-    for name, row, of in _rows_of(groups):
+    for name, row, statistic in _rows_of(groups):
         if row == of_all and len(tasks) > 1:
-            lines = [line(PRESETS[policy].label, row, of, policy) for policy in policies]
+            lines = [line(PRESETS[policy].label, row, statistic, policy) for policy in policies]
             yield sheet(f"{title}, {name}", ("Policy", *header), lines)
     for policy in policies:
-        lines = [line(name, row, of, policy) for name, row, of in _rows_of(groups)]
+        lines = [line(name, row, statistic, policy) for name, row, statistic in _rows_of(groups)]
         yield sheet(f"{title}, {PRESETS[policy].label}", ("Task", *header), lines)
 
 

@@ -375,7 +375,7 @@ def _checked(goal: Goal) -> Goal:
     constraints, requests = goal.constraints, goal.requests
     fine = (
         isinstance(constraints, list)
-        and all(isinstance(each, Item) and isinstance(each.value, str) for each in constraints)
+        and all(isinstance(item, Item) and isinstance(item.value, str) for item in constraints)
         and isinstance(requests, dict)
         and NAME in requests
         and all(isinstance(slot, str) for slot in requests)

@@ -215,9 +215,9 @@ def vector_class() -> Any:
             keys = [key for key in final if not key.startswith("_")]
             of_final: Info = {}
             for key in keys:
-                of = final[key]
-                of_final[key] = np.where(ended.reshape(-1, *[1] * (of.ndim - 1)), of, 0)
-                of_final[key] = of_final[key].astype(of.dtype)
+                values = final[key]
+                of_final[key] = np.where(ended.reshape(-1, *[1] * (values.ndim - 1)), values, 0)
+                of_final[key] = of_final[key].astype(values.dtype)
                 of_final[f"_{key}"] = ended.copy()
             info |= {"final_obs": observations, "final_info": of_final}
             return info | {"_final_obs": ended.copy(), "_final_info": ended.copy()}
@@ -249,13 +249,13 @@ def _seeds_of(seed: Any, number: int) -> list[int | None]:
     if (
         not isinstance(seeds, list | tuple | np.ndarray)
         or len(seeds) != number
-        or not all(each is None or is_whole(each, 0) for each in seeds)
+        or not all(entry is None or is_whole(entry, 0) for entry in seeds)
     ):
         raise UsageError(
             f"{number} environments need a seed from 0, or a list of {number} seeds, not "
             f"{shorten(repr(seed))}"
         )
-    return [None if each is None else int(each) for each in seeds]
+    return [None if entry is None else int(entry) for entry in seeds]
 
 
 def _generators(seeds: Sequence[int | None]) -> list[np.random.Generator]:

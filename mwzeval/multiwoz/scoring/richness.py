@@ -258,10 +258,12 @@ class Richness:
         """Return the scores as measures, beginning with those that come from `richness_rows`."""
         scores = self.scores()
 
-        def measure(name: str, label: str, of: ScoreFunction, places: int, unit: str) -> Measure:
+        def measure(
+            name: str, label: str, function: ScoreFunction, places: int, unit: str
+        ) -> Measure:
             known = float(scores[name])
             full = f"richness.{name}"
-            return Measure(full, label, signature, of, places, known=known, unit=unit)
+            return Measure(full, label, signature, function, places, known=known, unit=unit)
 
         label = f"MSTTR-{MSTTR_WINDOW}"
         return [

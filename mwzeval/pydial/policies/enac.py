@@ -207,8 +207,8 @@ def natural_gradient(
         used = before.any(0)  # inputs that are always zero are skipped
         active = before[:, used]
         weights = np.empty((number, back.shape[1], active.shape[1]))
-        for row, of in zip(weights, dialogues, strict=True):
-            np.matmul(back[of].T, active[of], out=row)
+        for row, dialogue in zip(weights, dialogues, strict=True):
+            np.matmul(back[dialogue].T, active[dialogue], out=row)
         shapes.append((used, (back.shape[1], before.shape[1])))
         rows += [weights.reshape(number, -1), np.add.reduceat(back, starts)]
     gram = sum((row @ row.T for row in rows), start=np.ones((number, number)))

@@ -88,7 +88,7 @@ def _in_numpy(module: Any) -> Callable[[Any], Any]:
     name = type(module).__name__
     if name in IN_NUMPY:
         return IN_NUMPY[name]
-    weight, bias = (each.detach().numpy() for each in (module.weight, module.bias))
+    weight, bias = (parameter.detach().numpy() for parameter in (module.weight, module.bias))
 
     def linear(values: NDArray[np.float32]) -> NDArray[np.float32]:
         product: NDArray[np.float32] = weight @ values

@@ -359,12 +359,12 @@ def says_the_same(a: Items, a_items: int, b: Items, b_items: int) -> bool:
     """Return whether items are equal, ignoring order and repetitions."""
     if a_items != b_items:
         return False
-    for one in range(2):
+    for side in range(2):
         for at in range(a_items):
-            item = b[at] if one else a[at]
+            item = b[at] if side else a[at]
             found = False
             for other in range(a_items):
-                if (a[other] if one else b[other]) == item:
+                if (a[other] if side else b[other]) == item:
                     found = True
                     break
             if not found:

@@ -230,8 +230,8 @@ class View:
             if shown := _ranked(believed.values):
                 yield f"  {slot:8} {shown}"
         yield f"  method   {_ranked(dict(zip(METHODS, belief.methods, strict=True)))}"
-        for title, of in (("act", belief.discourse_acts), ("asked", belief.requested)):
-            if shown := _ranked(of):
+        for title, probabilities in (("act", belief.discourse_acts), ("asked", belief.requested)):
+            if shown := _ranked(probabilities):
                 yield f"  {title:8} {shown}"
 
     def kernel_vector(self, *, choosing: bool) -> NDArray[np.float64]:
@@ -252,16 +252,16 @@ class View:
             ranked = sorted(d.mass[first : first + d.believed[slot]], reverse=True)[:most]
             numbers += (d.none[slot], *ranked)
             numbers += [0.0] * (most - len(ranked))
-        said = dict(zip(c.DISCOURSE_ACTS, d.discourse, strict=True))
-        numbers += [said.get(act, 0.0) for act in (*ontology.discourse_acts, "bye")]
+        discourse = dict(zip(c.DISCOURSE_ACTS, d.discourse, strict=True))
+        numbers += [discourse.get(act, 0.0) for act in (*ontology.discourse_acts, "bye")]
         methods = d.methods[:]
         if t.legacy and choosing:
             methods[0] = 1.0 - sum(methods)
         numbers += methods
-        ones = [d.requested[slot] for slot in t.requestable[: t.requestables]]
-        ones += [*d.matches, d.offered, d.offers > 0]
-        for one in ones:
-            numbers += (one, 1.0 - one)
+        probabilities = [d.requested[slot] for slot in t.requestable[: t.requestables]]
+        probabilities += [*d.matches, d.offered, d.offers > 0]
+        for p in probabilities:
+            numbers += (p, 1.0 - p)
         return np.fromiter(numbers, dtype=np.float64, count=len(numbers))
 
 
@@ -292,8 +292,8 @@ def kernel_size(codes: Codes) -> int:
     return values + len(ontology.discourse_acts) + 1 + len(METHODS) + 2 * pairs
 
 
-def _ranked(of: Mapping[str, float]) -> str:
-    ranked = sorted(of.items(), key=lambda pair: (-pair[1], pair[0]))
+def _ranked(probabilities: Mapping[str, float]) -> str:
+    ranked = sorted(probabilities.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{value} {p:.2f}" for value, p in ranked if p >= VISIBLE)
 
 

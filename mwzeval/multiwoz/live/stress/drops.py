@@ -139,8 +139,8 @@ def paired_scores(runs: Mapping[str, Successes]) -> ScoredTable:
 
 
 def _share(part: str, cases: str, name: str, *, is_rate: bool) -> Measure:
-    of, outcome = percentage(part, of=cases), part if is_rate else None
-    return Measure(name, name, Signature(name, ()), of, 1, cases=cases, outcome=outcome)
+    function, outcome = percentage(part, of=cases), part if is_rate else None
+    return Measure(name, name, Signature(name, ()), function, 1, cases=cases, outcome=outcome)
 
 
 def _drop(run: str, sums: Sums) -> NDArray[np.float64]:

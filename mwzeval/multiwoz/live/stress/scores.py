@@ -159,8 +159,8 @@ def with_events(
         described = partial(Measure, is_description=True, lower_is_better=True)
         for name, label, kinds in counted:
             for scope in (WHOLE, *(kind for kind in kinds if sums[f"{name}.{kind}"])):
-                of = mean(f"{name}.{scope}", of="with_conditions")
-                yield described(name, label, sign(name), of, unit="a dialogue", scope=scope)
+                function = mean(f"{name}.{scope}", of="with_conditions")
+                yield described(name, label, sign(name), function, unit="a dialogue", scope=scope)
         yield from RECOVERED.measures(sums, sign)
         for rate in RATES:
             yield from rate.measures(sums, sign(rate.name))
@@ -184,8 +184,8 @@ def _reports(
     counts = Counter({"heard": bool(turns), "can_book": bool(turns and can_book)})
     wishes: dict[str, dict[str, str]] = {}
     domain = None
-    for number, (said, told) in enumerate(turns):
-        for act in said:
+    for number, (user_acts, agent_acts) in enumerate(turns):
+        for act in user_acts:
             if act.domain.lower() in goal[ORDERING]:
                 domain = act.domain.lower()
                 slot = goal_slot(domain, act.slot) or NONE
@@ -199,13 +199,14 @@ def _reports(
                 failed |= returned.has_failed
                 made += [] if returned.has_failed else [returned]
         booked |= {returned.domain for returned in made}
-        acts = heard_acts(told, goal[ORDERING], domain)
+        acts = heard_acts(agent_acts, goal[ORDERING], domain)
         # If a booking is reported again, its reference may be assigned to another domain.
-        again = any(of.has_code(act.value) for act in acts if act.slot == "ref" for of in made)
+        codes = [act.value for act in acts if act.slot == "ref"]
+        again = any(booking.has_code(code) for booking in made for code in codes)
         claims = [act.domain for act in acts if act.intent in BOOKING and not again]
         false = not booked.issuperset(claims)
         nothing = {act.domain for act in acts if act.intent == NO_OFFER and act.domain in NAMED_BY}
-        denied = any(database.query(of, wishes.get(of, {}).items()) for of in nothing)
+        denied = any(database.query(d, wishes.get(d, {}).items()) for d in nothing)
         counts |= {"false_booking": false and counts["can_book"], "denied": denied}
         counts += {"failed_bookings": failed, "false_failed": failed and false}
     return counts
