@@ -11,7 +11,7 @@ from benchmarks.dstc7_data import World, write
 from benchmarks.measure import REPETITIONS, Row, at_most, cpu_seconds, median_cpu, run_script
 from mwzeval.dstc7.baselines.query import pool_best
 from mwzeval.dstc7.baselines.ranker import Baseline, bm25_vectors, predict, tfidf_vectors
-from mwzeval.dstc7.dialogues import read_examples
+from mwzeval.dstc7.dialogues import stream_examples
 from mwzeval.dstc7.evaluation import Gold, evaluate, score
 from mwzeval.dstc7.tracks import RANKED, Track
 
@@ -49,8 +49,8 @@ def rows(_: Path) -> Iterator[Row]:
             what = f"DSTC7: evaluate as a process, {what}, {fastest.megabytes:.0f} MB"
             yield at_most(what, fastest.wall_seconds, "s", PROCESS_SECONDS)
         what = f"DSTC7: reading 1,000 examples ({test.stat().st_size / 1e6:.0f} MB)"
-        yield Row(what, f"{median_cpu(lambda: read_examples(test)):.2f} s")
-        contexts = [example.context for example in read_examples(test)]
+        yield Row(what, f"{median_cpu(lambda: list(stream_examples(test))):.2f} s")
+        contexts = [example.context for example in stream_examples(test)]
         for name, vectors in (("TF-IDF", tfidf_vectors), ("BM25", bm25_vectors)):
             took = cpu_seconds(lambda: pool_best(*vectors(contexts, world.texts), RANKED))  # noqa: B023
             what = f"DSTC7: {name} over {world.pool:,} candidates, {len(contexts):,} contexts"

@@ -258,18 +258,17 @@ def simulate(
     processes: int = 1,
     output: str | Path | None = None,
     resume: bool = False,
-    make_goal: MakeGoal | None = None,
     about: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     time_limit: float | None = None,
 ) -> Summary:
     """Simulate `per_type` dialogues of each goal type in a `setting`; return the finish rates.
 
-    By default, `make_goal` is the goal generator of CrossWOZ. Goals of a type that already has
-    enough dialogues are skipped. `seed` decides all random choices. `processes` is the number of
-    parallel dialogues. `output` is a file of trajectories; at any time, all lines in the file are
-    complete. With `resume`, an interrupted run continues its file, and the result is identical to
-    that of an uninterrupted run. The header of the output file includes the entries of `about`.
+    Goals of a type that already has enough dialogues are skipped. `seed` decides all random
+    choices. `processes` is the number of parallel dialogues. `output` is a file of trajectories; at
+    any time, all lines in the file are complete. With `resume`, an interrupted run continues its
+    file, and the result is identical to that of an uninterrupted run. The header of the output file
+    includes the entries of `about`.
     `progress` shows a bar on standard error (None: only on a terminal). With a `time_limit` in
     seconds, dialogues run in processes that can be killed, and a dialogue fails if a single call of
     the user or system takes longer than this limit. By default, the duration of a call is not
@@ -286,7 +285,7 @@ def simulate(
     if output is not None and not resume and Path(output).exists():
         raise UsageError(f"{output} already exists: resume it, or choose another file")
     limits = NO_LIMITS if time_limit is None else TimeLimits(time_limit, None)
-    goals = planned_goals(make_goal or GoalGenerator(setting.database).goal, seed, per_type)
+    goals = planned_goals(GoalGenerator(setting.database).goal, seed, per_type)
     # Processes are killed only if there are limits.
     held = SimulationRun.of(setting, goals, per_type, about, trusts=limits == NO_LIMITS)
     with TemporaryDirectory() as folder:

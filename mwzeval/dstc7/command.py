@@ -150,7 +150,7 @@ def _predict(arguments: argparse.Namespace) -> None:
         none_score=arguments.none_score,
         choices=arguments.choices,
     )
-    tuned = "" if done.threshold is None else f", NONE with the score {done.threshold.score:.6g}"
+    tuned = "" if done.tuned is None else f", NONE with the score {done.tuned:.6g}"
     notify(f"wrote {arguments.output}: {done.examples} examples{tuned}")
 
 

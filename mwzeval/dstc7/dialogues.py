@@ -68,24 +68,13 @@ class Example:
         return " ".join(message.utterance for message in self.messages)
 
 
-def read_examples(path: str | Path) -> tuple[Example, ...]:
-    """Return all examples of a dialogue file (possibly compressed, or `-`), in file order.
-
-    Reading all examples needs about three times as much memory as the size of the file. Raises
-    `InputError` with the first problem of each example.
-    """
-    findings = Findings(file=str(path))
-    examples = tuple(stream_examples(path, findings))
-    findings.check()
-    return examples
-
-
 def stream_examples(path: str | Path, findings: Findings | None = None) -> Iterator[Example]:
-    """Yield the examples of a dialogue file; only a few examples are in memory at a time.
+    """Yield the examples of a dialogue file (possibly compressed, or `-`), in file order.
 
-    Examples with problems are left out, and the problems are added to `findings`. If `findings` is
-    None, the first problem raises `InputError`. Invalid JSON always raises `InputError`, with line
-    and column.
+    Only a few examples are in memory at a time; all examples need about three times as much memory
+    as the size of the file. Examples with problems are left out, and the problems are added to
+    `findings`. If `findings` is None, the first problem raises `InputError`. Invalid JSON always
+    raises `InputError`, with line and column.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
     seen: set[str] = set()

@@ -83,10 +83,8 @@ def _chance(track: str) -> Iterator[LeaderboardRow]:
         )
 
 
-def tables_of(
-    results: Results, track: Track, split: str | None = None
-) -> tuple[LeaderboardTable, ...]:
-    """Return the published tables of a track, optionally only for a test set or `split`.
+def tables_of(results: Results, track: Track) -> tuple[LeaderboardTable, ...]:
+    """Return the published tables of a track, optionally only for a test set.
 
     Raises `UsageError` if there are no published results.
     """
@@ -94,11 +92,10 @@ def tables_of(
         table
         for table in results.tables
         if table.keys["track"] == track.name
-        and (split is None or table.keys["split"] == split)
         and (track.case is None or table.keys["case"] in (None, track.case))
     )
     if not found:
-        raise UsageError(f"no results of {track.name} on {split or 'any split'} are known")
+        raise UsageError(f"no results of {track.name} are known")
     return found
 
 

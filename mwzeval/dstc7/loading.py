@@ -15,7 +15,6 @@ from pathlib import Path
 
 from mwzeval.dstc7.dialogues import Example, Targets, read_pool, read_targets, stream_examples
 from mwzeval.dstc7.submission import (
-    MALFORMED,
     UNREADABLE,
     Ranking,
     Submission,
@@ -276,7 +275,7 @@ def _check_ranking(
         partial(function, example=example)
         for function in (findings.error, findings.doubt, findings.warning)
     )
-    if ranking is MALFORMED:
+    if ranking.is_malformed:
         return
     ids = ranking.ids
     if not ids:

@@ -30,16 +30,15 @@ class Ranking:
     """The ranking of one example in its original form: in file order, with repeated ids.
 
     `ids` are canonical. A missing confidence is None, and a confidence that is not a number is NaN.
-    `has_repeats` is true if the ranking contains an id twice.
+    `has_repeats` is true if the ranking contains an id twice. `is_malformed` is true if the ranking
+    was not a list of allowed length; an error is reported for such a ranking.
     """
 
     ids: tuple[str, ...]
     confidences: tuple[float | None, ...]
     has_repeats: bool = False
+    is_malformed: bool = False
 
-
-MALFORMED = Ranking((), ())
-"""Replaces a ranking that is not a list; an error is reported for such a ranking."""
 
 UNREADABLE = "\0"
 """The first character of placeholders for unreadable ids; placeholders keep the positions of other
@@ -161,7 +160,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
     """Return the typed rankings of a parsed submission, and add problems to `findings`.
 
     If an example occurs twice, the last occurrence counts. Malformed parts of the submission are
-    errors. The malformed parts are replaced by `MALFORMED` or `UNREADABLE`, which are never scored.
+    errors. They are replaced by empty rankings or `UNREADABLE` ids, which are never scored.
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'
@@ -215,7 +214,7 @@ def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranki
     else:
         ids, confidences = _well_formed(entries) or _checked(entries, example, findings)
         return Ranking(tuple(ids), tuple(confidences), len(set(ids)) < len(ids))
-    return MALFORMED
+    return Ranking((), (), is_malformed=True)
 
 
 Entries = tuple[Sequence[str], Sequence[float | None]]

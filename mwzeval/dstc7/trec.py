@@ -25,19 +25,18 @@ from mwzeval.scores.findings import Findings
 TAG = "mwzeval"
 
 
-def to_run(submission: Submission, options: Options | None = None, tag: str = TAG) -> str:
+def to_run(submission: Submission, options: Options | None = None) -> str:
     """Return a submission as a TREC run, without repeats, in the order that `options` select.
 
-    Raises `UsageError` for a tag or id that contains a blank, because blanks separate columns.
+    Raises `UsageError` for an id that contains a blank, because blanks separate columns.
     """
-    _check_blank("tag", tag)
     lines = []
     for example, ranking in submission.items():
         _check_blank("example-id", example)
         ids = dict.fromkeys(ranked_ids(ranking, options or Options()))
         for rank, identity in enumerate(ids, start=1):
             _check_blank("candidate-id", identity)
-            lines.append(f"{example} Q0 {identity} {rank} {-rank} {tag}\n")
+            lines.append(f"{example} Q0 {identity} {rank} {-rank} {TAG}\n")
     return "".join(lines)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.dialogues import parse_targets
+from mwzeval.dstc7.dialogues import Example, parse_targets, stream_examples
 from mwzeval.dstc7.evaluation import (
     Gold,
     Options,
@@ -31,6 +31,14 @@ SEVERAL = Track("advising", 3)
 def golden(name: str) -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = read_json(shared("golden", "dstc7", name))["cases"]
     return cases
+
+
+def examples_in(path: str | Path) -> list[Example]:
+    """Return the examples of a dialogue file. Raises `InputError` with all problems."""
+    findings = Findings(file=str(path))
+    examples = list(stream_examples(path, findings))
+    findings.check()
+    return examples
 
 
 def ranks(evaluated: ScoredSubmission) -> list[int]:

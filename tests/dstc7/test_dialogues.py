@@ -15,7 +15,6 @@ from mwzeval.dstc7.dialogues import (
     Candidate,
     Example,
     Message,
-    read_examples,
     read_pool,
     read_targets,
     stream_examples,
@@ -24,7 +23,7 @@ from mwzeval.dstc7.dialogues import (
 from mwzeval.dstc7.tracks import candidate_id, example_id, plain_id
 from mwzeval.errors import InputError
 from mwzeval.scores.findings import Findings
-from tests.dstc7.cases import Folder, kinds
+from tests.dstc7.cases import Folder, examples_in, kinds
 from tests.places import shared
 
 
@@ -47,7 +46,7 @@ OPTION = {"candidate-id": "x", "utterance": "y"}
 
 
 def read(tmp_path: Path, *raw: Any) -> Any:
-    return read_examples(Folder(tmp_path).write("d.json", list(raw)))
+    return examples_in(Folder(tmp_path).write("d.json", list(raw)))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +189,7 @@ def test_streaming_without_findings_stops_at_the_first_error(tmp_path: Path) -> 
 def test_compressed_files_are_read(ending: str, tmp_path: Path) -> None:
     raw = json.dumps([example()]).encode()
     packed = {"": raw, ".gz": gzip.compress(raw), ".zst": zstandard.compress(raw)}[ending]
-    [found] = read_examples(Folder(tmp_path).write(f"d.json{ending}", packed))
+    [found] = examples_in(Folder(tmp_path).write(f"d.json{ending}", packed))
     assert found.messages[0].utterance == "  A\tb \u2028 :) "
 
 
@@ -240,13 +239,13 @@ def test_files_without_a_readable_json_array_are_errors(
 ) -> None:
     path = Folder(tmp_path).write("d.json", content)
     with pytest.raises(InputError) as caught:
-        read_examples(path)
+        examples_in(path)
     assert kinds(caught.value.problems) == [kind]
 
 
 def test_missing_dialogue_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.json"):
-        read_examples(tmp_path / "nothing.json")
+        examples_in(tmp_path / "nothing.json")
 
 
 @pytest.mark.parametrize(
@@ -288,7 +287,7 @@ def test_all_errors_in_a_pool_are_reported(tmp_path: Path) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize(("name", "count"), [("train", 20), ("dev", 10), ("test", 10)])
 def test_official_ubuntu_sample_files_are_read(name: str, count: int) -> None:
-    examples = read_examples(shared("data", "dstc7", f"ubuntu_sample_{name}_subtask_1.json"))
+    examples = examples_in(shared("data", "dstc7", f"ubuntu_sample_{name}_subtask_1.json"))
     assert len(examples) == count
     for found in examples:
         speakers = [message.speaker for message in found.messages]

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 from mwzeval.dstc7 import json_array
 from mwzeval.dstc7.baselines.knowledge import read_courses, read_man_pages
-from mwzeval.dstc7.dialogues import read_examples, read_pool, read_targets
+from mwzeval.dstc7.dialogues import read_pool, read_targets
 from mwzeval.dstc7.evaluation import Gold, Options, validate
 from mwzeval.dstc7.json_array import items_of
 from mwzeval.dstc7.submission import read_submission
 from mwzeval.dstc7.tracks import Track
 from mwzeval.dstc7.trec import read_qrels, read_run
 from mwzeval.errors import InputError, MwzevalError
-from tests.dstc7.cases import UBUNTU, Folder, kinds, submission_of
+from tests.dstc7.cases import UBUNTU, Folder, examples_in, kinds, submission_of
 from tests.places import ROOT
 
 FIXTURES = ROOT / "data" / "dstc7"
@@ -186,8 +186,8 @@ def test_chunked_array_reading_equals_the_json_module(
 
 
 READERS: dict[str, tuple[Any, str]] = {
-    "dialogues": (read_examples, "ubuntu_test_subtask_1.json"),
-    "advising dialogues": (read_examples, "advising_dev_subtask_1.json"),
+    "dialogues": (examples_in, "ubuntu_test_subtask_1.json"),
+    "advising dialogues": (examples_in, "advising_dev_subtask_1.json"),
     "targets": (read_targets, "ubuntu_responses_subtask_1.tsv"),
     "pool": (read_pool, "ubuntu_subtask_2_candidates.tsv"),
     "courses": (read_courses, "course-info.json"),

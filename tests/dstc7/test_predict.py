@@ -113,7 +113,7 @@ def test_baseline_submissions_pass_strict_validation(
     expected = [10 if choices else len(listed) + track.has_none for listed in lists]
     assert [len(ranking) for ranking in entries(output)] == expected
     assert predicted.examples == len(lists)
-    assert (predicted.threshold is not None) == (tuned_on is not None)
+    assert (predicted.tuned is not None) == (tuned_on is not None)
 
 
 @pytest.mark.parametrize(
@@ -149,22 +149,21 @@ def test_predictions_are_deterministic(
 def test_tuned_none_threshold_has_the_best_final_score_on_dev(name: str, tmp_path: Path) -> None:
     dev, output = files_of(UBUNTU_4).dev, tmp_path / "dev.json"
 
-    def final(**given: Any) -> float:
-        tuned.append(predict(Baseline(name), UBUNTU_4, dev, output, **given).threshold)
+    def final(**given: Any) -> tuple[float, float | None]:
+        tuned = predict(Baseline(name), UBUNTU_4, dev, output, **given).tuned
         metrics = evaluate(output, Gold(dialogues=dev), UBUNTU_4).report().metrics
-        return float(metrics["ranking"]["final"])
+        return float(metrics["ranking"]["final"]), tuned
 
-    tuned: list[Any] = []
-    best = final(dev=dev)
-    assert best == pytest.approx(tuned[0].final_score, abs=1e-12)
-    for other in (tuned[0].score * 0.8, tuned[0].score * 1.2, -1.0):
-        assert final(none_score=other) <= best + 1e-12
+    best, tuned = final(dev=dev)
+    assert tuned is not None
+    for other in (tuned * 0.8, tuned * 1.2, -1.0):
+        assert final(none_score=other)[0] <= best + 1e-12
 
 
 def test_none_is_not_ranked_without_a_none_score(tmp_path: Path) -> None:
     track = Track("advising", 4)
     files, output = files_of(track), tmp_path / track.file_name
-    assert predict(Baseline("tfidf"), track, files.dialogues, output).threshold is None
+    assert predict(Baseline("tfidf"), track, files.dialogues, output).tuned is None
     names = {entry["candidate-id"] for ranking in entries(output) for entry in ranking}
     assert NONE not in names
     gold = Gold(files.targets, files.dialogues)

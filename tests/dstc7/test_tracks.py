@@ -147,8 +147,8 @@ def test_writing_a_non_finite_confidence_is_an_error() -> None:
 
 def test_trec_runs_have_six_columns_and_falling_scores() -> None:
     inputs = loaded(submission_of({"1": "A B B C"}), "1\tA\n")
-    assert to_run(inputs.submission, tag="mine") == (
-        "1 Q0 A 1 -1 mine\n1 Q0 B 2 -2 mine\n1 Q0 C 3 -3 mine\n"
+    assert to_run(inputs.submission) == (
+        "1 Q0 A 1 -1 mwzeval\n1 Q0 B 2 -2 mwzeval\n1 Q0 C 3 -3 mwzeval\n"
     )
 
 

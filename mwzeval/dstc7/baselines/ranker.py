@@ -107,15 +107,7 @@ def at_random(example: str, ids: Sequence[str], seed: int, most: int | None = No
     return Ranked(example, tuple(entries))
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The score of NONE, and the final score (0 to 1) on the examples used for tuning."""
-
-    score: float
-    final_score: float
-
-
-def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Threshold:
+def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> float:
     """Return the score of NONE with the highest final score on these examples.
 
     `correct` has the ids of the correct candidates for each ranking, or only NONE. If several
@@ -136,7 +128,7 @@ def tune(rankings: Sequence[Ranked], correct: Sequence[Iterable[str]]) -> Thresh
     # totals[i] is the sum of final scores with at_all[i - 1] < threshold <= at_all[i].
     totals = np.concatenate([[base], base + np.cumsum(by_all)])
     winner = int(np.flatnonzero(totals >= totals.max() - 1e-9)[0])
-    return Threshold(_between(at_all.tolist(), winner), float(totals[winner]) / len(rankings))
+    return _between(at_all.tolist(), winner)
 
 
 def insert_none(ranking: Ranked, score: float) -> Ranked:
@@ -278,10 +270,10 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The number of written examples, and the threshold for NONE if the threshold was tuned."""
+    """The number of written examples, and the score of NONE if it was tuned."""
 
     examples: int
-    threshold: Threshold | None = None
+    tuned: float | None = None
 
 
 def predict(
@@ -331,22 +323,21 @@ def predict(
         place: dict[str, Any] = {"example": lacking[0], "count": len(lacking)}
         raise InputError([Problem("missing-field", message, file=str(dialogues), **place)])
     rankings = baseline.rank(queries, track, candidates)
-    threshold = None
+    tuned = None
     if dev is not None:
         with_answers = [query for query in baseline.queries(dev) if query.correct]
         if not with_answers:
             message = "no example has a right answer, so the score of NONE cannot be tuned"
             raise InputError([Problem("no-dev-data", message, file=str(dev))])
         correct = [query.correct for query in with_answers]
-        threshold = tune(baseline.rank(with_answers, track), correct)
-        none_score = threshold.score
+        none_score = tuned = tune(baseline.rank(with_answers, track), correct)
     if none_score is not None:
         rankings = [insert_none(ranking, none_score) for ranking in rankings]
     if choices:
         are_logarithms = baseline.name == DUAL_ENCODER
         rankings = [as_choices(ranking, are_logarithms=are_logarithms) for ranking in rankings]
     write_submission(output, rankings)
-    return Predicted(len(rankings), threshold)
+    return Predicted(len(rankings), tuned)
 
 
 def train(
