@@ -40,7 +40,7 @@ from mwzeval.multiwoz.schema import (
     DAYS,
     time_fits,
 )
-from mwzeval.multiwoz.scoring.informed import (
+from mwzeval.multiwoz.scoring.goal_success import (
     CORRECTED_SUPERFLUOUS,
     INFORM_RATES,
     SLOT_RULES,

@@ -63,11 +63,10 @@ from mwzeval.multiwoz.live.options import (
     LiveOptions,
 )
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.rule_agent import CallingAgent, RuleAgent
+from mwzeval.multiwoz.live.rule_agent import CallingAgent, OraclePolicy, RuleAgent
 from mwzeval.multiwoz.live.stress.conditions import NOISE, Conditions, Stress
 from mwzeval.multiwoz.live.stress.goal_changes import user_of
 from mwzeval.multiwoz.live.stress.noise import Noise, noisy_users
-from mwzeval.multiwoz.live.stress.oracle import OraclePolicy
 from mwzeval.multiwoz.live.text_user import UserInWords, faults_of
 from mwzeval.multiwoz.live.tools import DatabaseTools, schema_of, tools_of
 from mwzeval.multiwoz.live.understanding import Vocabulary

@@ -70,8 +70,12 @@ from mwzeval.multiwoz.schema import (
     OTHER_END,
     SERVICES,
 )
-from mwzeval.multiwoz.scoring.goal_success import DomainGoal, prepare_goal
-from mwzeval.multiwoz.scoring.informed import CORRECTED_SUPERFLUOUS, inform_row
+from mwzeval.multiwoz.scoring.goal_success import (
+    CORRECTED_SUPERFLUOUS,
+    DomainGoal,
+    inform_row,
+    prepare_goal,
+)
 from mwzeval.multiwoz.words.delexicalize import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, fold
 from mwzeval.multiwoz.words.vocabulary import LISTS, PATTERNS, has

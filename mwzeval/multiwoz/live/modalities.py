@@ -47,8 +47,7 @@ from mwzeval.multiwoz.live.text_user import faults_of
 from mwzeval.multiwoz.reasons import reason
 from mwzeval.multiwoz.schema import ALL_DOMAINS, UNANSWERED_VALUES
 from mwzeval.multiwoz.scoring.explanation import spelled
-from mwzeval.multiwoz.scoring.goal_success import Rates
-from mwzeval.multiwoz.scoring.informed import INFORM_COLUMNS, INFORM_RATES
+from mwzeval.multiwoz.scoring.goal_success import INFORM_COLUMNS, INFORM_RATES, Rates
 from mwzeval.scores.explanation import (
     CANNOT_BE,
     NOT_JUDGED,

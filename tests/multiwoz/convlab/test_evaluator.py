@@ -31,7 +31,7 @@ from mwzeval.multiwoz.convlab.system import ActSystem, RefusedBookings, RuleSyst
 from mwzeval.multiwoz.convlab.user import AgendaUser
 from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals import ORDERING, Goal, select_goals
-from mwzeval.multiwoz.scoring.informed import inform_row
+from mwzeval.multiwoz.scoring.goal_success import inform_row
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from tests.cases import tabled
