@@ -120,7 +120,7 @@ sys.exit(code)
 """
 NOT_FOR_HELP = {
     *("numpy", "sacremoses", "sacrebleu", "tqdm", "importlib.metadata"),
-    *("mwzeval_toy", "mwzeval.multiwoz.benchmark", "mwzeval.statistics"),
+    *("mwzeval_toy", "mwzeval.arguments", "mwzeval.statistics"),
 }
 
 

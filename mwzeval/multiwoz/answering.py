@@ -44,7 +44,6 @@ from mwzeval.conversation.trajectory import (
     live_text,
 )
 from mwzeval.errors import UsageError, shorten
-from mwzeval.multiwoz.benchmark import add_options
 from mwzeval.multiwoz.choices import AUTO, CORPUS_USER, FOLDS, LEXICALIZED, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.corpus import load_fold
 from mwzeval.multiwoz.formats import Conversation
@@ -53,6 +52,7 @@ from mwzeval.multiwoz.goals import CORPUS, annotated_goals, chosen_names, parse_
 from mwzeval.multiwoz.live.episodes import TextSetting
 from mwzeval.multiwoz.live.options import HUMAN, ORACLE, WORDS, LiveOptions, add_agent_options
 from mwzeval.multiwoz.live.transcript import reported_bookings
+from mwzeval.multiwoz.plugin import add_options
 from mwzeval.output import notify, warnings_behind
 from mwzeval.scores.findings import Findings
 

@@ -29,17 +29,6 @@ from mwzeval.arguments import (
 )
 from mwzeval.errors import InputError, UsageError
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.benchmark import (
-    ACCOUNTING,
-    add_corpus,
-    add_dst_rules,
-    add_input_format,
-    add_metrics,
-    add_options,
-    add_reading,
-    reading,
-    scorer_of,
-)
 from mwzeval.multiwoz.choices import (
     CORPUS_NAMES,
     DEFAULT_CORPUS,
@@ -50,7 +39,17 @@ from mwzeval.multiwoz.choices import (
     corpus_named,
     known_name,
 )
-from mwzeval.multiwoz.plugin import MultiWoz
+from mwzeval.multiwoz.plugin import (
+    ACCOUNTING,
+    MultiWoz,
+    add_corpus,
+    add_dst_rules,
+    add_input_format,
+    add_metrics,
+    add_options,
+    add_reading,
+    reading,
+)
 from mwzeval.multiwoz.schema import ALL_DOMAINS
 from mwzeval.outcome import add_outcome, finish, finish_report
 from mwzeval.output import notify, warnings_behind, write_output, write_result
@@ -92,7 +91,7 @@ class Ceiling:
         from mwzeval.scores.sheets import printed
         from mwzeval.text import to_json
 
-        scorer = scorer_of(arguments)
+        scorer = MultiWoz().scorer(arguments)
         resampling = Resampling(arguments.ci) if arguments.ci else None
         if files := files_of(arguments, at_most=1, required=False):
             system: Any = scorer.score(files[0], progress=True)
@@ -141,7 +140,7 @@ class Claims:
         """Write one line of JSON for each claim; return 0."""
         from mwzeval.text import json_line
 
-        system: Any = scorer_of(arguments).score(file_of(arguments))
+        system: Any = MultiWoz().scorer(arguments).score(file_of(arguments))
         with warnings_behind(system.warnings):
             text = "".join(
                 json_line({"dialogue": dialogue, **asdict(claim)}) + "\n"
@@ -189,7 +188,7 @@ class DstErrors:
 
         arguments.dst_rule = arguments.dst_rule or ["exact"]
         file = file_of(arguments)
-        report = scorer_of(arguments).score(file).report()
+        report = MultiWoz().scorer(arguments).score(file).report()
         document = _errors_document(report)
         if not document.sheets:
             raise UsageError(f"{file} has turns without a state, so errors cannot be counted")
@@ -263,7 +262,7 @@ class Judge:
         file = file_of(arguments)
         if Path(file).is_file() and not is_header(beginning_value(file)):
             raise UsageError(f"{file} has no live dialogues: `mwzeval evaluate` scores predictions")
-        scorer = scorer_of(arguments)
+        scorer = MultiWoz().scorer(arguments)
         system = scorer.score(file, progress=not arguments.quiet)
         report = system.report(Resampling(arguments.ci) if arguments.ci else None)
         return finish_report(arguments, scorer, report)
@@ -308,7 +307,7 @@ class Stress:
                 "name a run without stress conditions, then one or more runs with stress "
                 "conditions, each once"
             )
-        scorer, runs = scorer_of(arguments), {}
+        scorer, runs = MultiWoz().scorer(arguments), {}
         names = shortest_ends([file.removesuffix(".jsonl") for file in files])
         for name, file in zip(names, files, strict=True):
             scored = scorer.score(file, progress=not arguments.quiet)
