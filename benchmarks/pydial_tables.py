@@ -107,9 +107,9 @@ def _extended(file: Path, runs: Sequence[Results]) -> list[Results]:
 def _lines(label: str, results: Results) -> Iterator[dict[str, object]]:
     """Yield the figures of a task, policy and number of dialogues, as lists over seeds."""
     for (task, policy, dialogues), tests in results.tests.items():
-        seeds, times = sorted(tests["success"]), results.times.get((task, policy), {})
-        taken = [times[seed].training if seed in times else {} for seed in seeds]
-        seconds = [round(training.get(dialogues, 0.0), 1) or None for training in taken]
+        seeds, of_seeds = sorted(tests["success"]), results.seconds.get((task, policy), {})
+        taken = [of_seeds.get(seed, {}).get(dialogues, 0.0) for seed in seeds]
+        seconds = [round(took, 1) or None for took in taken]
         yield {
             "run": label,
             "task": task,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -59,11 +58,6 @@ _ITEM = re.compile(
     re.VERBOSE,
 )
 """Matches an item; the lookahead with a back-reference prevents backtracking."""
-
-
-def act(name: str, items: Iterable[tuple[str, str]] = ()) -> Act:
-    """Return a dialogue act with the given name and the given pairs of slot and value."""
-    return Act(name, tuple(Item(slot, value) for slot, value in items))
 
 
 def parse_act(text: str) -> Act:

@@ -135,7 +135,7 @@ class DecisionProcess:
         if self.level == "act":
             result = self.simulation.answer(self._given_act(action))
         else:
-            result = self.simulation.take(self._number(action))
+            result = self.simulation.take(self.action_number(action))
         if result.ended:
             nowhere = np.zeros(len(self.names), dtype=np.float32)
             return Transition(nowhere, result.reward, True, self._info(result))
@@ -169,14 +169,11 @@ class DecisionProcess:
             info["out_of_time"] = result.out_of_time
         return info
 
-    def check(self, action: Any) -> None:
-        """Raise `UsageError` if an action is invalid or strictly masked."""
-        if self.level == "act":
-            self._given_act(action)
-        else:
-            self._number(action)
+    def action_number(self, action: Any) -> int:
+        """Return the index of a summary action.
 
-    def _number(self, action: Any) -> int:
+        Raises `UsageError` if the action is invalid or strictly masked.
+        """
         names = self.actions
         try:
             number = int(action)

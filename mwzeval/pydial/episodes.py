@@ -10,9 +10,10 @@ represents a user turn, as seen after the channel and the tracker, and an `Act` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,11 +26,11 @@ from mwzeval.pydial.acts import BYE, HELLO, Act
 from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import Domain
 from mwzeval.pydial.goals import Goal, plain_goal
-from mwzeval.pydial.policies.learner import ActionPolicy, Learner
-from mwzeval.pydial.policies.learner import View as VectorView
+from mwzeval.pydial.policies import ActionPolicy, Learner
+from mwzeval.pydial.policies import View as VectorView
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.rng import Rng, rng_from
-from mwzeval.pydial.simulator.simulation import Simulation, last_reward
+from mwzeval.pydial.simulator.simulation import MakeUser, Simulation, last_reward
 from mwzeval.pydial.simulator.view import Belief, View
 from mwzeval.pydial.tasks import Goodbye, Task
 from mwzeval.statistics.trials import trial_name
@@ -126,10 +127,10 @@ def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class SimulatedUser:
-    """The simulated user in one dialogue, drawn from `rng`; `talk` is explained in
-    `Simulation.begin`.
+    """The simulated user in one dialogue, drawn from `rng`.
 
-    `is_done` is True after a goodbye or after the maximum number of turns.
+    `talk` and `make_user` are explained in `Simulation.begin`. `is_done` is True after a goodbye or
+    after the maximum number of turns.
     """
 
     def __init__(
@@ -138,9 +139,10 @@ class SimulatedUser:
         rng: Rng,
         record: Record | None = None,
         talk: Rng | None = None,
+        make_user: MakeUser | None = None,
     ) -> None:
         self.simulation = simulation
-        self._drawn = rng, talk
+        self._begin = partial(simulation.begin, rng, talk, make_user=make_user)
         self.record = record
         self._reward = 0.0
         self._outcome: Outcome | None = None
@@ -148,7 +150,7 @@ class SimulatedUser:
 
     def begin(self) -> Belief:
         """Return the belief after the first user act."""
-        belief = self.simulation.begin(*self._drawn)
+        belief = self._begin()
         self._has_begun = True
         self.is_done = self.simulation.d.user_act == c.BYE
         self._keep()
@@ -263,16 +265,8 @@ def rng_of(seed: int, index: int) -> Rng:
     return rng_from(np.random.default_rng((seed, index)))
 
 
-def play(
-    simulation: Simulation, policy: ActPolicy, dialogues: int, seed: int, *, first: int = 0
-) -> Iterator[Episode]:
-    """Play dialogues, numbered from `first`; each depends only on its seed and number."""
-    for index in range(first, first + dialogues):
-        yield _played(simulation, policy, rng_of(seed, index), seed, index)
-
-
-def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, index: int) -> Episode:
-    """Play a dialogue to its end and return it."""
+def play(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, index: int) -> Episode:
+    """Play a dialogue to its end and return it. `rng` makes all random choices."""
     record = Record() if index < KEPT else None
     user = SimulatedUser(simulation, rng, record)
     hold_dialogue(user, lambda: lambda belief: policy.act(belief, rng), failures=())
@@ -386,4 +380,4 @@ class TaskRunner:
     def test_act_policy(self, policy: ActPolicy, seed: int, index: int) -> Episode:
         """Play a test dialogue with a policy that returns dialogue acts."""
         rng = rng_of_phase(TEST, seed, index)
-        return _played(self.process.simulation, policy, rng, seed, index)
+        return play(self.process.simulation, policy, rng, seed, index)

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,10 @@ from mwzeval.pydial.domain import OwnFiles, load_domain
 from mwzeval.pydial.episode_files import RunSettings, episodes_text, read_episodes
 from mwzeval.pydial.episodes import Episode, TaskRunner
 from mwzeval.pydial.log import EVERY, TrainingLog, log_text, read_rows
+from mwzeval.pydial.policies import ActionPolicy, Learner
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import ActionPolicy, DivergedError, Learner
-from mwzeval.pydial.policies.neural import NeuralPolicy
+from mwzeval.pydial.policies.neural import DivergedError, NeuralPolicy
 from mwzeval.pydial.policies.presets import (
     HANDCRAFTED,
     Origin,
@@ -284,46 +284,34 @@ def _trained_and_tested(
             content = checkpoint_content(job.origin, checkpoint, learner.weights())
             files[job.model_file("", checkpoint).name] = content
             seconds, since = seconds + time.thread_time() - since, time.thread_time()
-            training[checkpoint] = seconds
+            training[checkpoint] = round(seconds, 3)
         tests = []
         for episode in tests_of(job, runner.for_tests(), learner):
             tests.append(episode)
             on_progress(1)
         files[job.test_file("", checkpoint).name] = episodes_text(tests, job.about)
         log.test(tests)
-        testing[checkpoint], since = time.thread_time() - since, time.thread_time()
+        testing[checkpoint], since = round(time.thread_time() - since, 3), time.thread_time()
     if learner is not None:
         files[TRAINING] = episodes_text(trained, {})
-    return files | {METRICS: log_text(log.rows), TIMES: _times_text(training, testing)}
+    times = json.dumps({"training": training, "tests": testing}) + "\n"
+    return files | {METRICS: log_text(log.rows), TIMES: times}
 
 
-@dataclass(frozen=True, slots=True)
-class JobTimes:
-    """The CPU seconds of training and of each test, by the number of training dialogues."""
-
-    training: Mapping[int, float] = field(default_factory=dict)
-    tests: Mapping[int, float] = field(default_factory=dict)
-
-
-def _times_text(*seconds: Mapping[int, float]) -> str:
-    rounded = ({str(at): round(s, 3) for at, s in times.items()} for times in seconds)
-    return json.dumps(dict(zip(JobTimes.__slots__, rounded, strict=True))) + "\n"
-
-
-def read_times(folder: Path) -> JobTimes:
-    """Return the CPU seconds of a job, or empty times if the job has no file of times.
+def training_seconds(folder: Path) -> dict[int, float]:
+    """Return the CPU seconds of a job by number of training dialogues; {} without a file of times.
 
     Raises `InputError` if the file is damaged.
     """
     file = folder / TIMES
     if not file.is_file():
-        return JobTimes()
+        return {}
     plain = read_json(file)
     try:
-        times = [{int(at): float(s) for at, s in plain[k].items()} for k in JobTimes.__slots__]
-        if not all(seconds >= 0 for column in times for seconds in column.values()):
+        seconds = {int(at): float(number) for at, number in plain["training"].items()}
+        if not all(number >= 0 for number in seconds.values()):
             raise ValueError("negative seconds")
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         message = "expected the CPU seconds of a job"
         raise InputError([Problem("times", message, file=str(file))]) from None
-    return JobTimes(*times)
+    return seconds

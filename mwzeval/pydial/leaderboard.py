@@ -38,19 +38,15 @@ class PublishedResults:
     after: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]
     cross: Mapping[str, Mapping[str, Mapping[str, float]]]
 
-    def figure(self, task: str, policy: str | None, dialogues: int, figure: str) -> float | None:
-        """Return a result of the paper, or None if the paper does not report it.
+    def mean(self, tasks: Sequence[str], policy: str, dialogues: int, figure: str) -> float | None:
+        """Return the mean over tasks, or None if the paper does not report all of these results.
 
         `policy` is the paper's name of the policy, `dialogues` is the number of training dialogues,
         and `figure` is "success" (percent) or "reward" (per dialogue).
         """
-        pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
-        return None if pair is None else pair[figure == "reward"]
-
-    def mean(self, tasks: Sequence[str], policy: str, dialogues: int, figure: str) -> float | None:
-        """Return the mean result over tasks (see `figure`), or None if any result is missing."""
-        found = [self.figure(task, policy, dialogues, figure) for task in tasks]
-        known = [value for value in found if value is not None]
+        results = self.after.get(dialogues, {})
+        found = [results.get(task, {}).get(policy) for task in tasks]
+        known = [pair[figure == "reward"] for pair in found if pair is not None]
         return sum(known) / len(known) if len(known) == len(tasks) else None
 
 

@@ -217,10 +217,13 @@ class LiveSetting:
         if planned.trial > 1:
             talk = rng_from(np.random.default_rng((seed, TEST, index, planned.trial)))
         make = self._make_user
-        simulation.make_user = (
-            None if make is None else lambda state: make(state, self._task, planned, record)
+        user = SimulatedUser(
+            simulation,
+            rng_of_phase(TEST, seed, index),
+            record,
+            talk,
+            None if make is None else lambda state: make(state, self._task, planned, record),
         )
-        user = SimulatedUser(simulation, rng_of_phase(TEST, seed, index), record, talk)
 
         def note(ending: Ending) -> None:
             if record.is_watched:

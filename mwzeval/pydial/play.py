@@ -24,9 +24,9 @@ from mwzeval.pydial.episodes import (
     rng_of,
 )
 from mwzeval.pydial.goals import Goal, plain_goal
+from mwzeval.pydial.policies import ActionPolicy, View
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import (
     HANDCRAFTED,
     Origin,
@@ -229,16 +229,18 @@ def play_with_human(
             show(str(error))
         return None
 
-    simulation.make_user = lambda state: AskedUser(state, ask, task.max_exchanges)
-    user = SimulatedUser(simulation, rng_of(seed, index), record)
+    user = SimulatedUser(
+        simulation,
+        rng_of(seed, index),
+        record,
+        make_user=lambda state: AskedUser(state, ask, task.max_exchanges),
+    )
     try:
         ending = hold_dialogue(user, lambda: system.answer, failures=())
     except (_UserLeftError, KeyboardInterrupt):
         simulation.d.ended = True
         show("\nyou left; the dialogue is not counted")
         return None
-    finally:
-        simulation.make_user = None
     assert user.goal is not None
     if beliefs:
         show_exchange()

@@ -45,19 +45,17 @@ USERS, POLICY = 2, 3
 """The phases of the random generators. Training has phase 0, and tests have phase 1."""
 
 
-class HandcraftedActions(HandcraftedPolicy):
-    """The handcrafted policy with the summary action that corresponds to each of its acts.
+def handcrafted_action(belief: Belief, mask: Mask, rng: Rng) -> int:
+    """Return the index of the summary action that corresponds to the handcrafted policy's act.
 
-    If the corresponding action is masked or does not exist, the policy chooses a random allowed
-    action.
+    If this action does not exist or is not allowed by `mask`, shape (actions,), the result is a
+    random allowed action.
     """
-
-    def choose(self, belief: Belief, mask: Mask, rng: Rng) -> int:
-        """Return the index of an action that is allowed by `mask`, shape (actions,)."""
-        action = self.action(belief, Rng(0))  # random choices within the act are not used
-        if action >= 0 and mask[action]:
-            return action
-        return int(rng.choose(np.flatnonzero(mask).tolist()))
+    # Random choices within the act are not used.
+    action = HandcraftedPolicy().action(belief, Rng(0))
+    if action >= 0 and mask[action]:
+        return action
+    return RandomPolicy().act(None, mask, rng)
 
 
 Choose = Callable[[Rng], int]
@@ -101,10 +99,9 @@ def behaviour_named(
     if place.preset is not None:
         name, digest = place.preset.name, sha256(read_model(name)).hexdigest()
         return Behaviour(name, process, ((name, place.choose),), digest)
-    at_random, by_hand = RandomPolicy(), HandcraftedActions()
     known: dict[str, Choose] = {
-        HANDCRAFTED: lambda rng: by_hand.choose(simulation.belief, process.mask, rng),
-        RANDOM: lambda rng: at_random.act(None, process.mask, rng),
+        HANDCRAFTED: lambda rng: handcrafted_action(simulation.belief, process.mask, rng),
+        RANDOM: lambda rng: RandomPolicy().act(None, process.mask, rng),
     }
     return Behaviour(
         name, process, tuple(known.items() if name == MIXED else [(name, known[name])])

@@ -31,7 +31,7 @@ from mwzeval.pydial.episode_files import (
     run_settings,
 )
 from mwzeval.pydial.episodes import Episode
-from mwzeval.pydial.job import JobTimes, read_times
+from mwzeval.pydial.job import training_seconds
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.scoring import mean_of
 from mwzeval.pydial.tasks import find_task, in_order, task_named
@@ -67,14 +67,16 @@ reward."""
 class Results:
     """All test results, by task, policy and number of training dialogues.
 
-    `settings` are the settings of the run in `folder`; `times` contains the known CPU seconds of
-    each seed, by task and policy.
+    `settings` are the settings of the run in `folder`. `seconds` contains the known CPU seconds of
+    training: by task and policy, by seed, and by number of training dialogues.
     """
 
     tests: Mapping[tuple[str, str, int], SeedScores]
     settings: RunSettings = RunSettings()  # noqa: RUF009
     folder: Path = Path()
-    times: Mapping[tuple[str, str], Mapping[int, JobTimes]] = field(default_factory=dict)
+    seconds: Mapping[tuple[str, str], Mapping[int, Mapping[int, float]]] = field(
+        default_factory=dict
+    )
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -100,13 +102,6 @@ class Results:
     def groups(self) -> Groups:
         """Return the groups of the run's tasks (see `groups_of`)."""
         return groups_of(self.tasks)
-
-    def values(
-        self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
-    ) -> dict[int, float]:
-        """Return the mean over tasks for each seed with results in all tasks (see `scores`)."""
-        scores = self.scores(tasks, policy, dialogues, figure)
-        return {seed: float(np.mean(row)) for seed, row in scores.items()}
 
     def scores(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
@@ -156,7 +151,7 @@ def read_results(
     folder = Path(output)
     settings = run_settings(folder)
     episodes: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
-    times: dict[tuple[str, str], dict[int, JobTimes]] = {}
+    seconds: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
     for task in in_order(sorted(place.name for place in folder.glob("*") if find_task(place.name))):
         for policy in PRESETS:
             for file in sorted((folder / task / policy).glob(TESTS)):
@@ -167,7 +162,8 @@ def read_results(
                         file, task, place.seed, settings=settings, findings=findings
                     )
                     try:
-                        times.setdefault((task, policy), {})[place.seed] = read_times(file.parent)
+                        took = training_seconds(file.parent)
+                        seconds.setdefault((task, policy), {})[place.seed] = took
                     except InputError as error:  # the scores do not need the times
                         findings.extend(replace(p, severity="warning") for p in error.problems)
     if not episodes:
@@ -184,7 +180,7 @@ def read_results(
             )
             findings.of_file(str(folder / task / policy)).warning("unequal-seeds", message)
     tests = {key: scores_of_seeds(of_seed) for key, of_seed in episodes.items()}
-    return Results(tests, settings, folder, times)
+    return Results(tests, settings, folder, seconds)
 
 
 def scores_of_seeds(of_seed: Mapping[int, Sequence[Episode]]) -> SeedScores:

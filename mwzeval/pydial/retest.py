@@ -9,13 +9,14 @@ Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.models import ModelOptions
-from mwzeval.conversation.pool import TimeLimits
+from mwzeval.conversation.pool import NO_LIMITS, TimeLimits
 from mwzeval.conversation.protocols import USER_ERROR
 from mwzeval.conversation.runs import run
 from mwzeval.errors import (
@@ -55,10 +56,10 @@ Users = Mapping[str, UserModel]
 class LiveUsers:
     """The settings of dialogues with live users (see `conversation.runs.run`)."""
 
-    model: ModelOptions
-    limits: TimeLimits
-    jobs: int
-    concurrency: int | None
+    model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
+    limits: TimeLimits = NO_LIMITS
+    jobs: int = 1
+    concurrency: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +87,15 @@ def retest(
     users: Sequence[str] = (),
     own: Users | None = None,
     tests: int = 500,
-    live: LiveUsers | None = None,
+    live: LiveUsers = LiveUsers(),
 ) -> tuple[Retest, ...]:
     """Test the policies of a run, after their last checkpoint, under other conditions.
 
     `jobs` are the jobs of the run; jobs without a checkpoint are skipped. Policies are tested in
     the tasks `tested_in` of the same domain, with each error rate in `errors` (from 0 to 1) and
-    each user model in `users`. Users are names in `USERS` or `own`; with `live`, also agenda,
-    openai:MODEL, package.module:Name or file.py:Name. By default, task, error rate and users are
-    those of training. Without any condition, policies that were trained in environment 1, 3 or 6
+    each user model in `users`. Users are names in `USERS` or `own`, agenda, openai:MODEL,
+    package.module:Name or file.py:Name. By default, task, error rate and users are those of
+    training. Without any condition, policies that were trained in environment 1, 3 or 6
     are tested in the other two of these environments.
 
     Raises `UsageError` if a condition is unknown or there is nothing to test, and `DataError` if
@@ -117,7 +118,7 @@ def retest(
         (job, condition)
         for job in jobs
         if job.name not in lacking
-        for condition in _conditions(job, tested_in, errors, (*users, *own), own, live)
+        for condition in _conditions(job, tested_in, errors, (*users, *own), own)
     ]
     if not planned:
         raise UsageError(f"{output} has no policies to test under these conditions")
@@ -125,7 +126,7 @@ def retest(
     findings = Findings()
     for job, (tested, user) in dict.fromkeys(planned):
         with findings.collecting():
-            if user is None or live is None:
+            if user is None:
                 episodes = played_in(job, tested, output, tests, own)
             else:
                 episodes = _live_tests(job, tested, user, Path(output), tests, live)
@@ -141,7 +142,6 @@ def _conditions(
     errors: Sequence[float],
     users: Sequence[str],
     own: Users,
-    live: LiveUsers | None,
 ) -> Iterator[tuple[str, str | None]]:
     """Yield pairs of a task name and a live user, which may be None."""
     trained = task_named(job.task)
@@ -161,7 +161,7 @@ def _conditions(
             if user in USERS or user in own:
                 for rate in errors or (task.error_rate,):
                     yield varied(task, errors=rate, user=user).name, None
-            elif live is not None and (user == AGENDA or ":" in user):
+            elif user == AGENDA or ":" in user:
                 for rate in errors or (task.error_rate,):
                     yield varied(task, errors=rate).name, user
             else:

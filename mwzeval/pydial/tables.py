@@ -147,7 +147,7 @@ def records_of(
             scores = results.scores(tasks, policy, dialogues, figure)
             if not scores:
                 continue
-            of_seed = results.values(tasks, policy, dialogues, figure)
+            of_seed = {seed: float(np.mean(row)) for seed, row in scores.items()}
             values = list(of_seed.values())
             if PRESETS[policy].learns:
                 learned[policy] = of_seed
@@ -378,9 +378,9 @@ def _improvements_sheet(
 def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
     """Yield a table with the CPU seconds of training if these are available."""
     seconds: dict[tuple[str, int], list[float]] = {}
-    for (_, policy), of_seed in results.times.items():
-        for times in of_seed.values():
-            for at, took in times.training.items():
+    for (_, policy), of_seeds in results.seconds.items():
+        for of_seed in of_seeds.values():
+            for at, took in of_seed.items():
                 seconds.setdefault((policy, at), []).append(took)
     if not seconds:
         return

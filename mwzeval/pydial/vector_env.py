@@ -190,8 +190,7 @@ def vector_class() -> Any:
             checked = np.zeros(number, dtype=np.int64)
             for place in np.flatnonzero(~over):
                 process.mask = self.batch.masks[place]
-                process.check(actions[place])
-                checked[place] = int(actions[place])
+                checked[place] = process.action_number(actions[place])
             return checked
 
         def _info(self, shown: Mask) -> Info:

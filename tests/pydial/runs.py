@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from mwzeval.pydial.episodes import Episode, play, rng_of
 from mwzeval.pydial.job import TIMES, Job, files_of, write_files
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.policies.presets import checkpoint_content, read_checkpoint
 from mwzeval.pydial.run import run
+from mwzeval.pydial.simulator.simulation import Simulation
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -35,6 +38,14 @@ def small_run(
 def run_job(job: Job, output: str | Path) -> None:
     """Train and test the policy of a job and write its files."""
     write_files(job, output, files_of(job))
+
+
+def handcrafted_episodes(
+    simulation: Simulation, indices: Iterable[int], seed: int
+) -> list[Episode]:
+    """Play dialogues with the handcrafted policy."""
+    policy = HandcraftedPolicy()
+    return [play(simulation, policy, rng_of(seed, index), seed, index) for index in indices]
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -16,8 +16,9 @@ from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episodes import rng_of
 from mwzeval.pydial.job import METRICS, TRAINING, Job
 from mwzeval.pydial.play import adapter_for
-from mwzeval.pydial.policies.learner import Learner
+from mwzeval.pydial.policies import Learner
 from mwzeval.pydial.policies.presets import (
+    FORMER_SETTINGS,
     PRESETS,
     Origin,
     checkpoint_content,
@@ -53,6 +54,25 @@ def test_checkpoints_round_trip_and_report_every_origin_difference(tmp_path: Pat
     task, settings = error.value.problems
     assert "LAP-6" in task.message
     assert "discount" in settings.message
+
+
+@pytest.mark.parametrize(
+    ("policy", "setting", "other"),
+    [("enac", "credit", "return"), ("enac", "discount", 1.0), ("ppo", "greedy", True)],
+)
+def test_former_settings_are_accepted_only_with_their_present_value(
+    policy: str, setting: str, other: Any, tmp_path: Path
+) -> None:
+    origin = Job("CR-1", policy, 3, (40,)).origin
+    before = {**origin.settings, **FORMER_SETTINGS[policy]}
+    for settings in (before, {**before, setting: other}):
+        content = checkpoint_content(replace(origin, settings=settings), 40, WEIGHTS)
+        (tmp_path / "a").write_bytes(content)
+        if settings == before:
+            assert read_checkpoint(tmp_path / "a", origin)[0] == origin
+        else:
+            with pytest.raises(InputError, match=setting):
+                read_checkpoint(tmp_path / "a", origin)
 
 
 WRONG: list[dict[str, Any]] = [

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.pydial.job import Job, read_times, runner_of
+from mwzeval.pydial.job import Job, runner_of, training_seconds
 from mwzeval.pydial.simulator import compiled
 from mwzeval.pydial.simulator.compiled import CompiledProcess
 from tests.places import ROOT
@@ -70,7 +70,7 @@ def test_training_seconds_exclude_compilation(
     for name in ("advance_function", "random_function"):
         monkeypatch.setattr(compiled, name, compiling(getattr(compiled, name)))
     run_job(job, tmp_path)
-    assert 0 < read_times(job.folder(tmp_path)).training[20] < 1.5
+    assert 0 < training_seconds(job.folder(tmp_path))[20] < 1.5
 
 
 @pytest.mark.slow

@@ -14,16 +14,16 @@ from mwzeval.pydial.agents import play_tests
 from mwzeval.pydial.decision_process import Mask
 from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.episode_files import read_episodes
-from mwzeval.pydial.episodes import TaskRunner, play
+from mwzeval.pydial.episodes import TaskRunner
 from mwzeval.pydial.job import Job, runner_of
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import State
+from mwzeval.pydial.policies import State
+from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.presets import read_checkpoint
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 from tests.command_lines import Run
-from tests.pydial.runs import PYDIAL, TASK, run_job, small_run
+from tests.pydial.runs import PYDIAL, TASK, handcrafted_episodes, run_job, small_run
 from tests.pydial.small_domain import CAFES
 
 
@@ -88,13 +88,13 @@ def test_test_dialogues_do_not_affect_training() -> None:
         assert with_tests.train(Witness(), 1, index) == without.train(Witness(), 1, index)  # type: ignore[arg-type]
 
 
-def test_playing_from_an_index_matches_playing_from_the_start() -> None:
-    domain, task, policy = load_domain("Demo-CR"), TASKS[TASK], HandcraftedPolicy()
-    whole = list(play(Simulation(domain, task), policy, 12, seed=5))
-    assert whole[8:] == list(play(Simulation(domain, task), policy, 4, seed=5, first=8))
+def test_dialogues_do_not_depend_on_earlier_dialogues() -> None:
+    domain, task = load_domain("Demo-CR"), TASKS[TASK]
+    whole = handcrafted_episodes(Simulation(domain, task), range(12), 5)
+    assert whole[8:] == handcrafted_episodes(Simulation(domain, task), range(8, 12), 5)
     assert [episode.index for episode in whole] == list(range(12))
     assert all(e.reward == 20 * e.success - e.exchanges for e in whole)
-    assert whole != list(play(Simulation(domain, task), policy, 12, seed=6))
+    assert whole != handcrafted_episodes(Simulation(domain, task), range(12), 6)
 
 
 @pytest.mark.parametrize("goodbye", GOODBYES)

@@ -17,6 +17,7 @@ from mwzeval.pydial.episodes import TEST, TaskRunner, play, rng_of_phase
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import preset_named, read_checkpoint
 from mwzeval.pydial.scoring import evaluate, validate
+from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 from mwzeval.pydial.users import checked_act
@@ -274,7 +275,7 @@ def test_policy_exceptions_propagate_unchanged_in_python() -> None:
 
     simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-1"])
     with pytest.raises(ZeroDivisionError, match="of the policy"):
-        list(play(simulation, Broken(), 1, 0))
+        play(simulation, Broken(), Rng(0), 0, 0)
 
 
 @pytest.mark.parametrize(

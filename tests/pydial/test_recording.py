@@ -18,8 +18,8 @@ from mwzeval.pydial.domain import load_domain
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.recording import (
     BEHAVIOURS,
-    HandcraftedActions,
     behaviour_named,
+    handcrafted_action,
     recordings,
     write_dataset,
 )
@@ -111,7 +111,7 @@ def test_mixed_behaviour_alternates_handcrafted_and_random_policies() -> None:
 def test_handcrafted_actions_give_the_acts_of_the_handcrafted_policy() -> None:
     """This holds if an allowed action can express the act; offers may have another entity."""
     process = behaviour_named("random", DOMAIN, TASK).process
-    by_acts, by_actions = HandcraftedPolicy(), HandcraftedActions()
+    policy = HandcraftedPolicy()
     masked = seen = 0
     for number in range(40):
         process.simulation.forget()
@@ -119,15 +119,15 @@ def test_handcrafted_actions_give_the_acts_of_the_handcrafted_policy() -> None:
         ended = False
         while not ended:
             belief, mask = process.simulation.belief, process.mask
-            act = by_acts.act(belief, Rng(7))
-            only = by_actions.choose(belief, np.ones_like(mask), Rng(7))
+            act = policy.act(belief, Rng(7))
+            only = handcrafted_action(belief, np.ones_like(mask), Rng(7))
             process.simulation.d.rng, before = Rng(7), process.simulation.d.rng
             said = process.simulation.act_of(only)
             process.simulation.d.rng = before
             assert said.name == act.name
             if act.name != "inform":
                 assert said == act
-            taken = by_actions.choose(belief, mask, Rng(7))
+            taken = handcrafted_action(belief, mask, Rng(7))
             assert mask[taken]
             masked, seen = masked + (taken != only), seen + 1
             ended = process.step(taken).ended

@@ -18,7 +18,7 @@ from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.files.downloads import embedded
 from mwzeval.pydial.command import POLICIES, seeds_named
 from mwzeval.pydial.episode_files import read_episodes
-from mwzeval.pydial.job import TIMES, Job, JobTimes, read_times
+from mwzeval.pydial.job import TIMES, Job, training_seconds
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results import read_results
 from mwzeval.pydial.retest import plan_of_run
@@ -62,21 +62,23 @@ def test_further_checkpoints_continue_from_existing_ones(tmp_path: Path) -> None
 
 
 def test_training_and_test_seconds_are_recorded(tmp_path: Path) -> None:
-    assert read_times(tmp_path) == JobTimes()
+    assert training_seconds(tmp_path) == {}
     run_job(GP, tmp_path)
-    times = read_times(GP.folder(tmp_path))
-    assert list(times.training) == list(times.tests) == [12, 30]
-    assert 0 < times.training[12] < times.training[30]
-    assert min(times.tests.values()) > 0
+    folder = GP.folder(tmp_path)
+    seconds = training_seconds(folder)
+    assert list(seconds) == [12, 30]
+    assert 0 < seconds[12] < seconds[30]
+    tests = json.loads((folder / TIMES).read_text("utf-8"))["tests"]
+    assert list(tests) == ["12", "30"]
+    assert min(tests.values()) > 0
 
 
 @pytest.mark.parametrize("training", [None, {"a": 1}, {"1": -1}, []])
 def test_damaged_times_are_reported(training: Any, tmp_path: Path) -> None:
     (job,) = small_run(tmp_path, "random")
-    damaged = {"training": training} if training is None else {"training": training, "tests": {}}
-    write_json(job.folder(tmp_path) / TIMES, damaged)
+    write_json(job.folder(tmp_path) / TIMES, {"training": training, "tests": {}})
     findings = Findings()
-    assert read_results(tmp_path, findings=findings).times == {}
+    assert read_results(tmp_path, findings=findings).seconds == {}
     assert [problem.kind for problem in findings.problems] == ["times"]
 
 
@@ -246,7 +248,7 @@ def test_only_complete_tests_count_as_checkpoints(
     small_run(tmp_path, "gp-sarsa", dialogues=(5,), progress=True)
     # The test after 3 dialogues is complete; the empty test files are ignored.
     assert "1 job (tasks × policies × seeds: 1 × 1 × 1), 9 dialogues" in capsys.readouterr().err
-    assert {3, 5} == set(read_times(folder).tests)
+    assert {3, 5} == set(training_seconds(folder))
     small_run(tmp_path, "gp-sarsa", dialogues=(3, 5), progress=True)
     assert f"1 already done in {tmp_path}, 0 dialogues" in capsys.readouterr().err
 

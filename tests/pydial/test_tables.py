@@ -82,7 +82,7 @@ def test_embedded_figures_match_the_paper() -> None:
             for policy, figures in table["tasks"][f"env{environment}-{code}"].items():
                 for figure in ("success", "reward"):
                     after = table["training_dialogues"]
-                    assert published.figure(task, policy, after, figure) == figures[figure]
+                    assert published.mean([task], policy, after, figure) == figures[figure]
     for row in golden["table8"]["rows"]:
         for environment, rewards in row["reward_when_tested_on"].items():
             for code, reward in rewards.items():
@@ -135,12 +135,12 @@ def test_significance_marks_are_corrected_over_the_whole_table(output: Path) -> 
     raw = {}
     for (row, policy), record in own.items():
         tasks = [row] if row != "mean of all" else ["CR-1", "LAP-1"]
-        of_seed = read_results(output).values(tasks, policy, 1000, "success")
+        scores = read_results(output).scores(tasks, policy, 1000, "success")
         label = {"gp-sarsa": "GP-SARSA", "dqn": "DQN", "handcrafted": "Handcrafted"}[policy]
-        found = [published_results().figure(task, label, 1000, "success") for task in tasks]
+        found = [published_results().mean([task], label, 1000, "success") for task in tasks]
         rates = np.array(found, dtype=float)
         least = np.sqrt(np.sum(rates * (100 - rates) / 500)) / len(tasks)
-        spread = np.std(list(of_seed.values()), ddof=1)
+        spread = np.std(np.mean(list(scores.values()), axis=1), ddof=1)
         error = np.sqrt(spread**2 / 6 + max(spread, least) ** 2 / 10)
         far = max(0.0, abs(record.value - float(np.mean(rates))) - 0.05)
         raw[row, policy] = 1.0 if far == 0 else 2 * stats.t.sf(far / error, 5)

@@ -16,20 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.decision_process import Mask
-from mwzeval.pydial.policies.learner import (
-    Exchange,
-    Exploration,
-    best_allowed,
-    reaches,
-)
 from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
     SMALL,
+    Exchange,
+    Exploration,
     NeuralPolicy,
     adam,
+    best_allowed,
     discounted,
     drawn,
     layers,
+    reaches,
     seeded,
     stacked,
 )

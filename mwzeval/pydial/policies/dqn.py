@@ -12,13 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mwzeval.pydial.policies.learner import (
-    Arrays,
-    Exchange,
-    Exploration,
-)
+from mwzeval.pydial.policies import Arrays
 from mwzeval.pydial.policies.neural import (
     SMALL,
+    Exchange,
+    Exploration,
     NeuralPolicy,
     adam,
     allowed_logits,

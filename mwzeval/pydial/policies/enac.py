@@ -15,24 +15,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.policies.learner import (
-    Exchange,
-    Exploration,
-    best_allowed,
-    reaches,
-)
 from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
     SMALL,
+    Exchange,
+    Exploration,
     NeuralPolicy,
     adam,
-    discounted,
+    best_allowed,
     layers,
+    reaches,
     seeded,
     stacked,
 )
@@ -46,7 +43,6 @@ class ENACSettings:
     """Sizes of the hidden layers (Table 5)."""
     deviation: float | None = SMALL
     """Standard deviation of initial weights; None selects He initialization."""
-    discount: float = 0.99
     learning_rate: float = 0.001
     replay: int = 1000
     """Maximum number of dialogues in the replay memory; the oldest are removed first."""
@@ -60,8 +56,6 @@ class ENACSettings:
     importance: tuple[float, float] = (0.5, 1.0)
     """Limits of the importance weight of a reward. The weight is the present probability of the
     actions divided by their probability when they were chosen."""
-    credit: Literal["last", "return"] = "last"
-    """The value of a dialogue: its return or (as in the published program) its last reward."""
     cutoff: float = 1e-10
     """Eigenvalues of GGᵀ below this fraction of the largest eigenvalue count as 0."""
     drop_last: bool = True
@@ -166,16 +160,15 @@ class ENAC(NeuralPolicy):
     def _dialogue_values(
         self, batch: Sequence[Played], chosen: Sequence[NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """Return the value of each dialogue, between -1 and 1, shape (dialogues,)."""
+        """Return the value of each dialogue, between -1 and 1, shape (dialogues,).
+
+        As in the published program, the value is the last reward instead of the return.
+        """
         low, high = self.settings.importance
         values = np.zeros(len(batch))
         for index, (played, now) in enumerate(zip(batch, chosen, strict=True)):
             importance = np.clip(np.cumprod(now / played.probabilities), low, high)
-            rewards = importance * np.array([e.reward for e in played.exchanges])
-            if self.settings.credit == "last":
-                values[index] = rewards[-1]
-            else:
-                values[index] = discounted(rewards, self.settings.discount)[0]
+            values[index] = importance[-1] * played.exchanges[-1].reward
         return values.clip(-1.0, 1.0)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.decision_process import Mask
-from mwzeval.pydial.policies.learner import Arrays, State, View
+from mwzeval.pydial.policies import Arrays, State, View
 from mwzeval.pydial.simulator.rng import Rng
 
 Vector = NDArray[np.float64]

@@ -8,30 +8,78 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.errors import MwzevalError
 from mwzeval.libraries import required
 from mwzeval.neural import set_weights, weights_of
 from mwzeval.pydial.decision_process import Mask
-from mwzeval.pydial.policies.learner import (
-    Arrays,
-    DivergedError,
-    Exchange,
-    Exploration,
-    State,
-    View,
-    best_allowed,
-)
+from mwzeval.pydial.policies import Arrays, State, View
 from mwzeval.pydial.simulator.rng import Rng
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
+
+
+class DivergedError(MwzevalError):
+    """The error for weights that give no valid action, because scores are infinite or NaN."""
+
+    def __init__(self) -> None:
+        super().__init__("the policy's scores of actions are not finite")
+
+
+class Exchange(NamedTuple):
+    """One turn of a dialogue: state, mask, action, and the reward of the turn (see `Learner`)."""
+
+    state: State
+    mask: Mask
+    action: int
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """The fraction of random actions, which decreases linearly over training dialogues.
+
+    After every `restart` dialogues, the fraction starts again at its initial value; with None, it
+    never restarts. The published program restarted the fraction with every batch of 1,000
+    dialogues, because it counted dialogues from 0 in each batch.
+    """
+
+    start: float = 0.3
+    stop: float = 0.0
+    dialogues: int = 4000
+    restart: int | None = 1000
+
+    def share(self, dialogue: int) -> float:
+        """Return the fraction of random actions in a dialogue; the first `dialogue` is 0."""
+        if self.restart is not None:
+            dialogue %= self.restart
+        done = min(1.0, dialogue / self.dialogues)
+        return self.start + done * (self.stop - self.start)
+
+
+def reaches(lengths: Iterable[int], least: int) -> bool:
+    """Return whether the sum of the dialogue lengths is at least `least`."""
+    return any(total >= least for total in accumulate(lengths, initial=0))
+
+
+def best_allowed(values: NDArray[Any], mask: Mask) -> int:
+    """Return the allowed action with the highest value (the first of several).
+
+    Raises `DivergedError` if the highest value is not finite.
+    """
+    best = int(np.where(mask, values, -np.inf).argmax())
+    if not math.isfinite(values[best]):
+        raise DivergedError
+    return best
 
 
 def _relu(values: NDArray[np.float32]) -> NDArray[np.float32]:

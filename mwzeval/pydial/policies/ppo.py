@@ -14,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.decision_process import Mask
-from mwzeval.pydial.policies.learner import (
-    Exchange,
-    best_allowed,
-)
 from mwzeval.pydial.policies.neural import (
+    Exchange,
     NeuralPolicy,
     adam,
     allowed_logits,
@@ -56,9 +53,6 @@ class PPOSettings:
     entropy_weight: float = 0.01
     most_gradient: float = 0.5
     """Limit for the norm of the gradient."""
-    greedy: bool = False
-    """If True, tests choose the most probable action instead of sampling; a confident policy then
-    repeats unsuccessful actions in similar beliefs."""
 
 
 MODERN = PPOSettings()
@@ -84,8 +78,6 @@ class PPO(NeuralPolicy):
         self.waiting: list[tuple[Exchange, ...]] = []
 
     def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
-        if self.settings.greedy and not training:
-            return best_allowed(scores, mask)
         return drawn(scores, mask, rng)
 
     def _scores(self, state: Any) -> Any:

@@ -16,9 +16,9 @@ from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten, unknown
 from mwzeval.neural import model_content, read_arrays, refused
-from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies import Arrays, Learner, View, a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
-from mwzeval.pydial.policies.learner import Arrays, DivergedError, Learner, View
+from mwzeval.pydial.policies.neural import DivergedError
 from mwzeval.pydial.tasks import Goodbye
 
 HANDCRAFTED, RANDOM = "handcrafted", RandomPolicy.name
@@ -123,6 +123,13 @@ KIND = "pydial-policy"
 ADVICE = ". Use another file, or train the policy again (`mwzeval pydial run`)"
 
 
+FORMER_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "enac": {"discount": 0.99, "credit": "last"},
+    "ppo": {"greedy": False},
+}
+"""Settings in older checkpoints that now always have these values, by policy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The training settings of a policy; `settings` are the hyperparameters as plain values."""
@@ -158,6 +165,8 @@ def read_checkpoint(path: str | Path, expected: Origin | None = None) -> tuple[O
             raise TypeError("values of other types")
     except (LookupError, TypeError) as error:
         raise _refused(path, f"no description of a policy: {error}") from None
+    former = FORMER_SETTINGS.get(policy, {}).items()
+    settings = {key: value for key, value in settings.items() if (key, value) not in former}
     found = Origin(policy, task, seed, legacy, settings)
     if expected is not None and found != expected:
         ours, theirs = asdict(expected), asdict(found)

@@ -157,8 +157,8 @@ class Simulation:
     The confusion table is drawn once, with the seed `confusion_seed`. The course of a dialogue
     depends only on its random numbers and the system's answers. In `legacy`, the course of a
     dialogue also depends on earlier dialogues, because the tracker remembers an offer until
-    `forget` is called. The function `make_user` creates users that replace the simulated user. `t`
-    and `d` are the shared record and the dialogue record, which `layout` defines.
+    `forget` is called. `t` and `d` are the shared record and the dialogue record, which `layout`
+    defines.
     """
 
     def __init__(
@@ -185,7 +185,6 @@ class Simulation:
         self.d = DialogueRecord(dialogue_fields(self._sizes))
         self.d.ended, self.d.rng, self.d.answer = True, Rng(0), answer
         self.view = View(self.codes, self.t, self.d)
-        self.make_user: MakeUser | None = None
         self._user: User | None = None
 
     def set_user_model(self, model: UserModel) -> None:
@@ -247,16 +246,23 @@ class Simulation:
         prepare_user(t, d)
         return self.view.goal
 
-    def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
+    def begin(
+        self,
+        rng: Rng,
+        talk: Rng | None = None,
+        goal: Goal | None = None,
+        make_user: MakeUser | None = None,
+    ) -> Belief:
         """Start a dialogue with a user act, and return the belief after this act.
 
         `rng` draws the user and all acts. If the generator `talk` is given, it draws the acts, so
         that the same user can act differently. If a `goal` is given, no random goal is drawn.
+        `make_user` creates a user that replaces the simulated user.
         """
         self.draw_user(rng, goal)
         self._user, self.d.answer = None, answer
-        if self.make_user is not None:
-            self._user = self.make_user(UserState(self.domain, self.view.goal, rng))
+        if make_user is not None:
+            self._user = make_user(UserState(self.domain, self.view.goal, rng))
             self.d.answer = self._let_user_answer
         if talk is not None:
             rng.setstate(talk.getstate())

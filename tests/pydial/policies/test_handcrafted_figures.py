@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from mwzeval.pydial.episodes import play
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.simulator.simulation import Simulation
 from mwzeval.pydial.simulator.tables import put_channel
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, TASKS
 from tests.places import read_json, shared
 from tests.pydial.real_domains import CODES, domain
+from tests.pydial.runs import handcrafted_episodes
 from tests.pydial.simulator.original_confusion import original_confusion
 
 pytestmark = pytest.mark.integration
@@ -45,7 +44,7 @@ def simulation(name: str, confusion_seed: int = 0) -> Simulation:
 
 def figures_of(simulation: Simulation, number: int, seed: int) -> Figures:
     """Return success (percent), reward and turns of each dialogue."""
-    episodes = list(play(simulation, HandcraftedPolicy(), number, seed))
+    episodes = handcrafted_episodes(simulation, range(number), seed)
     return {
         "success": [100.0 * e.success for e in episodes],
         "reward": [e.reward for e in episodes],

@@ -12,13 +12,14 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.acts import NULL, Act, Item, parse_act
 from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import load_domain
-from mwzeval.pydial.episodes import play, rng_of
+from mwzeval.pydial.episodes import rng_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.simulator.codes import USER_ACTS
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.simulation import Result, Simulation
 from mwzeval.pydial.tasks import TASKS
 from tests.examples import examples
+from tests.pydial.runs import handcrafted_episodes
 from tests.pydial.simulator.parts import Tracker
 
 DEMO = load_domain("Demo-SFR")
@@ -173,7 +174,7 @@ def test_handcrafted_policy_succeeds_more_than_masked_random_actions() -> None:
             action = RandomPolicy().act(None, process.mask, rng)
             _, _, ended, info = process.step(action)
         successes += info["success"]
-    handcrafted = play(Simulation(DEMO, NOISY), HandcraftedPolicy(), 60, 1)
+    handcrafted = handcrafted_episodes(Simulation(DEMO, NOISY), range(60), 1)
     assert successes + 12 < sum(episode.success for episode in handcrafted)
 
 

@@ -46,8 +46,7 @@ class Talker(User):
 @pytest.mark.parametrize("make_user", [None, Talker])
 def test_unknown_acts_slots_and_values_are_shown_unchanged(make_user: type[User] | None) -> None:
     simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-6"])
-    simulation.make_user = make_user
-    belief, ended, number = simulation.begin(Rng(3)), False, 0
+    belief, ended, number = simulation.begin(Rng(3), make_user=make_user), False, 0
     while not ended:
         number += 1
         items = [Item("name", f"{number} {at}", at % 3 == 0) for at in range(5)]
