@@ -77,9 +77,7 @@ def rows(data: Path) -> Iterator[Row]:
     def page() -> None:
         explanations = tuple(evaluated.explain_all())
         system = replace(report, name=SYSTEM, explanations=explanations)
-        pages.append(
-            to_html([system, system], title="benchmark", words=MultiWoz.info.words).encode()
-        )
+        pages.append(to_html([system, system], title="benchmark", words=MultiWoz.words).encode())
 
     pages: list[bytes] = []
     yield at_most("the page of 1,000 dialogues × 2 systems", seconds(page), "s", 5, 1)

@@ -16,7 +16,6 @@ import argparse
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -54,17 +53,23 @@ because a checkout that is not installed has no entry points.
 """
 
 
-@dataclass(frozen=True)
-class BenchmarkInfo:
-    """The names of a benchmark, and the scores that it shows by default."""
+class Benchmark:
+    """A benchmark: its name, its options, and a scorer of its files.
 
+    The class is imported whenever benchmarks are listed. Methods of a benchmark should therefore
+    import slow modules when they are called. Only `api`, `name`, `title`, `recognises` and `scorer`
+    must be implemented.
+    """
+
+    api: int
+    """The version of the interface that the class implements: `api = 1`."""
     name: str
     """The name of the entry point, which `--benchmark` accepts."""
     title: str
     """The name of the benchmark in text."""
     input_help: str = ""
     """An example of a correct input, and the page of the documentation that describes the input."""
-    words: Words = field(default_factory=Words)
+    words: Words = Words()
     """The benchmark's nouns for a unit, several units and a part of a unit: `Words("example",
     "examples", "part")`."""
     headline: Sequence[str] = ()
@@ -78,19 +83,6 @@ class BenchmarkInfo:
     no_runs: str = ""
     """The reason why `compare` does not accept several runs of a system; empty if runs are
     accepted."""
-
-
-class Benchmark:
-    """A benchmark: its name, its options, and a scorer of its files.
-
-    The class is imported whenever benchmarks are listed. Methods of a benchmark should therefore
-    import slow modules when they are called. Only `api`, `info`, `recognises` and `scorer` must be
-    implemented.
-    """
-
-    api: int
-    """The version of the interface that the class implements: `api = 1`."""
-    info: BenchmarkInfo
     verbs: Mapping[str, OwnVerb] = MappingProxyType({})
     """The commands that only this benchmark has, by name."""
     examples: Path | None = None
@@ -99,7 +91,7 @@ class Benchmark:
     @property
     def names(self) -> Sequence[str]:
         """The accepted values of `--benchmark`: the name, and names of parts (`toy-easy`)."""
-        return (self.info.name,)
+        return (self.name,)
 
     def recognises(self, raw: Any) -> bool:
         """Return whether a JSON value, or a line of JSON Lines, can be input of this benchmark."""
@@ -117,7 +109,7 @@ class Benchmark:
 
         Raises `UsageError` if the benchmark has no live dialogues.
         """
-        raise UsageError(f"`{arguments.verb}` is not available for {self.info.title}")
+        raise UsageError(f"`{arguments.verb}` is not available for {self.title}")
 
     def leaderboard(self, entry: Report | None, arguments: Namespace) -> Document:
         """Return the published results, with the scores of the user's system if given.
@@ -125,7 +117,7 @@ class Benchmark:
         Raises `UsageError` if there are no published results, or if no published result is
         comparable with the system's scores.
         """
-        raise UsageError(f"`leaderboard` is not available for {self.info.title}")
+        raise UsageError(f"`leaderboard` is not available for {self.title}")
 
     def shelf(self, data: str | None) -> DataRoot | None:
         """Return the public files, which `data` and `doctor` list; None if there are none."""
@@ -324,13 +316,14 @@ def _problem(entry: Any) -> str:
     """Return why the class of an entry point cannot be used; "" if it can."""
     try:
         benchmark = _loaded(entry.value)
-        api, info, names, verbs = benchmark.api, benchmark.info, benchmark.names, benchmark.verbs
+        api, names, verbs = benchmark.api, benchmark.names, benchmark.verbs
+        name, title = benchmark.name, benchmark.title
     except (Exception, SystemExit) as error:
         return f"it cannot be imported ({type(error).__name__}: {shorten(str(error), 200)})"
     if api != API:
         return f"it needs version {api} of the interface, but this mwzeval has version {API}"
-    if not isinstance(info, BenchmarkInfo) or not isinstance(verbs, Mapping):
-        return "`info` must be a BenchmarkInfo, and `verbs` must be a mapping"
+    if not isinstance(title, str) or not isinstance(verbs, Mapping):
+        return "`title` must be a string, and `verbs` must be a mapping"
     if not all(isinstance(verb, OwnVerb) for verb in verbs.values()):
         return "`verbs` must map each name to an OwnVerb"
     is_sequence = isinstance(names, Sequence) and not isinstance(names, str)
@@ -338,8 +331,8 @@ def _problem(entry: Any) -> str:
         return "`names` must be a sequence of strings that is not empty"
     return (
         ""
-        if info.name == entry.name
-        else f'the entry point has another name than its benchmark, "{shorten(str(info.name))}"'
+        if name == entry.name
+        else f'the entry point has another name than its benchmark, "{shorten(str(name))}"'
     )
 
 
@@ -356,7 +349,7 @@ def benchmark_named(name: str) -> Benchmark:
     for benchmark in benchmarks():
         if name in benchmark.names:
             return benchmark
-        families[benchmark.info.name] = benchmark.names
+        families[benchmark.name] = benchmark.names
     alike = (names for family, names in families.items() if name.startswith(f"{family}-"))
     more = "; plug-ins add others: docs/add_benchmark.md"
     raise UsageError(unknown("benchmark", name, next(alike, families), more))
@@ -379,13 +372,13 @@ def recognised(raw: Any, *, but: str | None = None, external: bool = False) -> B
 
     named = raw.get("benchmark") if is_header(raw) else None
     for benchmark in benchmarks(external=external):
-        if benchmark.info.name == but:
+        if benchmark.name == but:
             continue
         try:
-            if named == benchmark.info.name or benchmark.recognises(raw):
+            if named == benchmark.name or benchmark.recognises(raw):
                 return benchmark
         except (Exception, SystemExit):
-            if benchmark.info.name in BUILT_IN:
+            if benchmark.name in BUILT_IN:
                 raise
     return None
 
@@ -403,7 +396,7 @@ def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Ite
     except (MwzevalError, MemoryError, BrokenPipeError):
         raise
     except (Exception, SystemExit) as error:
-        if benchmark is None or benchmark.info.name in BUILT_IN:
+        if benchmark is None or benchmark.name in BUILT_IN:
             raise
         import traceback
 
@@ -415,7 +408,7 @@ def plugin_errors(benchmark: Benchmark | None, *, may_exit: bool = False) -> Ite
         # The code of mwzeval or Python may fail because of a value that the plug-in returned.
         frame = ([frame for frame in frames if _is_of_plugin(frame.filename)] or frames)[-1]
         raise MwzevalError(
-            f"the plug-in {benchmark.info.title} failed at {frame.filename}:{frame.lineno} "
+            f"the plug-in {benchmark.title} failed at {frame.filename}:{frame.lineno} "
             f"({type(error).__name__}: {shorten(str(error), 200)}): please report it to its "
             "authors"
         ) from error
@@ -431,8 +424,8 @@ def _is_of_plugin(file: str) -> bool:
 def advice(other: Benchmark, read_as: str) -> str:
     """Return the error for a file of the benchmark `other` that was read as input of `read_as`."""
     return (
-        f"this looks like a file of {other.info.title}, but is read as predictions for {read_as} "
-        f"— did you mean --benchmark {other.info.name}?"
+        f"this looks like a file of {other.title}, but is read as predictions for {read_as} "
+        f"— did you mean --benchmark {other.name}?"
     )
 
 

@@ -219,7 +219,7 @@ def _chosen_benchmark(verb: str, given: Sequence[str]) -> str:
             _, runs = named_runs(word) or ("", ())
             for file in (word, *runs):
                 if benchmark := benchmark_of(file):
-                    return benchmark.info.name
+                    return benchmark.name
     return DEFAULT
 
 

@@ -27,7 +27,7 @@ FAILED = 1
 
 def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add `-o`, `--fail-under`, `--strict` and `--quiet`."""
-    gates = benchmark.info.gates or f"{[*benchmark.info.headline, 'SCORE'][0]}=0.5"
+    gates = benchmark.gates or f"{[*benchmark.headline, 'SCORE'][0]}=0.5"
     parser.add_argument(
         "-o",
         "--output",

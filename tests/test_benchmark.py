@@ -138,13 +138,13 @@ def test_values_of_another_benchmark_are_recognized_like_files() -> None:
 )
 def test_recognition_by_shape_returns_the_benchmark_or_none(raw: Any, option: str | None) -> None:
     known = recognised(raw, but="multiwoz")
-    assert (known.info.name if known else None) == option
+    assert (known.name if known else None) == option
 
 
 def test_benchmarks_are_found_by_each_of_their_names() -> None:
     for benchmark in benchmarks(external=False):
         for name in benchmark.names:
-            assert name.startswith(benchmark.info.name)
+            assert name.startswith(benchmark.name)
             assert benchmark_named(name) is benchmark
     for name in ("dstc8", "dstc7-ubuntu-3", "", "multiwoz-2.2"):
         with pytest.raises(UsageError, match=rf'"{name}".*(dstc7|multiwoz)'):

@@ -26,7 +26,7 @@ import mwzeval
 from mwzeval.benchmark import benchmarks
 from mwzeval.cli import main
 left, commands = json.loads(sys.argv[1])
-assert [known.info.name for known in benchmarks(external=False)] == left
+assert [known.name for known in benchmarks(external=False)] == left
 for command in commands:
     assert main(command) == 0, command
 """

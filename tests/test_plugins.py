@@ -19,10 +19,10 @@ from tests.samples import TEMPLATE, TOY, installed, write_sample
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 CLASS = """
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
+from mwzeval.benchmark import Benchmark, OwnVerb
 
 class Bad(Benchmark):
-    api, info = 1, BenchmarkInfo("bad", "Bad")
+    api, name, title = 1, "bad", "Bad"
     verbs = {name: OwnVerb("", "bad_verb", "files") for name in ("evaluate", "bad-verb")}
 """
 RAISING = (
@@ -36,7 +36,7 @@ UNUSABLE = {
     "no module": ("bad", None, "ModuleNotFoundError"),
     "raises": ("bad", "raise ValueError('the cause')", "ValueError: the cause"),
     "exits": ("bad", "raise SystemExit(3)", "SystemExit"),
-    "no title": ("bad", CLASS[:-1] + "\ndel Bad.info", "info"),
+    "no title": ("bad", CLASS[:-1] + "\ndel Bad.title", "title"),
     "names that raise": ("bad", OTHER_NAMES + RAISES, "ZeroDivisionError"),
     "verbs that raise": ("bad", OTHER_VERBS + RAISES, "ZeroDivisionError"),
     "verbs of another shape": ("bad", OTHER_VERBS + "{'bad-verb': ('a', 'b')}\n", "OwnVerb"),
@@ -44,7 +44,7 @@ UNUSABLE = {
     "numbers as names": ("bad", OTHER_NAMES + "(1, 2)\n", "names"),
     "no names": ("bad", OTHER_NAMES + "()\n", "names"),
     "a text as names": ("bad", OTHER_NAMES + "'bad'\n", "names"),
-    "other information": ("bad", CLASS + "    info = 'bad'\n", "AttributeError"),
+    "a number as title": ("bad", CLASS + "    title = 1\n", "title"),
     "other version": ("bad", CLASS.replace("= 1,", "= 2,"), "version 2"),
     "other name": ("worse", CLASS, '"bad"'),
     "built-in name": ("multiwoz", CLASS, "mwzeval"),
@@ -190,7 +190,7 @@ def imports(path: Path) -> set[tuple[str, str]]:
 
 
 def test_names_documented_for_plugins_exist() -> None:
-    assert len(NAMES) == 33
+    assert len(NAMES) == 32
     assert all(hasattr(import_module(module), name) for module, name in NAMES)
 
 

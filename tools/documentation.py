@@ -132,8 +132,8 @@ def _options() -> str:
     for verb in VERBS:
         parts.append(f"## {verb}")
         for known in benchmarks(external=False):
-            parsers = dict(_actions(command_parser([verb, "--benchmark", known.info.name])))
-            parts.append(f"### {verb}, {known.info.title}\n\n{help_of(parsers[verb])}")
+            parsers = dict(_actions(command_parser([verb, "--benchmark", known.name])))
+            parts.append(f"### {verb}, {known.title}\n\n{help_of(parsers[verb])}")
     for name, parser in _actions(command_parser()):
         verb, *actions = name.split()
         if verb not in VERBS:

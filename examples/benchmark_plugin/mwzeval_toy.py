@@ -1,6 +1,6 @@
 """A complete benchmark outside mwzeval: yes-no questions, scored by the share of right answers."""
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer, ScoredFile
+from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
 from mwzeval.files.reading import read_json
 from mwzeval.metrics.measure import table_of_means
 from mwzeval.scores.explanation import Explanation, Reason, Utterance
@@ -12,7 +12,8 @@ GOLD = {f"q{number}": "yes" if number % 3 else "no" for number in range(20)}
 
 class Toy(Benchmark):
     api = 1
-    info = BenchmarkInfo("toy", "Toy", words=Words("question", "questions"), headline=("accuracy",))
+    name, title, headline = "toy", "Toy", ("accuracy",)
+    words = Words("question", "questions")
 
     def recognises(self, raw):
         return isinstance(raw, dict) and "answers" in raw

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     either.add_argument(
         "--scopes",
         action="store_true",
-        help=f"also compare the scores of each {benchmark.info.words.scope}",
+        help=f"also compare the scores of each {benchmark.words.scope}",
     )
     either.add_argument(
         "--table",
@@ -112,18 +112,18 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         options = {"unit": "item", "clusters": items.clusters}
     else:
         check_without_items(arguments, "score", "lower_is_better")
-        if benchmark.info.no_runs and any(len(runs) > 1 for runs in systems.values()):
-            raise UsageError(benchmark.info.no_runs)
+        if benchmark.no_runs and any(len(runs) > 1 for runs in systems.values()):
+            raise UsageError(benchmark.no_runs)
         scorer = benchmark.scorer(arguments)
         scopes, headline = scorer.compared
-        headline = benchmark.info.headline if headline is None else headline
+        headline = benchmark.headline if headline is None else headline
         scored = [*score_files(files, arguments, benchmark, scorer).values()]
         tables = {file: system.scored_table for file, system in zip(files, scored, strict=True)}
         warnings = {file: system.warnings for file, system in zip(files, scored, strict=True)}
         options = {
             "scopes": arguments.scopes or scopes,
             "headline": () if arguments.all else headline,
-            "unit": unit_of(benchmark.info.words, tables.values()),
+            "unit": unit_of(benchmark.words, tables.values()),
         }
     called = dict(zip(files, shortest_ends(files), strict=True))
     doubts: Sequence[Problem] = ()

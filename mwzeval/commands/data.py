@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import BUILT_IN, BenchmarkInfo, benchmarks, plugin_errors
+from mwzeval.benchmark import BUILT_IN, Benchmark, benchmarks, plugin_errors
 from mwzeval.errors import MwzevalError, UsageError, printable, unknown
 from mwzeval.files.downloads import STATES, DataRoot, FileState, embedded, file_states
 from mwzeval.files.writing import named_where_unwritable
@@ -32,8 +32,8 @@ FOREIGN = (
 )
 
 
-Shelf: TypeAlias = tuple[BenchmarkInfo, DataRoot]
-"""The public files of a benchmark."""
+Shelf: TypeAlias = tuple[Benchmark, DataRoot]
+"""A benchmark and its public files."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rereads, has_foreign = arguments.action == "verify", False
     shown = []
-    for info, root in found:
+    for benchmark, root in found:
         states = file_states(root, reread=rereads)
-        shown.append(f"{info.title}: {format_states(root, states)}\n")
+        shown.append(f"{benchmark.title}: {format_states(root, states)}\n")
         has_foreign |= any(file.is_foreign for file in states)
     print("\n".join(shown), end="")
     return int(rereads and has_foreign)
@@ -79,16 +79,16 @@ def shelves(data: str | None) -> Iterator[Shelf]:
                 root: Any = benchmark.shelf(data)
             if not isinstance(root, DataRoot | None):
                 raise MwzevalError(
-                    f"the plug-in {benchmark.info.title} is wrong: `shelf` must return None or a "
-                    "DataRoot"
+                    f"the plug-in {benchmark.title} is wrong: `shelf` must return a DataRoot "
+                    "or None"
                 )
         except MwzevalError as error:
-            if benchmark.info.name in BUILT_IN:
+            if benchmark.name in BUILT_IN:
                 raise
             notify(f"warning: {error}")
             continue
         if root is not None:
-            yield benchmark.info, root
+            yield benchmark, root
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
@@ -100,18 +100,18 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
     everything = list(shelves)
     if name is None:
         return everything
-    for info, root in everything:
-        if name == info.name:
-            return [(info, root)]
+    for benchmark, root in everything:
+        if name == benchmark.name:
+            return [(benchmark, root)]
         if name in root.corpora:
-            return [(info, replace(root, corpora={name: root.corpora[name]}))]
-    for info in (benchmark.info for benchmark in benchmarks()):
-        if name == info.name:
+            return [(benchmark, replace(root, corpora={name: root.corpora[name]}))]
+    for benchmark in benchmarks():
+        if name == benchmark.name:
             raise UsageError(
-                f"mwzeval does not list or download public files of {info.title} "
+                f"mwzeval does not list or download public files of {benchmark.title} "
                 "(docs/installing.md#data)"
             )
-    known = (n for info, root in everything for n in (info.name, *root.corpora))
+    known = (n for benchmark, root in everything for n in (benchmark.name, *root.corpora))
     raise UsageError(unknown("benchmark or corpus", name, known))
 
 

@@ -107,7 +107,7 @@ def _packages() -> Iterator[dict[str, str]]:
 
 
 def _files(data: str | None) -> Iterator[dict[str, str]]:
-    for info, root in shelves(data):
+    for benchmark, root in shelves(data):
         states = file_states(root)
         for corpus in root.corpora:
             of_corpus = [state for state in states if corpus in state.corpora]
@@ -116,7 +116,7 @@ def _files(data: str | None) -> Iterator[dict[str, str]]:
             differ = f", {foreign} differ from the published files" if foreign else ""
             yield {
                 "corpus": corpus,
-                "benchmark": info.title,
+                "benchmark": benchmark.title,
                 "state": f"{len(of_corpus) - missing} of {len(of_corpus)}{differ}",
                 "missing": str(missing) if missing else "",
             }

@@ -53,11 +53,15 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         worse += worse_than(system.scored_table, baseline.scored_table, resampling)
     (name,), is_page = names_of(files), arguments.format == PAGE
     report = named_report(name, system, resampling if arguments.ci else None, explained=is_page)
-    info, show = benchmark.info, None
+    show = None
     if is_page:
         from mwzeval.report.html import to_html  # slow to import
 
         show = partial(
-            to_html, [report], words=info.words, meanings=scorer.reasons, headline=info.headline
+            to_html,
+            [report],
+            words=benchmark.words,
+            meanings=scorer.reasons,
+            headline=benchmark.headline,
         )
     return finish_report(arguments, scorer, report, worse, show)

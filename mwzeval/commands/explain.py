@@ -30,7 +30,7 @@ AGAINST = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    unit, units = benchmark.info.words.unit, benchmark.info.words.units
+    unit, units = benchmark.words.unit, benchmark.words.units
     parser.add_argument("file", type=InputFile, nargs="?", metavar="INPUT", help="a system's file")
     parser.add_argument(
         "unit", nargs="?", metavar=unit.upper(), help=f"id of the {unit} to explain"
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    words, as_json = benchmark.info.words, arguments.format == "json"
+    words, as_json = benchmark.words, arguments.format == "json"
     given = [arguments.input, arguments.file, arguments.unit]
     file, *ids = [word for word in given if word is not None] or [None]
     if file is None or len(ids) > 1:

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             log.add(trajectory)
             log.put_in_order()
         explanation = benchmark.scorer(arguments).score(output).explain(item)
-    goal = benchmark.info.words.goal.capitalize()
+    goal = benchmark.words.goal.capitalize()
     print(f"\n{explanation_text(explanation, goal=goal, look=output_look())}", end="")
     if arguments.output:
         notify(f"wrote {arguments.output}")

@@ -28,15 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     parser.add_argument(
         "--kind",
-        choices=(SCORES, SCOPES, REASONS, f"{benchmark.info.words.scope}s"),
+        choices=(SCORES, SCOPES, REASONS, f"{benchmark.words.scope}s"),
         default=SCORES,
-        help=f"what to draw (default: %(default)s); {benchmark.info.words.scope}s means scopes",
+        help=f"what to draw (default: %(default)s); {benchmark.words.scope}s means scopes",
     )
     parser.add_argument(
         "--scores",
         metavar="NAMES",
         help="scores to draw, separated by commas (default: "
-        f"{', '.join(benchmark.info.headline)}, as far as available)",
+        f"{', '.join(benchmark.headline)}, as far as available)",
     )
     parser.add_argument(
         "--width",
@@ -74,12 +74,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         shown = [named_report(*s, resampling, explained=explained) for s in systems.items()]
         how = {"format_name": format_name, "width": arguments.width}
         if kind == SCORES:
-            names = headline_of(shown, benchmark.info.headline) or list(labels_of(shown))
+            names = headline_of(shown, benchmark.headline) or list(labels_of(shown))
             if arguments.scores:
                 names = arguments.scores.split(",")
             figure = figures.plot_scores(shown, names, limits=limits, **how)
         else:
             draw = figures.plot_reasons if kind == REASONS else figures.plot_parts
-            figure = draw(shown, words=benchmark.info.words, **how)
+            figure = draw(shown, words=benchmark.words, **how)
         write_output(arguments.output, figure, f" ({len(figure) / 1e3:.0f} kB)")
     return 0

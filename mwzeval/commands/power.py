@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         in_corpus = _items_of_corpus(scored[0])
     systems = dict(zip(names_of(files), tables, strict=True))
     with warnings_behind(*warnings, can_be_validated=not is_of_items):
-        usual = (SUCCESS, *benchmark.info.headline)
+        usual = (SUCCESS, *benchmark.headline)
         pilots = pilots_of(systems, name, usual, clusters)
         document = power_document(
             pilots,

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             ]
             compared: Comparison | str | None = None
             if len(systems) > 1:
-                unit = unit_of(benchmark.info.words, tables.values())
+                unit = unit_of(benchmark.words, tables.values())
                 try:
                     compared = compare(tables, resampling=resampling, scopes=True, unit=unit)
                 except UsageError as error:
@@ -64,10 +64,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             text = to_html(
                 reports,
                 title=arguments.title,
-                words=benchmark.info.words,
+                words=benchmark.words,
                 meanings=scorer.reasons,
                 compared=compared,
-                headline=benchmark.info.headline,
+                headline=benchmark.headline,
             )
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")

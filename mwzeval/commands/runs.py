@@ -41,6 +41,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         scores,
         runs={name: report.metrics for name, report in named},
         meta={**meta, "warnings": [plain_problem(warning.shared()) for warning in warnings]},
-        words=benchmark.info.words,
+        words=benchmark.words,
     )
     return finish(arguments, document, warnings, failed)

@@ -84,8 +84,8 @@ def recognising(benchmark: Benchmark, *files: str) -> Iterator[None]:
         yield
     except MwzevalError:
         for file in files:
-            if other := benchmark_of(file, but=benchmark.info.name):
-                message = advice(other, benchmark.info.title)
+            if other := benchmark_of(file, but=benchmark.name):
+                message = advice(other, benchmark.title)
                 raise InputError([Problem("other-benchmark", message, file=file)]) from None
         raise
 
@@ -206,8 +206,8 @@ def read_items(
         for file in dict.fromkeys(problem.file for problem in error.problems):
             if file in files and (known := benchmark_of(str(file))):
                 message = (
-                    f"this looks like a file of {known.info.title}, without scores of items: "
-                    f"leave out --items to score it (--benchmark {known.info.name})"
+                    f"this looks like a file of {known.title}, without scores of items: "
+                    f"leave out --items to score it (--benchmark {known.name})"
                 )
                 raise InputError([Problem("of-benchmark", message, file=file)]) from None
         raise

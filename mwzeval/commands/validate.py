@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     chosen = arguments.format or (TEXT if sys.stdout.isatty() else JSON)
     if chosen == TEXT:
         lines = [*_lines(file, problems, failed)]
-        lines += [f"\n{benchmark.info.input_help}"] if failed else []
+        lines += [f"\n{benchmark.input_help}"] if failed else []
         lines += ["\n`-f json` lists each problem with its location."] if problems else []
         write_result("".join(f"{line}\n" for line in lines), TEXT)
     else:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
+from mwzeval.benchmark import Benchmark, OwnVerb
 from mwzeval.crosswoz import META, NAME, TITLE
 from mwzeval.errors import UsageError
 
@@ -37,15 +37,14 @@ class CrossWoz(Benchmark):
     """All tracks of CrossWOZ, including logs of simulated dialogues."""
 
     api = 1
-    info = BenchmarkInfo(
-        NAME,
-        TITLE,
-        input_help='A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", '
+    name, title = NAME, TITLE
+    input_help = (
+        'A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", '
         '"track": "dst"}, "10264": [{"turn": 0, "state": {"景点": {"评分": "4分以上"}}}, …], …}\n'
-        "docs/crosswoz.md describes the files of each task.",
-        headline=("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish"),
-        gates="nlu=90,policy=50",
+        "docs/crosswoz.md describes the files of each task."
     )
+    headline = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
+    gates = "nlu=90,policy=50"
     verbs: Mapping[str, OwnVerb] = {
         "crosswoz": OwnVerb(
             "statistics, simulation, baselines and trained models of CrossWOZ",

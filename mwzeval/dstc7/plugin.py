@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
+from mwzeval.benchmark import Benchmark, OwnVerb
 from mwzeval.dstc7 import NAME, TITLE
 from mwzeval.errors import UsageError
 from mwzeval.scores.score import Words
@@ -23,16 +23,15 @@ class SentenceSelection(Benchmark):
     """All tracks of DSTC7 sentence selection."""
 
     api = 1
-    info = BenchmarkInfo(
-        NAME,
-        TITLE,
-        input_help='A correct file: [{"example-id": 100000, "candidate-ranking": '
+    name, title = NAME, TITLE
+    input_help = (
+        'A correct file: [{"example-id": 100000, "candidate-ranking": '
         '[{"candidate-id": "A1", "confidence": 0.9}, …]}, …]\n'
-        "docs/dstc7.md describes submissions.",
-        words=Words("example", "examples", "part", goal="right answer"),
-        headline=("recall@1", "recall@10", "mrr", "final"),
-        gates="final=0.5,recall10=0.6",
+        "docs/dstc7.md describes submissions."
     )
+    words = Words("example", "examples", "part", goal="right answer")
+    headline = ("recall@1", "recall@10", "mrr", "final")
+    gates = "final=0.5,recall10=0.6"
     verbs: Mapping[str, OwnVerb] = {
         "dstc7": OwnVerb(
             "baselines and file conversion for DSTC7 sentence selection",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb, recognised
+from mwzeval.benchmark import Benchmark, OwnVerb, recognised
 from mwzeval.multiwoz import HEADLINE, NAME, TITLE
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -194,15 +194,14 @@ class MultiWoz(Benchmark):
     """MultiWOZ, and the embedded sample corpus."""
 
     api = 1
-    info = BenchmarkInfo(
-        NAME,
-        TITLE,
-        input_help='A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
+    name, title = NAME, TITLE
+    input_help = (
+        'A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
         '"state": {"hotel": {"area": "south"}}}, …], …}\n'
-        "docs/formats.md describes all formats that are read.",
-        headline=HEADLINE,
-        gates="inform=85,success=70,inform.hotel=80",
+        "docs/formats.md describes all formats that are read."
     )
+    headline = HEADLINE
+    gates = "inform=85,success=70,inform.hotel=80"
     verbs: Mapping[str, OwnVerb] = {
         "add-slot-domains": OwnVerb(
             "add active_domains, derived from the domains of placeholders",

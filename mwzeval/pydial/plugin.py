@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, OwnVerb
+from mwzeval.benchmark import Benchmark, OwnVerb
 from mwzeval.errors import UsageError
 from mwzeval.pydial import NAME, TITLE
 from mwzeval.scores.score import Words
@@ -26,17 +26,18 @@ class PyDial(Benchmark):
     """The tasks of the PyDial benchmark, including the tasks in the embedded domains."""
 
     api = 1
-    info = BenchmarkInfo(
-        NAME,
-        TITLE,
-        input_help='A correct line: {"task": "CR-1", "seed": 0, "dialogue": 0, "success": true, '
+    name, title = NAME, TITLE
+    input_help = (
+        'A correct line: {"task": "CR-1", "seed": 0, "dialogue": 0, "success": true, '
         '"exchanges": 6, "reward": 14}\n'
-        "docs/pydial.md describes episode files.",
-        words=Words("dialogue", "dialogues", "task"),
-        headline=("success", "reward"),
-        gates="success=90,reward=10",
-        no_runs="name the folder of each policy, such as runs/CR-3/dqn, instead of single runs: "
-        "`compare` finds all seeds in the folder and resamples both seeds and dialogues",
+        "docs/pydial.md describes episode files."
+    )
+    words = Words("dialogue", "dialogues", "task")
+    headline = ("success", "reward")
+    gates = "success=90,reward=10"
+    no_runs = (
+        "name the folder of each policy, such as runs/CR-3/dqn, instead of single runs: "
+        "`compare` finds all seeds in the folder and resamples both seeds and dialogues"
     )
     verbs: Mapping[str, OwnVerb] = {
         "pydial": OwnVerb(

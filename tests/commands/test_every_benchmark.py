@@ -110,7 +110,7 @@ def lacks(name: str, member: str) -> str:
     """Return the error message if a benchmark does not have an optional member, else ""."""
     benchmark = benchmark_named(name)
     if member == "runs":
-        return benchmark.info.no_runs
+        return benchmark.no_runs
     entry = (None,) * (member == "leaderboard")
     try:
         getattr(benchmark, member)(*entry, Namespace(verb=member))
@@ -183,7 +183,7 @@ def test_gates_pass_or_fail_by_score_value(name: str, run: Run) -> None:
         for record in read_json(REPORT)["meta"]["scores"]
         if record["scope"] == "total"
     }
-    headline = (asked for asked in benchmark_named(name).info.headline if asked in values)
+    headline = (asked for asked in benchmark_named(name).headline if asked in values)
     score = next(headline, next(iter(values)))
     assert run(f"evaluate WORSE -q --fail-under {score}={values[score] - 1e-6}") == Ran(0, "", "")
     failed = run(f"evaluate WORSE -q --fail-under {score}={values[score] + 1e-3}")

@@ -37,7 +37,7 @@ from tests.dstc7.cases import (
 )
 from tests.places import read_json, shared
 
-WORDS = benchmark_named("dstc7").info.words
+WORDS = benchmark_named("dstc7").words
 
 
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:

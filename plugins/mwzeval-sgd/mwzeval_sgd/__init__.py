@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import Benchmark, BenchmarkInfo, FileScorer
+from mwzeval.benchmark import Benchmark, FileScorer
 from mwzeval.files.downloads import DataRoot
 from mwzeval.scores.findings import first_item, misfit
 
@@ -26,14 +26,11 @@ class Sgd(Benchmark):
     """The benchmark, registered by the entry point of the package."""
 
     api = 1
+    name, title = "sgd", "SGD"
+    input_help = "A correct input: dialogues in the format of the data, with predicted states"
+    headline = (*HEADLINE, "requested_slots_f1")
+    gates = "joint_goal_accuracy=0.5"
     examples = HERE / "examples"
-    info = BenchmarkInfo(
-        "sgd",
-        "SGD",
-        input_help="A correct input: dialogues in the format of the data, with predicted states",
-        headline=(*HEADLINE, "requested_slots_f1"),
-        gates="joint_goal_accuracy=0.5",
-    )
 
     def recognises(self, raw: Any) -> bool:
         """Return whether all services of the first dialogue have names such as `Hotels_2`."""

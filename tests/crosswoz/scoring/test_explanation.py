@@ -119,7 +119,7 @@ def test_unknown_dialogues_are_errors() -> None:
 def test_reference_scores_are_columns_of_the_html_report() -> None:
     report = evaluate(rule_tracker_file(GOLD.fold), GOLD).report()
     system = replace(report, name="RuleDST")
-    words = benchmark_named("crosswoz").info.words
+    words = benchmark_named("crosswoz").words
     html = to_html([system, system], title="t", words=words)
     table = html.partition('<table class="scores')[2].partition("</tbody>")[0]
     heads = re.findall(r'class="reference">(\w[^<]*)</th>', table)
