@@ -298,8 +298,8 @@ class Stress:
         """
         from mwzeval.comparison.gates import failures
         from mwzeval.files.reading import shortest_ends
+        from mwzeval.multiwoz.live import drops
         from mwzeval.multiwoz.live.report import ScoredRun
-        from mwzeval.multiwoz.live.stress import drops
 
         files = files_of(arguments)
         if len(set(files)) < max(len(files), 2):
@@ -647,7 +647,7 @@ class ToolsServe:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """Add the arguments of this command."""
-        from mwzeval.multiwoz.live.stress.conditions import LAYERS, TOOL_FAULTS
+        from mwzeval.multiwoz.live.stress import LAYERS, TOOL_FAULTS
 
         faults = [condition for condition, layer in LAYERS.items() if layer == TOOL_FAULTS]
         parser.add_argument(
@@ -717,7 +717,7 @@ class ToolsServe:
         )
         from mwzeval.conversation.trajectory import Planned, Record
         from mwzeval.multiwoz.corpus import corpus_root, read_tables
-        from mwzeval.multiwoz.live.stress.conditions import (
+        from mwzeval.multiwoz.live.stress import (
             ATTITUDE,
             CHANGES,
             NOISE,

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.live.stress.conditions import parse_conditions
+from mwzeval.multiwoz.live.stress import parse_conditions
 from mwzeval.multiwoz.live.tools import DatabaseTools, schema_of, tools_of
 from tests.command_lines import Run
 from tests.places import ROOT

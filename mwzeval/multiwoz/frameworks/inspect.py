@@ -44,7 +44,7 @@ from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import AUTO
 from mwzeval.multiwoz.frameworks import KEY, keep_dialogue, load, write_dialogues
 from mwzeval.multiwoz.live.options import AGENDA, GOALS
-from mwzeval.multiwoz.live.stress.conditions import parse_conditions
+from mwzeval.multiwoz.live.stress import parse_conditions
 from mwzeval.multiwoz.live.tools import schema_of
 from mwzeval.multiwoz.live.wordings import goal_sentences
 

@@ -49,8 +49,10 @@ from mwzeval.multiwoz.corpus import read_tables
 from mwzeval.multiwoz.database import Row
 from mwzeval.multiwoz.goals import Goal, Records, RunGoals
 from mwzeval.multiwoz.live.convlab_agent import ConvlabPolicy
+from mwzeval.multiwoz.live.goal_changes import user_of
 from mwzeval.multiwoz.live.judge import Judge, Judgement, end_reasons
 from mwzeval.multiwoz.live.modalities import reported_faults
+from mwzeval.multiwoz.live.noise import Noise, noisy_users
 from mwzeval.multiwoz.live.options import (
     ACTS,
     AGENDA,
@@ -64,9 +66,7 @@ from mwzeval.multiwoz.live.options import (
 )
 from mwzeval.multiwoz.live.reading import AgentReader
 from mwzeval.multiwoz.live.rule_agent import CallingAgent, OraclePolicy, RuleAgent
-from mwzeval.multiwoz.live.stress.conditions import NOISE, Conditions, Stress
-from mwzeval.multiwoz.live.stress.goal_changes import user_of
-from mwzeval.multiwoz.live.stress.noise import Noise, noisy_users
+from mwzeval.multiwoz.live.stress import NOISE, Conditions, Stress
 from mwzeval.multiwoz.live.text_user import UserInWords, faults_of
 from mwzeval.multiwoz.live.tools import DatabaseTools, schema_of, tools_of
 from mwzeval.multiwoz.live.understanding import Vocabulary

@@ -28,7 +28,7 @@ from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, RULES, Rules, corpus_named
 from mwzeval.multiwoz.corpus import corpus_root, database_files
 from mwzeval.multiwoz.goals import Records, RunGoals, parse_goal_source, select_goals
-from mwzeval.multiwoz.live.stress.conditions import (
+from mwzeval.multiwoz.live.stress import (
     ATTITUDE,
     CHANGES,
     LAYERS,

@@ -41,11 +41,11 @@ from mwzeval.multiwoz.choices import (
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, corpus_root, database_files, read_tables
 from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals import ORDERING, Goal, annotated_goals, given_goal
+from mwzeval.multiwoz.live.events import with_events
 from mwzeval.multiwoz.live.judge import SUCCESS, Judge
 from mwzeval.multiwoz.live.modalities import Modality, act_level, text_level
 from mwzeval.multiwoz.live.reading import AgentReader
-from mwzeval.multiwoz.live.stress.conditions import STRESS, label
-from mwzeval.multiwoz.live.stress.scores import with_events
+from mwzeval.multiwoz.live.stress import STRESS, label
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
 from mwzeval.output import followed

@@ -35,7 +35,7 @@ from mwzeval.multiwoz.database import (
 )
 from mwzeval.multiwoz.functions import BY_NAME, RETURNED, Function, Parameter, tools_schema
 from mwzeval.multiwoz.grounding.bookings import venues_called
-from mwzeval.multiwoz.live.stress.conditions import TOOL_FAULTS, Conditions, Stress, known_values
+from mwzeval.multiwoz.live.stress import TOOL_FAULTS, Conditions, Stress, known_values
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
     ADDED_FIELDS,

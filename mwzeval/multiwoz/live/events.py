@@ -23,7 +23,7 @@ from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import SENTENCE
 from mwzeval.multiwoz.live.judge import SUCCESS
 from mwzeval.multiwoz.live.modalities import Modality
-from mwzeval.multiwoz.live.stress.conditions import CHANGES, LAYERS, STRESS, TOOL_FAULTS
+from mwzeval.multiwoz.live.stress import CHANGES, LAYERS, STRESS, TOOL_FAULTS
 from mwzeval.multiwoz.live.tools import ERRORS, STALE, TIMEOUTS
 from mwzeval.multiwoz.live.transcript import calls_by_turn, reported_bookings
 from mwzeval.multiwoz.live.user import NO_OFFER, heard_acts

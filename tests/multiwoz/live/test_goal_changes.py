@@ -19,13 +19,13 @@ from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.convlab.system import RuleSystem
 from mwzeval.multiwoz.goals import ORDERING, Goal, tried
 from mwzeval.multiwoz.live.episodes import Episodes
-from mwzeval.multiwoz.live.stress.conditions import FOLDER, Stress, parse_conditions
-from mwzeval.multiwoz.live.stress.goal_changes import (
+from mwzeval.multiwoz.live.goal_changes import (
     ChangingUser,
     PlannedChange,
     planned_changes,
     user_of,
 )
+from mwzeval.multiwoz.live.stress import FOLDER, Stress, parse_conditions
 from mwzeval.multiwoz.live.tools import checked_call
 from mwzeval.multiwoz.live.transcript import domains_in
 from mwzeval.multiwoz.live.understanding import BeliefState, understand

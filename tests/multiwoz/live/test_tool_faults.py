@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.multiwoz.functions import BY_NAME, tools_schema
-from mwzeval.multiwoz.live.stress.conditions import LAYERS, Conditions, parse_conditions
+from mwzeval.multiwoz.live.stress import LAYERS, Conditions, parse_conditions
 from mwzeval.multiwoz.live.tools import schema_of, tools_of
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from tests.multiwoz.live.written_runs import sample_goals, town

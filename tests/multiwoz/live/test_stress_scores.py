@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.metrics.measure import Resampling, ScoredTable
+from mwzeval.multiwoz.live.drops import paired_scores
+from mwzeval.multiwoz.live.events import CHANGE_KINDS
 from mwzeval.multiwoz.live.report import ScoredRun
-from mwzeval.multiwoz.live.stress.drops import paired_scores
-from mwzeval.multiwoz.live.stress.scores import CHANGE_KINDS
 from mwzeval.scores.score import WHOLE, Score, by_place
 from mwzeval.statistics.intervals import wilson
 from mwzeval.statistics.tests import holm, mcnemar

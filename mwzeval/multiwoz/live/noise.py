@@ -21,7 +21,7 @@ from mwzeval.conversation.agents import MakeUser
 from mwzeval.conversation.messages import MEANT, AgentTurn, Utterance, user_message
 from mwzeval.conversation.protocols import User
 from mwzeval.multiwoz.database import Row
-from mwzeval.multiwoz.live.stress.conditions import Conditions, Stress, table
+from mwzeval.multiwoz.live.stress import Conditions, Stress, table
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.schema import DAYS, VENUE_DOMAINS
 from mwzeval.multiwoz.words.vocabulary import LISTS, SPELLINGS, keyed_rows

@@ -17,7 +17,7 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.multiwoz.live.judge import SUCCESS
 from mwzeval.multiwoz.live.report import ScoredRun, described
-from mwzeval.multiwoz.live.stress.conditions import STRESS, label
+from mwzeval.multiwoz.live.stress import STRESS, label
 from mwzeval.scores.report import score_record
 from mwzeval.scores.score import NONE, WHOLE, Score, Signature, by_place
 from mwzeval.scores.sheets import UNKNOWN, Cell, Document, sheet

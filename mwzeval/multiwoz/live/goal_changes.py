@@ -25,7 +25,7 @@ from mwzeval.multiwoz.acts import (
     returning_to,
 )
 from mwzeval.multiwoz.goals import ORDERING, DomainGoal, Goal, Records
-from mwzeval.multiwoz.live.stress.conditions import (
+from mwzeval.multiwoz.live.stress import (
     ATTITUDE,
     CHANGES,
     IMPATIENT,

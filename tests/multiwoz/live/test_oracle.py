@@ -11,7 +11,7 @@ import pytest
 from mwzeval.multiwoz.acts import ASIDE
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS
 from mwzeval.multiwoz.live.episodes import Episodes
-from mwzeval.multiwoz.live.stress.conditions import LAYERS, PRESETS
+from mwzeval.multiwoz.live.stress import LAYERS, PRESETS
 from tests.multiwoz.live.written_runs import live, report
 from tests.places import shared
 

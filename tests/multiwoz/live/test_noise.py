@@ -20,14 +20,14 @@ from mwzeval.conversation.trajectory import Planned, Record, trajectory_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
-from mwzeval.multiwoz.live.stress.conditions import (
+from mwzeval.multiwoz.live.noise import MOST_EDITS, Noise, terse
+from mwzeval.multiwoz.live.stress import (
     LAYERS,
     Conditions,
     Stress,
     parse_conditions,
     table,
 )
-from mwzeval.multiwoz.live.stress.noise import MOST_EDITS, Noise, terse
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.schema import VENUE_DOMAINS
 from mwzeval.multiwoz.words.numbers import amount
