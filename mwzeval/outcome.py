@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import STANDARD_OUTPUT
-from mwzeval.errors import CHOSEN, InputError, Problem, printable
+from mwzeval.errors import CHOSEN, InputError, Problem, UsageError, printable, shorten
 from mwzeval.output import notify, warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     )
     parser.add_argument(
         "--fail-under",
-        type=_gates,
+        type=parse_gates,
         default=(),
         metavar="SCORE=N,…",
         help=f"exit with 1 if a score is below N, or above N if lower is better ({gates})",
@@ -49,10 +50,22 @@ def add_outcome(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     )
 
 
-def _gates(text: str) -> Sequence[Gate]:
-    from mwzeval.comparison.gates import parse_gates
-
-    return parse_gates(text)
+def parse_gates(text: str) -> tuple[Gate, ...]:
+    """Return the scores of `inform=85,success=70` and their limits. Raises `UsageError`."""
+    gates = []
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = math.nan
+        if not name.strip() or not math.isfinite(limit):
+            raise UsageError(
+                f'--fail-under: "{shorten(part)}" does not have the form SCORE=N, such as '
+                "inform=85,success=70"
+            )
+        gates.append((name.strip(), limit))
+    return tuple(gates)
 
 
 def finish_report(

@@ -47,7 +47,7 @@ COVERAGE, SECONDS, RESULTS = (
 TARGETS = re.compile(
     r"mwzeval/(scores|statistics|metrics|comparison)/"
     r"|mwzeval/multiwoz/(scoring/|tracking|words/|grounding/|normalization|placeholders)"
-    r"|mwzeval/multiwoz/live/(user|judge|grounded|goal)"
+    r"|mwzeval/multiwoz/live/(user|judge|modalities)"
     r"|mwzeval/multiwoz/convlab/(user|system)"
     r"|mwzeval/crosswoz/(scoring/|simulation|user|goals)|mwzeval/dstc7/(measures|evaluation)"
     r"|mwzeval/pydial/simulator/"

@@ -5,7 +5,6 @@ Scores have the same names as in reports; the name of a part follows a dot (`inf
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,24 +22,6 @@ Gate: TypeAlias = tuple[str, float]
 """The name of a score, and its limit."""
 
 BASELINE, INPUT = "baseline", "input"
-
-
-def parse_gates(text: str) -> tuple[Gate, ...]:
-    """Return the scores of `inform=85,success=70` and their limits. Raises `UsageError`."""
-    gates = []
-    for part in text.split(","):
-        name, _, number = part.partition("=")
-        try:
-            limit = float(number)
-        except ValueError:
-            limit = math.nan
-        if not name.strip() or not math.isfinite(limit):
-            raise UsageError(
-                f'--fail-under: "{shorten(part)}" does not have the form SCORE=N, such as '
-                "inform=85,success=70"
-            )
-        gates.append((name.strip(), limit))
-    return tuple(gates)
 
 
 def failures(

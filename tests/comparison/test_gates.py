@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.comparison.gates import failures, parse_gates, worse_than
+from mwzeval.comparison.gates import failures, worse_than
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.outcome import parse_gates
 from mwzeval.scores.score import Score, Signature
 from mwzeval.statistics.tests import holm, mcnemar
 from tests.command_lines import Run
