@@ -127,9 +127,7 @@ def main() -> None:
     if given.other:
         chosen.pop("yardstick", None)  # the library is the same in both checkouts
     with tempfile.TemporaryDirectory() as folder:
-        here, there = (Path(folder) / name for name in ("here", "there"))
-        here.mkdir()
-        there.mkdir()
+        here, there = (Path(tempfile.mkdtemp(dir=folder)) for _ in range(2))
         print(f"| what | {'other' if given.other else 'Y'} | this | this/other | range |")
         print("|---|---:|---:|---:|---:|")
         for name, arguments in chosen.items():
