@@ -27,8 +27,8 @@ from benchmarks.measure import (
     seconds,
 )
 from mwzeval import Evaluator
+from mwzeval.multiwoz import LEXICALIZED
 from mwzeval.multiwoz.annotations import dialogue_id
-from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.scoring.reward import DEFAULT_WEIGHTS, RewardWeights

@@ -36,8 +36,8 @@ from transformers import (
 )
 
 from mwzeval import Evaluator
+from mwzeval.multiwoz import Fold
 from mwzeval.multiwoz.ceiling import gold_predictions
-from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.training import compute_metrics, decoded_responses, flat_scores

@@ -44,7 +44,7 @@ from mwzeval.conversation.trajectory import (
     live_text,
 )
 from mwzeval.errors import UsageError, shorten
-from mwzeval.multiwoz.choices import AUTO, CORPUS_USER, FOLDS, LEXICALIZED, SAMPLE, Fold, known_name
+from mwzeval.multiwoz import AUTO, CORPUS_USER, FOLDS, LEXICALIZED, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.corpus import load_fold
 from mwzeval.multiwoz.formats import Conversation
 from mwzeval.multiwoz.functions import OUR_TOOLS

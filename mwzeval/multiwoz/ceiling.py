@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.metrics.measure import Resampling
+from mwzeval.multiwoz import DELEXICALIZED, LEXICALIZED, OWN_FORMAT, corpus_named
 from mwzeval.multiwoz.annotations import GoldDialogue
-from mwzeval.multiwoz.choices import DELEXICALIZED, LEXICALIZED, OWN_FORMAT, corpus_named
 from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import CANONICAL

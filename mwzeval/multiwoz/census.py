@@ -29,8 +29,8 @@ from zlib import crc32
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.annotations import GoldDialogue
-from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus import GoldFold, References, Seen
 from mwzeval.multiwoz.normalization import State, normalize_states
 from mwzeval.multiwoz.placeholders import (

@@ -28,13 +28,13 @@ from mwzeval.arguments import (
     resampling_of,
 )
 from mwzeval.errors import InputError, UsageError
-from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.choices import (
+from mwzeval.multiwoz import (
     CORPUS_NAMES,
     DEFAULT_CORPUS,
     FOLDS,
     LEXICALIZED,
     LIVE,
+    NAME,
     RULES,
     corpus_named,
     known_name,

@@ -27,6 +27,7 @@ from mwzeval.errors import DataError, InputError, UsageError, shorten, unknown
 from mwzeval.files.cache import combined_fingerprint, derive, remembered_checksums
 from mwzeval.files.downloads import DataRoot, all_there, embedded
 from mwzeval.files.reading import data_bytes, expecting, parse_data, read_data, read_zip
+from mwzeval.multiwoz import SAMPLE, Fold
 from mwzeval.multiwoz.annotations import (
     AnnotatedTurn,
     Goal,
@@ -37,7 +38,6 @@ from mwzeval.multiwoz.annotations import (
     dialogue_id,
     goals_of,
 )
-from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.placeholders import normalize_response
 from mwzeval.multiwoz.schema import DATABASE_DOMAINS, SERVICES, id_column
 from mwzeval.multiwoz.scoring.bleu import tokenize

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError
-from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.normalization import normalize_name, normalize_slot, normalize_value
 from mwzeval.multiwoz.schema import (
     DATABASE_DOMAINS,

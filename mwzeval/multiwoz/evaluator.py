@@ -19,8 +19,7 @@ from typing import Any
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Resampling
-from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.choices import (
+from mwzeval.multiwoz import (
     AUTO,
     CORPUS_NAMES,
     DEFAULT_CORPUS,
@@ -35,6 +34,7 @@ from mwzeval.multiwoz.choices import (
     Rules,
     known_name,
 )
+from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.corpus import (
     SAMPLE_PREFIX,
     available_references,
@@ -79,7 +79,7 @@ class Evaluator:
     `bleu`, `success`, `richness` and `dst` select the metrics. `dst_rules` names published rules by
     which state tracking is also scored. A rule is a preset such as `trade` or a modified preset
     such as `exact+dontcare=absent`; several rules are given in a list or separated by commas
-    (docs/metrics.md#choices). `corpus` is one of `mwzeval.multiwoz.choices.CORPUS_NAMES` or `auto`,
+    (docs/metrics.md#choices). `corpus` is one of `mwzeval.multiwoz.CORPUS_NAMES` or `auto`,
     which selects the sample if all dialogues are in the sample, and MultiWOZ 2.2 otherwise. `rules`
     names the rule set by which slots and values are normalized. `data` is a folder with the public
     files (default: `MWZEVAL_DATA`, else the user's cache; missing files are downloaded unless
@@ -88,7 +88,7 @@ class Evaluator:
     `confidence` such as 0.95, every score has an interval; resampled intervals use `samples`
     samples and `seed`. With `rollouts`, a dialogue may be predicted more than once under numbered
     ids (`sng0073#12`). `input_format` is the format of the predictions, one of
-    `mwzeval.multiwoz.choices.INPUT_FORMATS` (docs/formats.md); `auto` detects the format. `tools`,
+    `mwzeval.multiwoz.INPUT_FORMATS` (docs/formats.md); `auto` detects the format. `tools`,
     a JSON file or its content, maps a system's own functions and arguments to those of the schema.
     `responses` is the kind of responses: `delexicalized` (with placeholders), `lexicalized` (with
     literal values), or `auto`, which selects the kind of most responses. Lexicalized responses are

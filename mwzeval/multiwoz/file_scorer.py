@@ -13,9 +13,8 @@ from mwzeval.conversation.trajectory import is_live, live_text
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.reading import decoded, first_line, read_bytes
 from mwzeval.libraries import no_garbage_collection
-from mwzeval.multiwoz import HEADLINE
+from mwzeval.multiwoz import AUTO, HEADLINE, LIVE, WITHOUT_FAULTS
 from mwzeval.multiwoz.census import Wording
-from mwzeval.multiwoz.choices import AUTO, LIVE, WITHOUT_FAULTS
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats import adapt
 from mwzeval.multiwoz.predictions import predictions_of_text

@@ -40,9 +40,8 @@ from mwzeval.conversation.messages import (
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.reading import parse_json
-from mwzeval.multiwoz import NAME, TITLE
+from mwzeval.multiwoz import AUTO, NAME, OWN_FORMAT, TITLE
 from mwzeval.multiwoz.annotations import dialogue_id
-from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
 from mwzeval.multiwoz.functions import OUR_TOOLS, Function, Parameter, Tool, Tools
 from mwzeval.multiwoz.predictions import TURN_KEYS, bare, items_of
 from mwzeval.multiwoz.schema import UNFILLED

@@ -41,9 +41,9 @@ from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import derive
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import data_bytes, expecting, read_data
+from mwzeval.multiwoz import FOLDS, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.acts import INFORM, NONE, REQUEST
 from mwzeval.multiwoz.annotations import BOOKING_FLAGS, dialogue_id
-from mwzeval.multiwoz.choices import FOLDS, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.corpus import CORPORA, fold_sources, read_fold
 from mwzeval.multiwoz.schema import (
     ALL_DOMAINS,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
-from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.schema import (
     FLAG_SLOTS,
     NAME_SLOTS,

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, did_you_mean, shorten
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
+from mwzeval.multiwoz import AUTO, DELEXICALIZED, LEXICALIZED, SAMPLE, Rules
 from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.census import AFTER, BEFORE, OTHER, TIME, Census, Key, shapes
-from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, SAMPLE, Rules
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold, References, dialogue_of
 from mwzeval.multiwoz.normalization import ONTOLOGY, normalize_slot, normalize_value
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS, known_placeholders

@@ -11,16 +11,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.benchmark import Benchmark, OwnVerb, recognised
-from mwzeval.multiwoz import HEADLINE, NAME, TITLE
-from mwzeval.multiwoz.choices import (
+from mwzeval.multiwoz import (
     AUTO,
     CONVLAB2,
     CORPUS_NAMES,
     FOLDS,
+    HEADLINE,
     INPUT_FORMATS,
     LIVE,
+    NAME,
     RESPONSES,
     RULES,
+    TITLE,
 )
 
 if TYPE_CHECKING:
@@ -379,7 +381,7 @@ class MultiWoz(Benchmark):
 
     def shelf(self, data: str | None) -> DataRoot:
         """Return the collection of public files."""
-        from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
+        from mwzeval.multiwoz import DEFAULT_CORPUS, SAMPLE
         from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
 
         patterns = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}

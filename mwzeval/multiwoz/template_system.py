@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.files.downloads import DataRoot
-from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.corpus import GoldFold, read_tables
 from mwzeval.multiwoz.database import Database, car, digest, partial_ratio, phone_number, reference
 from mwzeval.multiwoz.live.wordings import agent_sentence, details, shown_value

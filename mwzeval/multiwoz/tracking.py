@@ -43,8 +43,8 @@ from mwzeval.errors import UsageError, shorten, unknown
 from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import table_rows
 from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.annotations import GoldDialogue
-from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database import partial_ratio
 from mwzeval.multiwoz.normalization import State, converted, normalize_slot, normalize_value
 from mwzeval.multiwoz.predictions import Turn

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from mwzeval import Evaluator
-from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz import LEXICALIZED
 from mwzeval.multiwoz.grounding.claims import CheckedMention
 from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources

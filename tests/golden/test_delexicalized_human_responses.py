@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.report import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count

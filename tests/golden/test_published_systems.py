@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from mwzeval.multiwoz.choices import Fold
+from mwzeval.multiwoz import Fold
 from mwzeval.multiwoz.corpus import corpus_root, load_fold, own_references
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.report import Report

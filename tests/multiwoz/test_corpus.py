@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot, embedded, public_files
 from mwzeval.files.reading import read_data
+from mwzeval.multiwoz import FOLDS, Fold
 from mwzeval.multiwoz.annotations import annotations_of, annotations_of_version_22
-from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus import (
     CORPORA,
     Seen,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.database import Database
 from tests.examples import examples
 from tests.multiwoz import specification, worlds

@@ -15,7 +15,7 @@ import pytest
 
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import DataRoot, embedded
-from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz import SAMPLE
 from mwzeval.multiwoz.convlab.resources import ActDatabase, load_act_database
 from mwzeval.multiwoz.corpus import corpus_root
 from mwzeval.multiwoz.goals import (

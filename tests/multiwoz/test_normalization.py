@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.census import COUNTED
-from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.normalization import (
     estimate_active_domains,
     normalize_slot,

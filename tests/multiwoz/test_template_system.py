@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import zstandard
 
+from mwzeval.multiwoz import FOLDS, Fold
 from mwzeval.multiwoz.annotations import Goal
-from mwzeval.multiwoz.choices import FOLDS, Fold
 from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS

@@ -20,7 +20,7 @@ from Levenshtein import distance
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.reading import expecting, read_data
-from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz import SAMPLE
 from mwzeval.multiwoz.database import chosen, partial_ratio
 from mwzeval.multiwoz.schema import (
     ADDED_FIELDS,

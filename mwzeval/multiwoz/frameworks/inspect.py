@@ -41,7 +41,7 @@ from mwzeval.conversation.messages import ASSISTANT_ROLE, ERROR, TOOL_ROLE, Mess
 from mwzeval.conversation.models import read_prompt
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz.choices import AUTO
+from mwzeval.multiwoz import AUTO
 from mwzeval.multiwoz.frameworks import KEY, keep_dialogue, load, write_dialogues
 from mwzeval.multiwoz.live.options import AGENDA, GOALS
 from mwzeval.multiwoz.live.stress import parse_conditions

@@ -30,7 +30,7 @@ from mwzeval.conversation.protocols import AGENT_ERROR
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.errors import UsageError
 from mwzeval.files.reading import read_text
-from mwzeval.multiwoz.choices import AUTO
+from mwzeval.multiwoz import AUTO
 from mwzeval.multiwoz.frameworks import KEY, keep_dialogue, load, write_dialogues
 from mwzeval.multiwoz.live.episodes import Outcome
 from mwzeval.multiwoz.live.options import AGENDA, GOALS

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import ratio
 
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.annotations import Goal
-from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.normalization import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.predictions import Booking, Turn

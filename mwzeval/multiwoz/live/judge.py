@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import ChatMessage
 from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.annotations import Goal, goals_of
-from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database, Row, comparable
 from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.bookings import (

@@ -17,7 +17,7 @@ from mwzeval.conversation.protocols import USER_STOP
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Rate, Sign
-from mwzeval.multiwoz.choices import CONVLAB2
+from mwzeval.multiwoz import CONVLAB2
 from mwzeval.multiwoz.convlab import evaluator as act_scores
 from mwzeval.multiwoz.convlab.evaluator import (
     CorrectedEvaluator,

@@ -25,7 +25,7 @@ from mwzeval.conversation.models import (
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded
-from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, RULES, Rules, corpus_named
+from mwzeval.multiwoz import AUTO, CORPUS_NAMES, RULES, Rules, corpus_named
 from mwzeval.multiwoz.corpus import corpus_root, database_files
 from mwzeval.multiwoz.goals import Records, RunGoals, parse_goal_source, select_goals
 from mwzeval.multiwoz.live.stress import (

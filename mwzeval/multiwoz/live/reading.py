@@ -24,8 +24,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import TOOL_ROLE, ChatMessage
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.acts import ACT_SLOTS, GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.goals import ORDERING, Goal, correction
 from mwzeval.multiwoz.grounding.log import Returned, returned_by
 from mwzeval.multiwoz.grounding.statements import GENERIC, SENTENCE, Statements

@@ -22,9 +22,7 @@ from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, of_items, percentage
-from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
-from mwzeval.multiwoz.annotations import dialogue_id
-from mwzeval.multiwoz.choices import (
+from mwzeval.multiwoz import (
     AUTO,
     CONVLAB2,
     CORPUS_NAMES,
@@ -32,12 +30,16 @@ from mwzeval.multiwoz.choices import (
     DEFAULT_CORPUS,
     FOLDS,
     LIVE,
+    NAME,
     RULES,
     SAMPLE,
+    SCORING_REVISION,
+    TITLE,
     WITHOUT_FAULTS,
     Rules,
     known_name,
 )
+from mwzeval.multiwoz.annotations import dialogue_id
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, corpus_root, database_files, read_tables
 from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals import ORDERING, Goal, annotated_goals, given_goal

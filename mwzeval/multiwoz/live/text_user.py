@@ -30,8 +30,8 @@ from mwzeval.conversation.messages import (
 )
 from mwzeval.conversation.models import DONE, GIVES_UP
 from mwzeval.conversation.protocols import User
+from mwzeval.multiwoz import RULES
 from mwzeval.multiwoz.acts import BOOKING, NONE, SYSTEM_SLOTS, USER_SLOTS, Act, goal_slot
-from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.database import comparable
 from mwzeval.multiwoz.goals import NAMED_AS, ORDERING, VALUE_PARTS, Goal, begun, wish_for
 from mwzeval.multiwoz.grounding.log import folded

@@ -22,7 +22,7 @@ from typing import Any
 
 from mwzeval.conversation.trajectory import Planned, Record
 from mwzeval.errors import did_you_mean, shorten, unknown
-from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.database import (
     FUZZY_THRESHOLD,
     Database,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.messages import ChatMessage
-from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz import Rules
 from mwzeval.multiwoz.formats import Conversation
 from mwzeval.multiwoz.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.grounding.claims import CHECKED, SystemTurn

@@ -19,9 +19,8 @@ from mwzeval.errors import Problem, UsageError
 from mwzeval.libraries import no_garbage_collection
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
 from mwzeval.metrics.types import TypeCounts
-from mwzeval.multiwoz import NAME, SCORING_REVISION
+from mwzeval.multiwoz import AUTO, NAME, SAMPLE, SCORING_REVISION
 from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus import References
 from mwzeval.multiwoz.database import FUZZY_THRESHOLD
 from mwzeval.multiwoz.grounding.claims import Claim

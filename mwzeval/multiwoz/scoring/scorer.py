@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from mwzeval.multiwoz import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.census import IDENTIFYING_SLOTS, Census, Wording
-from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus import GoldFold, References
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.grounding.bookings import (

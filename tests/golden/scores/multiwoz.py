@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mwzeval.multiwoz.choices import RULES
+from mwzeval.multiwoz import RULES
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions

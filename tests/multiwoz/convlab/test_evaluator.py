@@ -15,8 +15,8 @@ from scipy.stats import norm, ttest_ind
 
 from mwzeval.conversation.trajectory import Planned, Record, Trajectory, trajectory_of
 from mwzeval.metrics.measure import ScoredTable
+from mwzeval.multiwoz import SAMPLE
 from mwzeval.multiwoz.acts import MOST_ACTS, USER_SLOTS, Act, Draws
-from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.evaluator import (
     COLUMNS,
     CorrectedEvaluator,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
-from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz import SAMPLE
 from mwzeval.multiwoz.convlab.resources import (
     TABLES,
     ActDatabase,

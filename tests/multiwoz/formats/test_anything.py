@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.multiwoz.choices import INPUT_FORMATS
+from mwzeval.multiwoz import INPUT_FORMATS
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.multiwoz.formats.rendering import call, calls, to_messages, to_sgd, to_unified
 from tests.places import sample_predictions

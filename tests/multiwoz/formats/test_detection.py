@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mwzeval.errors import InputError
-from mwzeval.multiwoz.choices import INPUT_FORMATS
+from mwzeval.multiwoz import INPUT_FORMATS
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats import marks
 from mwzeval.multiwoz.predictions import read_predictions

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mwzeval.cli import main
 from mwzeval.conversation.usage import read_prices
 from mwzeval.metrics.measure import Resampling
-from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS
+from mwzeval.multiwoz import SAMPLE, WITHOUT_FAULTS
 from mwzeval.multiwoz.live.report import LiveScorer
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, by_place

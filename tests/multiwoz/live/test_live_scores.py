@@ -8,7 +8,7 @@ import pytest
 
 from mwzeval.conversation.messages import read_messages
 from mwzeval.errors import InputError
-from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
+from mwzeval.multiwoz import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.live.judge import Judge
 from mwzeval.multiwoz.live.report import LiveScorer, described
 from mwzeval.scores.explanation import NOT_JUDGED, Fact

@@ -18,7 +18,7 @@ from mwzeval.cli import main
 from mwzeval.conversation.messages import as_meant, turns_of
 from mwzeval.conversation.trajectory import Planned, Record, trajectory_of
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz.choices import DEFAULT_CORPUS
+from mwzeval.multiwoz import DEFAULT_CORPUS
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.live.noise import MOST_EDITS, Noise, terse
 from mwzeval.multiwoz.live.stress import (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mwzeval.multiwoz import DEFAULT_CORPUS
 from mwzeval.multiwoz.acts import ASIDE
-from mwzeval.multiwoz.choices import DEFAULT_CORPUS
 from mwzeval.multiwoz.live.episodes import Episodes
 from mwzeval.multiwoz.live.stress import LAYERS, PRESETS
 from tests.multiwoz.live.written_runs import live, report

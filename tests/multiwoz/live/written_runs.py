@@ -10,7 +10,7 @@ from typing import Any
 
 from mwzeval.cli import main
 from mwzeval.conversation.trajectory import Planned, header
-from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz import SAMPLE
 from mwzeval.multiwoz.corpus import corpus_root, read_tables
 from mwzeval.multiwoz.goals import ORDERING, Goal, annotated_goals, without
 from mwzeval.multiwoz.live.reading import AgentReader

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization import State

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz import RULES, Rules
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.tracking import any_similar
 from tests.examples import examples
