@@ -268,7 +268,7 @@ def _note_on_goodbyes(results: Results) -> Iterator[str]:
     """Yield a note about who ends dialogues, if this setting affects the run."""
     learned = any(PRESETS[name].learns for name in results.policies)
     goodbye = results.settings.goodbye
-    if goodbye and learned and any("bye" not in task_named(name).masks for name in results.tasks):
+    if goodbye and learned and not all(task_named(name).masked for name in results.tasks):
         yield NOTES_ON_GOODBYES[goodbye]
 
 

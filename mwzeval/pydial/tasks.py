@@ -34,20 +34,18 @@ class Task:
 
     `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` is the code before the number.
     `error_rate` is the probability that the best hypothesis is wrong. `error_set` names the
-    parameters of the error model, or is None if the channel makes no errors. `masks` has the
-    enabled groups of action masks: "inform", "request" and "bye". `inform_count_accepted` is the
-    number of accepted slots from which "inform" is allowed. Rewards are given per turn and for
-    success at the end.
+    parameters of the error model, or is None if the channel makes no errors. `masked` enables the
+    action masks. `inform_count_accepted` is the number of accepted slots from which "inform" is
+    allowed. Rewards are given per turn and for success at the end.
     """
 
     name: str
     domain: str
     environment: int
     error_rate: float
-    error_set: str | None
+    masked: bool
     user_model: str
-    masks: frozenset[str]
-    max_hypotheses: int
+    error_set: str | None
     max_exchanges: int = 25
     inform_count_accepted: int = 4
     max_informed_slots: int = 5
@@ -60,44 +58,25 @@ class Task:
         return self.name.partition(VARIED)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Environment:
-    error_rate: float
-    masked: bool
-    user_model: str
-    error_set: str | None
-
-
-ENVIRONMENTS: Mapping[int, _Environment] = {
-    1: _Environment(0.0, True, "standard", None),
-    2: _Environment(0.0, False, "standard", None),
-    3: _Environment(0.15, True, "standard", "set1"),
-    4: _Environment(0.15, False, "standard", "set1"),
-    5: _Environment(0.15, True, "unfriendly", "set1"),
-    6: _Environment(0.3, True, "standard", "set3"),
+ENVIRONMENTS: Mapping[int, tuple[float, bool, str, str | None]] = {
+    1: (0.0, True, "standard", None),
+    2: (0.0, False, "standard", None),
+    3: (0.15, True, "standard", "set1"),
+    4: (0.15, False, "standard", "set1"),
+    5: (0.15, True, "unfriendly", "set1"),
+    6: (0.3, True, "standard", "set3"),
 }
+"""Error rate, masks, kind of users, and error parameters of each environment."""
 USERS = ("standard", "unfriendly", "impatient", "talkative", "fickle")
 """Kinds of users. The kinds "standard" and "unfriendly" belong to the benchmark."""
 OWN_USER = "own-"
 """Prefix of user names whose parameters come from a file."""
 DEFAULT_ERROR_SET = "set1"
 """The error model of errors that `varied` adds to a task without errors."""
-ALL_MASKS = frozenset({"inform", "request", "bye"})
-NOISY_HYPOTHESES = 5
 
 
 def _task(number: int, domain: str) -> Task:
-    environment = ENVIRONMENTS[number]
-    return Task(
-        name=f"{domain}-{number}",
-        domain=domain,
-        environment=number,
-        error_rate=environment.error_rate,
-        error_set=environment.error_set,
-        user_model=environment.user_model,
-        masks=ALL_MASKS if environment.masked else frozenset(),
-        max_hypotheses=NOISY_HYPOTHESES if environment.error_set else 1,
-    )
+    return Task(f"{domain}-{number}", domain, number, *ENVIRONMENTS[number])
 
 
 TASKS: Mapping[str, Task] = {
@@ -201,7 +180,7 @@ def varied(task: Task, *, errors: float | None = None, user: str | None = None) 
     if who != base.user_model:
         name += f"{VARIED}user={who}"
     if base.error_set is None and rate:
-        base = replace(base, error_set=DEFAULT_ERROR_SET, max_hypotheses=NOISY_HYPOTHESES)
+        base = replace(base, error_set=DEFAULT_ERROR_SET)
     return replace(base, name=name, error_rate=rate, user_model=who)
 
 

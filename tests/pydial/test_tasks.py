@@ -43,16 +43,17 @@ def test_published_tasks_match_the_eighteen_tasks_of_the_paper() -> None:
         assert PUBLISHED_DOMAINS[task.domain] == theirs["domain"]
         assert task.error_rate * 100 == pytest.approx(theirs["semantic_error_rate_percent"])
         assert task.error_set == model["parameter_set"]
-        assert task.max_hypotheses == model["nbest_size"]
+        lengths = ERROR_SETS[task.error_set].correct_lengths if task.error_set else (1.0,)
+        assert len(lengths) == model["nbest_size"]
         assert task.user_model == theirs["user_model"]
-        assert task.masks == {name for name, on in theirs["masks"].items() if on}
+        assert set(theirs["masks"].values()) == {task.masked}
         assert task.max_exchanges == theirs["max_turns"]
         assert task.inform_count_accepted == theirs["inform_count_accepted"]
         assert task.max_informed_slots == theirs["max_inform_slots"]
         assert task.exchange_reward == reward["per_turn"]
         assert task.success_reward == reward["success"]
         demo = task_named(f"Demo-{task.name}")
-        assert (demo.error_rate, demo.masks) == (task.error_rate, task.masks)
+        assert (demo.error_rate, demo.masked) == (task.error_rate, task.masked)
 
 
 @pytest.mark.integration
@@ -130,10 +131,9 @@ def test_names_of_varied_tasks_encode_errors_and_users(
     assert other.user_model == (user or before.user_model)
     # All other parameters are those of the benchmark, except an error channel if required.
     base = task_named(other.base)
-    assert (other.masks, other.environment) == (base.masks, base.environment)
+    assert (other.masked, other.environment) == (base.masked, base.environment)
     noisy = other.error_rate > 0 and base.error_set is None
-    channel = ("set1", 5) if noisy else (base.error_set, base.max_hypotheses)
-    assert (other.error_set, other.max_hypotheses) == channel
+    assert other.error_set == ("set1" if noisy else base.error_set)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def shared_fields(sizes: Sizes) -> list[Field]:
     return [
         # switches
         *_each("u1", "legacy", "perfect", "keep_alternatives", "looks_again"),
-        *_each("u1", "masks_inform", "masks_request", "masks_bye", "bye_any_time"),
+        *_each("u1", "masked", "bye_any_time"),
         # slots
         *_each("i8", "slots", "requestables", "constraints", "informables"),
         *_each("i8", "name", "this", "type", "near", "entity_type"),

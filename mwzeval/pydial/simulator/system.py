@@ -226,11 +226,11 @@ def write_mask(t: Shared, d: Dialogue, allowed: Any) -> None:
     for index in range(t.constraints):
         slot = t.constraint[index]
         allowed[3 * index] = True
-        allowed[3 * index + 1] = not t.masks_request or d.best_mass[slot] > 0.0
-        allowed[3 * index + 2] = not t.masks_request or d.second_mass[slot] > 0.0
+        allowed[3 * index + 1] = not t.masked or d.best_mass[slot] > 0.0
+        allowed[3 * index + 2] = not t.masked or d.second_mass[slot] > 0.0
     at = 3 * t.constraints
     offered = d.last_offered != c.NO_VALUE
-    if t.masks_inform:
+    if t.masked:
         settled = d.count >= t.enough or not d.discriminable
         named = offered or top_name(t, d) != c.NO_VALUE
         allowed[at] = method == c.BY_CONSTRAINTS and settled
@@ -238,9 +238,9 @@ def write_mask(t: Shared, d: Dialogue, allowed: Any) -> None:
         allowed[at + 2] = d.alternative_awaited and offered
     else:
         allowed[at] = allowed[at + 1] = allowed[at + 2] = True
-    allowed[at + 3] = method == c.FINISHED if t.masks_bye else t.bye_any_time
+    allowed[at + 3] = method == c.FINISHED if t.masked else t.bye_any_time
     allowed[at + 4] = False
-    allowed[at + 5] = not t.masks_request or offered
+    allowed[at + 5] = not t.masked or offered
     allowed[at + 6] = False
 
 

@@ -83,9 +83,7 @@ def shared_record(
     t.matching = {}
     t.legacy, t.keep_alternatives, t.looks_again, goodbye = switches
     t.bye_any_time = goodbye == "policy"
-    t.masks_inform, t.masks_request, t.masks_bye = (
-        kind in task.masks for kind in ("inform", "request", "bye")
-    )
+    t.masked = task.masked
     t.max_exchanges, t.enough = task.max_exchanges, task.inform_count_accepted
     t.most, t.pool = task.max_informed_slots, sample_pool(task.max_informed_slots)
     t.exchange_reward, t.success_reward = task.exchange_reward, task.success_reward
@@ -227,8 +225,7 @@ def put_channel(t: Shared, task: Task, confusion: Confusion | None, codes: Codes
         ),
         (c.CORRECT, figures.correct_lengths, figures.correct_means, figures.correct_variances),
     ):
-        known = accumulate(lengths[: task.max_hypotheses])
-        t.length_number[kind] = _put(t.lengths[kind], known)
+        t.length_number[kind] = _put(t.lengths[kind], accumulate(lengths))
         t.means[kind] = list(means)
         t.deviations[kind] = [max(sqrt(v), LEAST_DEVIATION) for v in variances]
         t.rest_deviations[kind] = [max(sqrt(v), LEAST_DEVIATION_OF_REST) for v in variances]

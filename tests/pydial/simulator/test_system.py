@@ -172,18 +172,6 @@ def allowed(task: Task) -> set[str]:
     return tracker.allowed()
 
 
-@pytest.mark.parametrize(
-    ("switch", "prefixes"),
-    [("inform", ("inform",)), ("bye", ("bye",)), ("request", ("reqmore", "confirm_", "select_"))],
-)
-def test_each_switch_masks_its_actions(switch: str, prefixes: tuple[str, ...]) -> None:
-    before = allowed(MASKED)
-    freed = {name for name in Tracker(CAFES).names if name.startswith(prefixes)}
-    after = allowed(replace(MASKED, name=switch, masks=MASKED.masks - {switch}))
-    assert after == before | freed
-    assert before < after
-
-
 def test_tasks_without_masks_allow_all_actions_except_repeat_and_restart() -> None:
     assert allowed(TASKS["CR-2"]) == {*Tracker(CAFES).names} - {"repeat", "restart"}
 
