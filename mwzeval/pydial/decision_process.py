@@ -6,7 +6,6 @@ Source: Casanueva et al. (2017), sections 3 and 4.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from mwzeval.pydial.tasks import Goodbye, Task
 Vector = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 CARRIED_OVER = "offered_before", "alternative_awaited"
-"""In `legacy`, the next dialogue inherits these parts of the state."""
+"""In `legacy`, the next dialogue inherits these fields of the dialogue record."""
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")
 SYSTEM_ACTS = frozenset(
@@ -103,14 +102,15 @@ class DecisionProcess:
         """The side, user or policy, that ends dialogues in environments without masks."""
         return self.simulation.switches.goodbye
 
-    def sibling(self) -> DecisionProcess:
-        """Return an independent copy of the process with the same initial state."""
-        other = copy(self)
-        other.simulation = self.simulation.sibling()
-        for name in CARRIED_OVER:
-            setattr(other.simulation.d, name, getattr(self.simulation.d, name))
-        other.mask = np.ones(len(self.actions), dtype=np.bool_)
-        return other
+    @property
+    def carried_over(self) -> dict[str, Any]:
+        """The values of `CARRIED_OVER`, which can be set."""
+        return {name: getattr(self.simulation.d, name) for name in CARRIED_OVER}
+
+    @carried_over.setter
+    def carried_over(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self.simulation.d, name, value)
 
     @property
     def view(self) -> View:

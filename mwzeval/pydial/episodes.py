@@ -10,8 +10,8 @@ represents a user turn, as seen after the channel and the tracker, and an `Act` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -329,11 +329,12 @@ class TaskRunner:
         self.actions = len(self.process.actions)
         self.size = len(self.process.names) if view == "neural" else self.process.kernel_size
 
-    def for_tests(self) -> TaskRunner:
-        """Return an independent runner with the same initial state."""
-        other = copy(self)
-        other.process = self.process.sibling()
-        return other
+    @contextmanager
+    def testing(self) -> Iterator[None]:
+        """Play dialogues in a `with` block that do not affect the dialogues after it."""
+        before = self.process.carried_over
+        yield
+        self.process.carried_over = before
 
     def train(self, policy: Learner, seed: int, index: int) -> Episode:
         """Play a training dialogue, from which the policy learns."""

@@ -286,9 +286,10 @@ def _trained_and_tested(
             seconds, since = seconds + time.thread_time() - since, time.thread_time()
             training[checkpoint] = round(seconds, 3)
         tests = []
-        for episode in tests_of(job, runner.for_tests(), learner):
-            tests.append(episode)
-            on_progress(1)
+        with runner.testing():
+            for episode in tests_of(job, runner, learner):
+                tests.append(episode)
+                on_progress(1)
         files[job.test_file("", checkpoint).name] = episodes_text(tests, job.about)
         log.test(tests)
         testing[checkpoint], since = round(time.thread_time() - since, 3), time.thread_time()

@@ -84,7 +84,8 @@ def test_training_records_each_exchange_with_its_reward() -> None:
 def test_test_dialogues_do_not_affect_training() -> None:
     with_tests, without = runner(TASK), runner(TASK)
     for index in range(4):
-        with_tests.for_tests().test(RandomPolicy(), 9, index)
+        with with_tests.testing():
+            with_tests.test(RandomPolicy(), 9, index)
         assert with_tests.train(Witness(), 1, index) == without.train(Witness(), 1, index)  # type: ignore[arg-type]
 
 

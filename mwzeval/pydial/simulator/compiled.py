@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
@@ -237,12 +236,8 @@ class ManyDialogues:
         )
         put_user_model(self._t, simulation.user_model, simulation.legacy)
         self.shared = as_array(self._t, shared_fields(sizes))
-        self._make_room(number, np.dtype(dialogue_fields(sizes), align=True))
-
-    def _make_room(self, number: int, kind: np.dtype[Any]) -> None:
-        process = self.process
         self.number = number
-        self.dialogues = _zeros(number, kind)
+        self.dialogues = _zeros(number, np.dtype(dialogue_fields(sizes), align=True))
         self.vectors = np.zeros((number, len(process.names)), dtype=np.float32)
         self.masks = np.ones((number, len(process.actions)), dtype=np.bool_)
         self.rewards = np.zeros(number)
@@ -253,12 +248,6 @@ class ManyDialogues:
         flags: Mask = self.dialogues[name] != 0
         return flags
 
-    def sibling(self, number: int) -> ManyDialogues:
-        """Return `number` new dialogues of the same process, which share its prepared data."""
-        other = copy(self)
-        other._make_room(number, self.dialogues.dtype)
-        return other
-
     def view(self, place: int) -> View:
         """Return the readable view of a dialogue."""
         d: Any = DialogueRecord([])
@@ -268,9 +257,8 @@ class ManyDialogues:
 
     def load(self) -> None:
         """Compile the code, or load it from the cache, before the first dialogue begins."""
-        other = self.sibling(1)
-        other.begin(np.zeros(1, dtype=np.bool_))
-        PlaceRng(other, 0).random()
+        self.begin(np.zeros(self.number, dtype=np.bool_))
+        PlaceRng(self, 0).random()
 
     def seed(
         self,
@@ -365,25 +353,26 @@ _ONE = np.ones(1, dtype=np.bool_)
 class CompiledProcess(DecisionProcess):
     """A decision process in compiled code, with the same results as in plain Python."""
 
-    def __init__(self, process: DecisionProcess, many: ManyDialogues | None = None) -> None:
+    def __init__(self, process: DecisionProcess) -> None:
         """Compile the simulation of a process. Raises `DependencyError` without numba."""
         vars(self).update(vars(process))
-        if many is None:
-            many = ManyDialogues(process, 1)
-            many.load()
-        self._many = many
+        self._many = ManyDialogues(process, 1)
+        self._many.load()
 
     @property
     def view(self) -> View:
         """A readable view of the dialogue, with decoded acts, beliefs and goals."""
         return self._many.view(0)
 
-    def sibling(self) -> CompiledProcess:
-        """Return an independent copy of the process with the same initial state."""
-        other = self._many.sibling(1)
-        for name in CARRIED_OVER:
-            other.dialogues[name] = self._many.dialogues[name]
-        return CompiledProcess(self, other)
+    @property
+    def carried_over(self) -> dict[str, Any]:
+        """The values of `CARRIED_OVER`, which can be set."""
+        return {name: self._many.dialogues[name].copy() for name in CARRIED_OVER}
+
+    @carried_over.setter
+    def carried_over(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            self._many.dialogues[name] = value
 
     def start(self, generator: np.random.Generator) -> tuple[Rng, Vector]:
         """Start a dialogue; return its generator (seeded by `generator`) and first observation."""

@@ -6,7 +6,6 @@ Source: Casanueva et al. (2017); the order of events in a turn follows the publi
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +29,7 @@ from mwzeval.pydial.simulator.layout import Dialogue, DialogueRecord, Shared, di
 from mwzeval.pydial.simulator.native import let_user_answer
 from mwzeval.pydial.simulator.rng import Rng
 from mwzeval.pydial.simulator.system import say, say_action, summarize
-from mwzeval.pydial.simulator.tables import Switches, put_user_model, shared_record, sibling_of
+from mwzeval.pydial.simulator.tables import Switches, put_user_model, shared_record
 from mwzeval.pydial.simulator.tracker import begin_belief, track
 from mwzeval.pydial.simulator.user import answer
 from mwzeval.pydial.simulator.view import Belief, View
@@ -177,12 +176,9 @@ class Simulation:
         perfect = task.error_set is None
         self.confusion = None if perfect else Confusion(domain, Rng(confusion_seed))
         self.switches = switches or Switches(legacy)
-        self.t, self._sizes = shared_record(self.codes, task, self.confusion, self.switches)
+        self.t, sizes = shared_record(self.codes, task, self.confusion, self.switches)
         self.set_user_model(user_model(task.user_model))
-        self._make_room()
-
-    def _make_room(self) -> None:
-        self.d = DialogueRecord(dialogue_fields(self._sizes))
+        self.d = DialogueRecord(dialogue_fields(sizes))
         self.d.ended, self.d.rng, self.d.answer = True, Rng(0), answer
         self.view = View(self.codes, self.t, self.d)
         self._user: User | None = None
@@ -191,13 +187,6 @@ class Simulation:
         """Set the ranges from which the behavior of users is drawn."""
         self.user_model = model
         put_user_model(self.t, model, self.legacy)
-
-    def sibling(self) -> Simulation:
-        """Return a simulation for other dialogues that shares the data of this simulation."""
-        other = copy(self)
-        other.t = sibling_of(self.t)
-        other._make_room()
-        return other
 
     @property
     def rng(self) -> Rng:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from itertools import accumulate, permutations
 from math import ceil, log, sqrt
 from typing import Any, NamedTuple
@@ -271,20 +270,3 @@ def _put_vector(t: Shared, codes: Codes) -> None:
         t.requested_place[codes.slot[slot]] = at
         at += 1
     t.flag_place = at
-
-
-def sibling_of(t: Shared) -> Shared:
-    """Return a copy of the shared record with its own memory and words outside the domain."""
-    other = copy(t)
-    names = [name for name, *_ in shared_fields(STANDARD)]
-    for name in (
-        "having",
-        "available",
-        "named",
-        "type_word",
-        "near_value",
-        *names[names.index("evidence") :],
-    ):
-        rows = getattr(t, name)
-        setattr(other, name, [row[:] if isinstance(row, list) else row for row in rows])
-    return other

@@ -34,14 +34,8 @@ named: Any = namedtuple
 UserParameters = named("UserParameters", STANDARD)
 
 
-_PREPARED: dict[tuple[int, bool, str], tuple[Domain, Simulation]] = {}
-
-
 def simulation_of(domain: Domain, *, legacy: bool = False, task: Task = MASKED) -> Simulation:
-    key = id(domain), legacy, task.name
-    if key not in _PREPARED:
-        _PREPARED[key] = domain, Simulation(domain, task, legacy=legacy)
-    return _PREPARED[key][1].sibling()
+    return Simulation(domain, task, legacy=legacy)
 
 
 class Tracker:

@@ -112,9 +112,6 @@ def test_a_dialogue_depends_only_on_its_seed() -> None:
     for other in range(20):
         outcome(simulation, other)
     assert outcome(simulation, 7) == alone
-    sibling = simulation.sibling()
-    sibling.begin(Rng(8))
-    assert outcome(simulation, 7) == outcome(sibling, 7) == alone
     assert outcome(simulation, 8) != alone
 
 
