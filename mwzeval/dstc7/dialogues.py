@@ -8,7 +8,7 @@ targets file lists the correct candidates if the dialogue file does not list the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +22,22 @@ POOL_SIZE = 120_000
 SPLITS = ("train", "dev", "valid", "test")
 ID, MESSAGES, CANDIDATES = "example-id", "messages-so-far", "options-for-next"
 ANSWERS = "options-for-correct-answers"
-KEYS = frozenset({ID, MESSAGES, CANDIDATES, ANSWERS, "data-split", "profile", "scenario"})
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message in its original form; `extra` has the unknown keys of the message."""
+    """A message in its original form."""
 
     speaker: str
     utterance: str
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate; `candidate_id` is its canonical id, and `raw_id` is the id in the file."""
+    """A candidate; `candidate_id` is its canonical id."""
 
     candidate_id: str
     utterance: str
-    raw_id: int | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,7 @@ class Example:
 
     `candidates` is empty if the candidates are in a pool (subtask 2). `correct` is None if the file
     does not have the answers (test set), and empty if no candidate is correct (subtask 4).
-    `scenario` is the subtask that the file states; `profile` is the unchanged profile of the
-    student (Advising).
+    `scenario` is the subtask that the file states.
     """
 
     example_id: str
@@ -59,8 +55,6 @@ class Example:
     correct: tuple[Candidate, ...] | None = None
     split: str | None = None
     scenario: int | None = None
-    profile: Mapping[str, Any] | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def context(self) -> str:
@@ -142,16 +136,13 @@ def _example(identity: str, raw: Mapping[str, Any], notes: Findings) -> Example:
         correct=correct if raw.get(ANSWERS) is not None else None,
         split=split if type(split) is str else None,
         scenario=scenario if type(scenario) is int else None,
-        profile=profile,
-        extra={key: value for key, value in raw.items() if key not in KEYS},
     )
 
 
 def _message(raw: Any, where: str) -> Message:
     _expect(raw, dict, "a message must be an object", where)
     speaker, utterance = _text(raw, "speaker", where), _text(raw, "utterance", where)
-    extra = {k: v for k, v in raw.items() if k not in ("speaker", "utterance")}
-    return Message(speaker, utterance, extra)
+    return Message(speaker, utterance)
 
 
 def _text(raw: Mapping[str, Any], name: str, where: str) -> str:
@@ -182,7 +173,7 @@ def _candidates(raw: Mapping[str, Any], key: str) -> tuple[tuple[Candidate, ...]
         if identity in known:
             repeats[where] = _repeat(known[identity], raw_id)
         known[identity] = raw_id
-        candidates.append(Candidate(identity, utterance, raw_id))
+        candidates.append(Candidate(identity, utterance))
     return tuple(candidates), repeats
 
 

@@ -46,7 +46,6 @@ class Ontology:
     requestable: tuple[str, ...]
     constraint_slots: tuple[str, ...]
     informable: Mapping[str, tuple[str, ...]]
-    methods: tuple[str, ...] = METHODS
     discourse_acts: tuple[str, ...] = DISCOURSE_ACTS
 
     @cached_property
@@ -182,7 +181,6 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         requestable=requestable,
         constraint_slots=tuple(sorted(constraints)),
         informable=informable,
-        methods=methods,
         discourse_acts=discourse_acts,
     )
 
