@@ -9,7 +9,7 @@ import argparse
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -77,7 +77,7 @@ def shelves(data: str | None) -> Iterator[Shelf]:
         try:
             with plugin_errors(benchmark):
                 root: Any = benchmark.shelf(data)
-            if not isinstance(root, DataRoot | None):
+            if root is not None and not _is_data_root(root):
                 raise MwzevalError(
                     f"the plug-in {benchmark.title} is wrong: `shelf` must return a DataRoot "
                     "or None"
@@ -89,6 +89,14 @@ def shelves(data: str | None) -> Iterator[Shelf]:
             continue
         if root is not None:
             yield benchmark, root
+
+
+def _is_data_root(root: Any) -> bool:
+    return (
+        isinstance(root, DataRoot)
+        and isinstance(root.corpora, Mapping)
+        and all(isinstance(patterns, tuple) for patterns in root.corpora.values())
+    )
 
 
 def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:

@@ -14,8 +14,10 @@ import socket
 import ssl
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
+from http.client import IncompleteRead
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -25,7 +27,6 @@ from weakref import WeakSet
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
-from urllib3.util import make_headers
 
 from mwzeval.errors import UsageError
 
@@ -96,7 +97,10 @@ class _Socket(_Limited, socket.socket):
 
 
 class _EncryptedSocket(_Limited, ssl.SSLSocket):
-    pass
+    def do_handshake(self, block: bool = False) -> None:
+        _REQUEST.connections.add(self)
+        self.settimeout(max(0.001, _REQUEST.deadline - time.monotonic()))
+        super().do_handshake(block)
 
 
 class _Connection(HTTPConnection):
@@ -105,13 +109,13 @@ class _Connection(HTTPConnection):
         seconds = plain.gettimeout()
         limited = _Socket(fileno=plain.detach())
         limited.settimeout(seconds)
+        _REQUEST.connections.add(limited)
         return limited
 
     def connect(self) -> None:
         _REQUEST.is_connecting = True
         super().connect()
         _REQUEST.is_connecting = False
-        _REQUEST.connections.add(self.sock)
 
     def getresponse(self) -> Any:
         if _QUICK is not None:
@@ -142,7 +146,7 @@ class Connections:
         parts = urlsplit(url)
         host, port = str(parts.hostname), parts.port or PORTS[parts.scheme]
         self._target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        self._place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self._place = _place(host, port)
         self.secrets: tuple[str, ...] = ()
         settings: dict[str, Any] = {"maxsize": _MOST_OPEN}
         if parts.scheme == "https":
@@ -152,9 +156,9 @@ class Connections:
         if proxy is None:
             manager = PoolManager(**settings)
         else:
-            address = f"http://{proxy.host}:{proxy.port}"
-            manager = ProxyManager(address, proxy_headers=proxy.headers, **settings)
-            self._place += f" through the proxy {proxy.host}:{proxy.port}"
+            place = _place(proxy.host, proxy.port)
+            manager = ProxyManager(f"http://{place}", proxy_headers=proxy.headers, **settings)
+            self._place += f" through the proxy {place}"
             self.secrets = proxy.secrets
             if parts.scheme == "http":
                 self._target = url
@@ -188,6 +192,8 @@ class Connections:
                 raise UnreachableError(text) from None
             if isinstance(cause, TimeoutError):
                 raise NoAnswerError(f"no answer within {seconds:g} seconds") from None
+            if isinstance(cause, IncompleteRead):
+                raise NoAnswerError("the answer was cut off") from None
             raise NoAnswerError(_described(cause)) from None
 
     def close(self) -> None:
@@ -226,7 +232,7 @@ class Connections:
         )
         with response:  # closes the connection unless the answer is complete
             content = bytearray()
-            for part in response.stream(_PART):
+            while part := response.read1(_PART):
                 content += part
                 if len(content) > MOST_BYTES:
                     raise NoAnswerError(f"sent an answer of more than {MOST_BYTES:,} bytes")
@@ -264,10 +270,13 @@ def proxy_before(url: str) -> Proxy | None:
     if parts.username is None:
         return Proxy(proxy_host, port, {}, ())
     password = unquote(parts.password or "")
-    headers = make_headers(proxy_basic_auth=f"{unquote(parts.username)}:{password}")
-    pair = headers["proxy-authorization"].removeprefix("Basic ")
+    pair = b64encode(f"{unquote(parts.username)}:{password}".encode()).decode()
     secrets = tuple(word for word in (pair, password, parts.password) if word)
-    return Proxy(proxy_host, port, headers, secrets)
+    return Proxy(proxy_host, port, {"Proxy-Authorization": f"Basic {pair}"}, secrets)
+
+
+def _place(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _is_here(host: str) -> bool:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -95,7 +94,7 @@ class DataRoot:
     published: tuple[PublicFile, ...] = ()
     offline: bool = False
     sample: str = ""
-    corpora: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    corpora: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     @classmethod
     def locate(
@@ -106,7 +105,7 @@ class DataRoot:
         *,
         offline: bool | None = None,
         sample: str = "",
-        corpora: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        corpora: Mapping[str, tuple[str, ...]] | None = None,
     ) -> DataRoot:
         """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
@@ -118,6 +117,7 @@ class DataRoot:
         Raises:
             DataError: If the folder `data` does not exist.
         """
+        corpora = {} if corpora is None else corpora
         published = public_files(table)
         if offline is None:
             offline = os.environ.get(OFFLINE_VARIABLE, "").strip().lower() in {"1", "true", "yes"}

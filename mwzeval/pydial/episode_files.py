@@ -66,7 +66,7 @@ SETTINGS = "run.json"
 
 
 @dataclass(frozen=True, slots=True)
-class TestLocation:
+class FileLocation:
     """The parts of the path of a test or model; `dialogues` is the number of training dialogues."""
 
     task: str
@@ -75,12 +75,12 @@ class TestLocation:
     dialogues: int
 
 
-def location_of(file: Path, kind: Literal["test", "model"] = "test") -> TestLocation | None:
+def location_of(file: Path, kind: Literal["test", "model"] = "test") -> FileLocation | None:
     """Parse a path such as TASK/POLICY/seed-N/test-M.jsonl; return None for any other path."""
     match = PLACES[kind].fullmatch("/".join(file.absolute().parts[-4:]))
     if match is None or find_task(match[1]) is None:
         return None
-    return TestLocation(match[1], match[2], int(match[3]), int(match[4]))
+    return FileLocation(match[1], match[2], int(match[3]), int(match[4]))
 
 
 @dataclass(frozen=True, slots=True)

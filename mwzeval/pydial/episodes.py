@@ -26,8 +26,7 @@ from mwzeval.pydial.acts import BYE, HELLO, Act
 from mwzeval.pydial.decision_process import DecisionProcess
 from mwzeval.pydial.domain import Domain
 from mwzeval.pydial.goals import Goal, plain_goal
-from mwzeval.pydial.policies import ActionPolicy, Learner
-from mwzeval.pydial.policies import View as VectorView
+from mwzeval.pydial.policies import ActionPolicy, Learner, VectorView
 from mwzeval.pydial.simulator import codes as c
 from mwzeval.pydial.simulator.rng import Rng, rng_from
 from mwzeval.pydial.simulator.simulation import MakeUser, Simulation, last_reward

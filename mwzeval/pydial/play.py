@@ -24,7 +24,7 @@ from mwzeval.pydial.episodes import (
     rng_of,
 )
 from mwzeval.pydial.goals import Goal, plain_goal
-from mwzeval.pydial.policies import ActionPolicy, View
+from mwzeval.pydial.policies import ActionPolicy, VectorView
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.presets import (
@@ -104,7 +104,7 @@ def adapter_for(
     the name is unknown, and `InputError` if the file is not a checkpoint for this domain.
     """
 
-    def runner_with(view: View, said: str | None, *, looks_again: bool = False) -> TaskRunner:
+    def runner_with(view: VectorView, said: str | None, *, looks_again: bool = False) -> TaskRunner:
         return TaskRunner(
             domain,
             task,

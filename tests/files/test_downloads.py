@@ -144,6 +144,15 @@ def test_public_file_lists_have_unique_paths_and_pinned_checksums(folder: str) -
     assert unverified == ([] if folder else ["data/MultiWOZ2_3.zip"])
 
 
+def test_located_data_roots_can_be_pickled_and_hashed(tmp_path: Path) -> None:
+    table = embedded("public_files.tsv")
+    for corpora in (None, {"game": ("x/*.json",)}):
+        root = DataRoot.locate(tmp_path, table, "game", corpora=corpora)
+        copy = pickle.loads(pickle.dumps(root))
+        assert copy == root
+        assert hash(copy) == hash(root)
+
+
 @pytest.mark.integration
 def test_published_files_in_the_shared_folder_have_a_listed_sha256() -> None:
     root = DataRoot(

@@ -65,7 +65,7 @@ def booked_by_call(booking: Booking, database: Database) -> Booked:
     return Booked(venue, venues, _booking_slots(domain, booking.slots, database.rules))
 
 
-def booked_by_calls(bookings: Iterable[Booking], database: Database) -> dict[str, Booked]:
+def last_bookings(bookings: Iterable[Booking], database: Database) -> dict[str, Booked]:
     """Return the last successful booking of each domain."""
     last = {booking.domain: booking for booking in bookings if booking.domain in BOOKED_BY}
     return {domain: booked_by_call(booking, database) for domain, booking in last.items()}

@@ -14,10 +14,10 @@ from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     bookable,
-    booked_by_calls,
     booked_in_state,
     booking_errors,
     has_bookings,
+    last_bookings,
 )
 from mwzeval.multiwoz.grounding.claims import (
     Grounded,
@@ -345,7 +345,7 @@ class Scorer:
             booked: Mapping[str, Booked] = {}
             if by_calls:
                 bookings = (booking for turn in turns for booking in turn.bookings or ())
-                booked = booked_by_calls(bookings, self.database)
+                booked = last_bookings(bookings, self.database)
             elif sources.predicted_states:
                 booked = booked_in_state(dialogue.turns[-1].state, self.database)
             domain_goals = self._grounded_goal(dialogue.name)

@@ -12,7 +12,7 @@ from mwzeval.pydial.simulator.rng import Rng
 State = NDArray[Any]
 """A belief as a vector, shape (size,); see `DecisionProcess`."""
 Arrays = dict[str, NDArray[Any]]
-View = Literal["neural", "kernel"]
+VectorView = Literal["neural", "kernel"]
 
 
 class ActionPolicy(Protocol):
@@ -36,7 +36,7 @@ class Learner(ActionPolicy, Protocol):
     `view` selects the vector that the policy observes.
     """
 
-    view: ClassVar[View]
+    view: ClassVar[VectorView]
 
     def begin(self) -> None:
         """Prepare the policy for a new training dialogue."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.decision_process import Mask
-from mwzeval.pydial.policies import Arrays, State, View
+from mwzeval.pydial.policies import Arrays, State, VectorView
 from mwzeval.pydial.simulator.rng import Rng
 
 Vector = NDArray[np.float64]
@@ -50,7 +50,7 @@ PAPER = GPSarsaSettings()
 class GPSarsa:
     """The GP-SARSA policy. The last turn of a dialogue gets the whole return as its reward."""
 
-    view: ClassVar[View] = "kernel"
+    view: ClassVar[VectorView] = "kernel"
 
     def __init__(
         self, size: int, actions: int, *, settings: GPSarsaSettings = PAPER, seed: int = 0

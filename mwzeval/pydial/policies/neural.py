@@ -20,7 +20,7 @@ from mwzeval.errors import MwzevalError
 from mwzeval.libraries import required
 from mwzeval.neural import set_weights, weights_of
 from mwzeval.pydial.decision_process import Mask
-from mwzeval.pydial.policies import Arrays, State, View
+from mwzeval.pydial.policies import Arrays, State, VectorView
 from mwzeval.pydial.simulator.rng import Rng
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class NeuralPolicy(ABC):
     `_learn` (called after each dialogue) and `network` (the module that chooses actions).
     """
 
-    view: ClassVar[View] = "neural"
+    view: ClassVar[VectorView] = "neural"
     network: Any
     """The module that chooses actions."""
 

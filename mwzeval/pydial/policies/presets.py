@@ -16,7 +16,7 @@ from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten, unknown
 from mwzeval.neural import model_content, read_arrays, refused
-from mwzeval.pydial.policies import Arrays, Learner, View, a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies import Arrays, Learner, VectorView, a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.neural import DivergedError
 from mwzeval.pydial.tasks import Goodbye
@@ -45,9 +45,9 @@ class Preset:
         return self.kind is not None
 
     @property
-    def view(self) -> View:
+    def view(self) -> VectorView:
         """The name of the vector that the policy observes."""
-        view: View = "neural" if self.kind is None else self.kind.view
+        view: VectorView = "neural" if self.kind is None else self.kind.view
         return view
 
     def chosen(self, legacy: bool) -> Any:

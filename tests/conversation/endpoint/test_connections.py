@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import select
 import socket
@@ -135,10 +136,13 @@ def test_slow_handshakes_and_tunnels_end_within_the_time_limit(
 ) -> None:
     record = b"\x16\x03\x03\x40\x00"  # of a handshake, and of 16,384 bytes
     with raw_server(dripping(record, b"\x02"), request=b"\x16") as port:
-        assert f"127.0.0.1:{port}" in post(f"https://127.0.0.1:{port}/v1")
+        url = f"https://127.0.0.1:{port}/v1"
+        assert f"127.0.0.1:{port}" in post(url)
+        assert post(url, seconds=60, is_closed=True) != "200"
     with raw_server(dripping(OK, b"a: b\r\n"), request=b"\r\n\r\n") as port:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
         assert "model.test:443 through the proxy" in post("https://model.test/v1")
+        assert post("https://model.test/v1", seconds=60, is_closed=True) != "200"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +151,7 @@ def test_slow_handshakes_and_tunnels_end_within_the_time_limit(
         b"\r\n",
         b"Connection: close\r\n\r\n",
         CHUNKED + b"\r\nfffffffffff\r\n",
+        CHUNKED + b"\r\n-1\r\n",  # a chunk of negative size
     ],
 )
 def test_an_answer_has_a_maximum_size(head: bytes) -> None:
@@ -154,9 +159,34 @@ def test_an_answer_has_a_maximum_size(head: bytes) -> None:
         assert f"{MOST_BYTES:,}" in post(f"http://127.0.0.1:{port}/v1", seconds=60)
 
 
-def test_a_chunk_of_negative_size_is_not_an_answer() -> None:
-    with raw_server(flooding(OK + CHUNKED + b"\r\n-1\r\n")) as port:
-        assert not post(f"http://127.0.0.1:{port}/v1", seconds=60).isdigit()
+def answering(head: bytes, body: bytes) -> Sends:
+    """Send an answer."""
+    return lambda connection, over, request: connection.sendall(head + b"\r\n" + body)
+
+
+@pytest.mark.parametrize("size", [b"", CHUNKED])
+def test_compressed_answers_are_decoded(size: bytes) -> None:
+    body = gzip.compress(b"hello")
+    if size:
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    else:
+        size = b"Content-Length: %d\r\n" % len(body)
+    with raw_server(answering(OK + size + b"Content-Encoding: gzip\r\n", body)) as port:
+        connections = Connections(f"http://127.0.0.1:{port}/v1")
+        assert connections.post(b"{}", {}, 10).body == b"hello"
+        connections.close()
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"Content-Length: 9\r\nConnection: close\r\n", b"short"),
+        (CHUNKED + b"Connection: close\r\n", b"5\r\nshort\r\n"),
+    ],
+)
+def test_answers_that_end_too_early_are_errors(head: bytes, body: bytes) -> None:
+    with raw_server(answering(OK + head, body)) as port:
+        assert not post(f"http://127.0.0.1:{port}/v1", seconds=10).isdigit()
 
 
 def tunnel(port: int, heads: list[str], status: int) -> Sends:
@@ -230,7 +260,7 @@ def test_encrypted_requests_use_a_tunnel(
         assert ask("https://model.test/v1") == ["hello", "hello"]
     (head,) = heads  # both requests have one connection
     assert head.startswith("CONNECT model.test:443 HTTP/1.")
-    assert f"\r\nproxy-authorization: Basic {BASIC}\r\n" in head
+    assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in head
     assert "local-key" not in head
     assert "proxy-authorization" not in secure.headers[0]
     assert secure.headers[0]["host"] == "model.test"
@@ -247,7 +277,7 @@ def test_a_proxy_receives_the_whole_url_of_a_plain_request(
     first = "POST http://model.test:8000/v1/chat/completions?a=b HTTP/1.1\r\n"
     assert heads[0].startswith(f"{first}Host: model.test:8000\r\n")
     assert "local-key" in heads[0]
-    assert f"\r\nproxy-authorization: Basic {BASIC}\r\n" in heads[0]
+    assert f"\r\nProxy-Authorization: Basic {BASIC}\r\n" in heads[0]
 
 
 def test_proxy_errors_name_the_proxy_without_its_password(
@@ -296,6 +326,16 @@ def test_the_environment_determines_which_requests_use_a_proxy(
     monkeypatch.setenv("NO_PROXY", no_proxy)
     proxy = proxy_before(url)
     assert (proxy and proxy[:2]) == (("proxy.test", 3128) if is_proxied else None)
+
+
+def test_proxies_may_have_ipv6_addresses_and_any_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://me:p%E2%82%AC@[::1]:9")
+    assert "through the proxy [::1]:9" in post("http://model.test/v1")
+    proxy = proxy_before("http://model.test/v1")
+    assert proxy is not None
+    assert b64encode("me:p€".encode()).decode() in proxy.secrets
 
 
 @pytest.mark.parametrize("proxy", ["socks5://a:secret-pw@b:1", "http://a:b@c:secret", "http://"])

@@ -13,9 +13,9 @@ from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     bookable,
-    booked_by_calls,
     booked_in_state,
     booking_errors,
+    last_bookings,
 )
 from mwzeval.multiwoz.grounding.claims import (
     CheckedMention,
@@ -335,7 +335,7 @@ Slots = Mapping[str, str]
 
 
 def by_calls(*calls: tuple[str, Slots]) -> Booked | None:
-    return booked_by_calls([Booking(*call) for call in calls], DATABASE).get("restaurant")
+    return last_bookings([Booking(*call) for call in calls], DATABASE).get("restaurant")
 
 
 def in_state(slots: Slots) -> Booked | None:
@@ -379,7 +379,7 @@ def test_only_the_last_booking_of_a_domain_counts() -> None:
 def test_trains_are_booked_by_id_or_by_matching_the_state() -> None:
     goal = Goal({"day": "monday", "leave": "10:00"}, frozenset(), {"people": ("4",)})
     bookings = [
-        (booked_by_calls([Booking("train", {name: train, "people": "4"})], DATABASE), right)
+        (last_bookings([Booking("train", {name: train, "people": "4"})], DATABASE), right)
         for name in ("trainid", "trainID", "train_id", "id")
         for train, right in (("tr0002", True), (" TR0002", True), ("TR0001", False))
     ] + [
@@ -426,7 +426,7 @@ slots_ = st.sampled_from(sorted({slot for slots in BOOKING_SLOTS.values() for sl
     st.sampled_from(["restaurant", "hotel", "train", "bus"]),
 )
 def test_arbitrary_bookings_are_judged_without_errors(slots: Slots, domain: str) -> None:
-    booked = booked_by_calls([Booking(domain, slots)], DATABASE).get(domain)
+    booked = last_bookings([Booking(domain, slots)], DATABASE).get(domain)
     assert (booked is None) is (domain == "bus")
     if booked is not None:
         booking_errors(domain, TABLE, frozenset("1"), booked, "2021")
